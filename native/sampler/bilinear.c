@@ -20,58 +20,161 @@
 
 #include "sampler/places.h"
 
-typedef uint16_t vh __attribute__((vector_size(4 * LANES)));
-typedef uint64_t vq __attribute__((vector_size(4 * LANES)));
+typedef int16_t vs __attribute__((vector_size(4 * LANES)));
+
+/* ---- vectors as parts of 16 bytes ---- */
+
+#ifdef G4_LANES_WIDE
+#define VECTOR             __m512i
+#define WITHIN_PARTS(name) _mm512_##name
+#else
+#define VECTOR             __m256i
+#define WITHIN_PARTS(name) _mm256_##name
+#endif
+
+INLINE vu part_all(__m128i part) {
+#ifdef G4_LANES_WIDE
+    return (vu)_mm512_broadcast_i32x4(part);
+#else
+    return (vu)_mm256_broadcastsi128_si256(part);
+#endif
+}
+
+INLINE vu shuffle_bytes(vu bytes, vu index) {
+    return (vu)WITHIN_PARTS(shuffle_epi8)((VECTOR)bytes, (VECTOR)index);
+}
+
+INLINE vu join_low_dwords(vu a, vu b) {
+    return (vu)WITHIN_PARTS(unpacklo_epi32)((VECTOR)a, (VECTOR)b);
+}
+
+INLINE vu join_high_dwords(vu a, vu b) {
+    return (vu)WITHIN_PARTS(unpackhi_epi32)((VECTOR)a, (VECTOR)b);
+}
+
+INLINE vu join_low_qwords(vu a, vu b) {
+    return (vu)WITHIN_PARTS(unpacklo_epi64)((VECTOR)a, (VECTOR)b);
+}
+
+INLINE vu join_high_qwords(vu a, vu b) {
+    return (vu)WITHIN_PARTS(unpackhi_epi64)((VECTOR)a, (VECTOR)b);
+}
+
+INLINE vu join_low_words(vs a, vs b) {
+    return (vu)WITHIN_PARTS(unpacklo_epi16)((VECTOR)a, (VECTOR)b);
+}
+
+INLINE vu join_high_words(vs a, vs b) {
+    return (vu)WITHIN_PARTS(unpackhi_epi16)((VECTOR)a, (VECTOR)b);
+}
+
+/* The sums of two products each: of unsigned bytes with signed ones, and of signed words. */
+INLINE vs byte_products(vu without_sign, vu with_sign) {
+    return (vs)WITHIN_PARTS(maddubs_epi16)((VECTOR)without_sign, (VECTOR)with_sign);
+}
+
+INLINE vi word_products(vu a, vu b) {
+    return (vi)WITHIN_PARTS(madd_epi16)((VECTOR)a, (VECTOR)b);
+}
 
 /* ---- where the texels are ---- */
 
 struct places {
-    uint32_t top[LANES], bottom[LANES]; /* graphics addresses of the left texels */
+    uint32_t top[LANES], bottom[LANES]; /* offsets of the left texels; graphics addresses if memory is not contiguous */
     uint32_t step[LANES];               /* distance to the right texels */
     bool neighbours;                    /* every right texel is adjacent to its left texel */
 };
 
 struct weights {
-    vu x; /* weights of the right texels, each twice */
-    vu y; /* weights of the upper and of the lower texels */
+    vu x, y; /* of the right and of the lower texels, 0 to 255 */
 };
 
-INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, uint32_t shift,
-                                  enum wrap_shape shape_x, enum wrap_shape shape_y, bool contiguous, const float *u,
-                                  const float *v, struct places *out) {
-    const struct axis_texels x = texels_of(&job->axis[0], shape_x, contiguous, u);
-    const struct axis_texels y = texels_of(&job->axis[1], shape_y, contiguous, v);
-    const vu left = column_of(job, l, x.first, shift) + vu_all(job->base);
-    const vu step = column_of(job, l, x.second, shift) + vu_all(job->base) - left;
-
-    store(out->top, (vi)(left + row_of(job, l, y.first)));
-    store(out->bottom, (vi)(left + row_of(job, l, y.second)));
+INLINE struct weights store_places(vu left, vu right, vu top, vu bottom, vi x, vi y, struct places *out) {
+    const vu step = right - left;
+    store(out->top, (vi)(left + top));
+    store(out->bottom, (vi)(left + bottom));
     store(out->step, (vi)step);
     out->neighbours = vi_bits(step != vu_all(G4_BYTES)) == 0;
-    return (struct weights){(vu)(x.weight | x.weight << 16), (vu)(vi_all(G4_WEIGHT_ONE) - y.weight + (y.weight << 16))};
+    return (struct weights){(vu)(x & vi_all(255)), (vu)(y & vi_all(255))};
+}
+
+INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, uint32_t shift,
+                                  enum wrap_shape shape, bool contiguous, const float *u, const float *v,
+                                  struct places *out) {
+    if (shape == WRAP_POWER) {
+        const vi x = fixed_of_power(&job->axis[0], true, true, u);
+        const vi y = fixed_of_power(&job->axis[1], true, true, v);
+        const vi next = vi_all(G4_WEIGHT_ONE);
+        return store_places(wrapped_column(job, l, x, shift), wrapped_column(job, l, x + next, shift),
+                            wrapped_row(job, l, y), wrapped_row(job, l, y + next), x, y, out);
+    }
+    const struct axis_texels x = texels_of(&job->axis[0], shape, contiguous, u);
+    const struct axis_texels y = texels_of(&job->axis[1], shape, contiguous, v);
+    const vu start = vu_all(contiguous ? 0 : job->base);
+    return store_places(column_of(job, l, x.first, shift), column_of(job, l, x.second, shift),
+                        row_of(job, l, y.first) + start, row_of(job, l, y.second) + start, x.weight, y.weight, out);
 }
 
 /* ---- the texels, two by two ---- */
 
-/* The texels of a vector of lookups; each element has half of the lookups. */
+/* The texels of a vector of lookups, left texel first.  Of each four lookups, element 0 has the first two and element 1
+ * the others, as instructions join the low and the high dwords of two vectors. */
 struct pairs {
-    vu top[2], bottom[2]; /* left texel first */
+    vu row[2][2]; /* [upper or lower][element] */
 };
 
-INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
-    return left | (uint64_t)right << 32;
+/* Where offsets of a loop count from. */
+INLINE const uint8_t *memory_of(const struct g4_bilinear *job, const struct layout *l, enum wrap_shape shape,
+                                uint32_t shift) {
+    const uint32_t first = shape == WRAP_POWER ? first_texel(job, l, shift) : 0;
+    const uintptr_t start = job->contiguous_base + job->base + first;
+    return (const uint8_t *)start; /* NOLINT(performance-no-int-to-ptr): not of an object */
 }
+
+#ifdef G4_LANES_WIDE
+
+INLINE vu load_dwords(const uint8_t *memory, vu offset) {
+    return (vu)_mm512_i32gather_epi32((__m512i)offset, memory, 1);
+}
+
+/* Texels of 1, 2 or 4 bytes.  They are aligned, so the dwords that contain them are in the same page. */
+INLINE vu load_vector(const uint8_t *memory, uint32_t shift, vu offset) {
+    if (shift == G4_BYTES_SHIFT) {
+        return load_dwords(memory, offset);
+    }
+    const vu within = (offset + vu_all((uint32_t)(uintptr_t)memory)) & vu_all(3);
+    return load_dwords(memory, offset - within) >> (within << 3);
+}
+
+INLINE void load_row(const uint8_t *memory, uint32_t shift, const uint32_t *offset, vu step, bool neighbours,
+                     vu out[2]) {
+    const vu left = vu_load(offset);
+    if (neighbours && shift == G4_BYTES_SHIFT) {
+        const __m512i by_elements = _mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+        const __m512i at = _mm512_permutexvar_epi32(by_elements, (__m512i)left);
+        out[0] = (vu)_mm512_i32gather_epi64(_mm512_castsi512_si256(at), memory, 1);
+        out[1] = (vu)_mm512_i32gather_epi64(_mm512_extracti64x4_epi64(at, 1), memory, 1);
+    } else {
+        const vu first = load_vector(memory, shift, left);
+        const vu second = load_vector(memory, shift, left + step);
+        out[0] = join_low_dwords(first, second);
+        out[1] = join_high_dwords(first, second);
+    }
+}
+
+#else
 
 /* A texel of 1, 2 or 4 bytes. */
 INLINE int32_t load_small(const uint8_t *p, uint32_t shift) {
     return (int32_t)(shift == 0 ? *p : shift == 1 ? load16(p) : load32(p));
 }
 
-/* Loads two pairs.  Vectors are assembled in registers, because loading one that was stored in parts is slow; of small
- * texels by intrinsics, because GCC 12 makes vectors of bytes in memory first.  Texels of four bytes are neighbors. */
-INLINE __m128i load_two(const uint8_t *base, uint32_t shift, const uint32_t *address, const uint32_t *step) {
-    const uint8_t *const left[2] = {base + address[0], base + address[1]};
-    if (shift == G4_BYTES_SHIFT) {
+/* Loads two pairs.  Vectors are assembled in registers, because loading one that was stored in parts is slow; by
+ * intrinsics, because GCC 12 makes vectors of bytes in memory first. */
+INLINE __m128i load_two(const uint8_t *memory, uint32_t shift, const uint32_t *offset, const uint32_t *step,
+                        bool neighbours) {
+    const uint8_t *const left[2] = {memory + offset[0], memory + offset[1]};
+    if (neighbours && shift == G4_BYTES_SHIFT) {
         return _mm_set_epi64x((int64_t)load64(left[1]), (int64_t)load64(left[0]));
     }
     __m128i texels = _mm_cvtsi32_si128(load_small(left[0], shift));
@@ -80,41 +183,34 @@ INLINE __m128i load_two(const uint8_t *base, uint32_t shift, const uint32_t *add
     return _mm_insert_epi32(texels, load_small(left[1] + (int32_t)step[1], shift), 3);
 }
 
-INLINE vu load_half(const uint8_t *base, uint32_t shift, const uint32_t *address, const uint32_t *step) {
-    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, shift, address, step)),
-                                                load_two(base, shift, address + 2, step + 2), 1);
-#ifdef G4_LANES_WIDE
-    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, shift, address + 4, step + 4)),
-                                                 load_two(base, shift, address + 6, step + 6), 1);
-    return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-#else
-    (void)step;
-    return (vu)low;
-#endif
+INLINE void load_row(const uint8_t *memory, uint32_t shift, const uint32_t *offset, const uint32_t *step,
+                     bool neighbours, vu out[2]) {
+    for (int element = 0; element < 2; element++) {
+        const int at = 2 * element;
+        const __m128i low = load_two(memory, shift, offset + at, step + at, neighbours);
+        const __m128i high = load_two(memory, shift, offset + at + 4, step + at + 4, neighbours);
+        out[element] = (vu)_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    }
 }
 
-/* Adjacent texels of the image are mostly adjacent in memory, too. */
-INLINE struct pairs load_contiguous(const struct g4_bilinear *job, uint32_t shift, const struct places *places) {
-    const uint8_t *const base =
-        (const uint8_t *)job->contiguous_base; /* NOLINT(performance-no-int-to-ptr): not of an object */
-    const uint32_t *const step = places->step;
-    const uint32_t half = LANES / 2;
-    uint64_t top[LANES], bottom[LANES];
-    struct pairs out;
+#endif
 
-    if (places->neighbours || shift != G4_BYTES_SHIFT) {
-        return (struct pairs){
-            {load_half(base, shift, places->top, step), load_half(base, shift, places->top + half, step + half)},
-            {load_half(base, shift, places->bottom, step), load_half(base, shift, places->bottom + half, step + half)}};
-    }
-    for (uint32_t k = 0; k < LANES; k++) {
-        const int32_t right = (int32_t)step[k];
-        top[k] = pair_of(load32(base + places->top[k]), load32(base + places->top[k] + right));
-        bottom[k] = pair_of(load32(base + places->bottom[k]), load32(base + places->bottom[k] + right));
-    }
-    memcpy(out.top, top, sizeof out.top);
-    memcpy(out.bottom, bottom, sizeof out.bottom);
+/* Adjacent texels of the image are mostly adjacent in memory, too. */
+INLINE struct pairs load_contiguous(const uint8_t *memory, uint32_t shift, const struct places *places,
+                                    bool neighbours) {
+    struct pairs out;
+#ifdef G4_LANES_WIDE
+    const vu step = vu_load(places->step);
+#else
+    const uint32_t *const step = places->step;
+#endif
+    load_row(memory, shift, places->top, step, neighbours, out.row[0]);
+    load_row(memory, shift, places->bottom, step, neighbours, out.row[1]);
     return out;
+}
+
+INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
+    return left | (uint64_t)right << 32;
 }
 
 /* Texels are aligned, so none crosses a page. */
@@ -130,165 +226,142 @@ INLINE uint64_t load_pair(struct g4_port *port, uint32_t address, uint32_t step)
 }
 
 static void load_paged(const struct g4_bilinear *job, const struct places *places, uint32_t n, struct pairs *out) {
-    uint64_t top[LANES] = {0};
-    uint64_t bottom[LANES] = {0};
+    uint64_t pair[2][2][LANES / 2] = {{{0}}};
 
     for (uint32_t i = 0; i < n; i++) {
-        top[i] = load_pair(job->port, places->top[i], places->step[i]);
-        bottom[i] = load_pair(job->port, places->bottom[i], places->step[i]);
+        const uint32_t element = i >> 1 & 1;
+        const uint32_t at = i / 4 * 2 + (i & 1);
+        pair[0][element][at] = load_pair(job->port, places->top[i], places->step[i]);
+        pair[1][element][at] = load_pair(job->port, places->bottom[i], places->step[i]);
     }
-    memcpy(out->top, top, sizeof out->top);
-    memcpy(out->bottom, bottom, sizeof out->bottom);
+    memcpy(out->row, pair, sizeof out->row);
 }
 
 /* ---- the filter ---- */
 
-/* Separates the left and the right texels of pairs. */
-INLINE void split_pairs(const vu pairs[2], vu *left, vu *right) {
-    const vu a = pairs[0];
-    const vu b = pairs[1];
-#ifdef G4_LANES_WIDE
-    *left = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    *right = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-#else
-    *left = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-    *right = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-#endif
+/* The highest bit of each byte, negated: -128 fits into a byte with a sign. */
+INLINE vu minus_top_bits(vu bytes) {
+    const __m128i of_low = _mm_setr_epi8(0, -1, -2, -2, -4, -4, -4, -4, -8, -8, -8, -8, -8, -8, -8, -8);
+    const __m128i of_high =
+        _mm_setr_epi8(0, -16, -32, -32, -64, -64, -64, -64, -128, -128, -128, -128, -128, -128, -128, -128);
+    /* Of bytes from 128 on, the shuffle makes the low part 0. */
+    const vu low = shuffle_bytes(part_all(of_low), bytes);
+    const vu high = shuffle_bytes(part_all(of_high), bytes >> 4 & vu_all(0x0f0f0f0f));
+    return (vu)WITHIN_PARTS(min_epi8)((VECTOR)low, (VECTOR)high);
 }
 
-/* The highest bit of each byte, for each half of the lookups. */
-INLINE vu top_bits(vu bytes) {
-    const vu low = bytes & vu_all(0x0f0f0f0f);
-    const vu high = bytes >> 4 & vu_all(0x0f0f0f0f);
-    const __m128i of_low = _mm_setr_epi8(0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8);
-    const __m128i of_high = _mm_slli_epi16(of_low, 4);
-#ifdef G4_LANES_WIDE
-    const __m512i a = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_low), (__m512i)low);
-    const __m512i b = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_high), (__m512i)high);
-    return (vu)_mm512_max_epu8(a, b);
-#else
-    const __m256i a = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(of_low), (__m256i)low);
-    const __m256i b = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(of_high), (__m256i)high);
-    return (vu)_mm256_max_epu8(a, b);
-#endif
+/* Interpolates horizontally, in words: (256 - x) * left + x * right.  Weights are 255 - x and x, because 256 is no
+ * byte; the rest of the left texel is added. */
+INLINE vs across(vu texels, vu weights) {
+    return byte_products(weights, texels) + byte_products(vu_all(0x00010001), texels);
 }
 
-/* Two sums of two products each, of the signed halves of dwords. */
-INLINE vi products(vu a, vu b) {
-#ifdef G4_LANES_WIDE
-    return (vi)_mm512_madd_epi16((__m512i)a, (__m512i)b);
-#else
-    return (vi)_mm256_madd_epi16((__m256i)a, (__m256i)b);
-#endif
-}
-
-/* Interpolates two channels of two horizontally adjacent texels, in the halves of dwords: 256 * left + x * (right -
- * left). */
-INLINE vh across(vu left, vu right, vu x) {
-    return (vh)(left << 8) + ((vh)right - (vh)left) * (vh)x;
-}
-
-/* Interpolates vertically the channel in the low or the high halves, which are signed. */
-INLINE vi down(vh top, vh bottom, vu y, bool high) {
-    const vu low_half = vu_all(0xffff);
-    const vu t = (vu)top;
-    const vu b = (vu)bottom;
-    return products(high ? (t >> 16) | (b & ~low_half) : (t & low_half) | b << 16, y);
-}
-
-/* Sums of bytes need all sixteen bits; they are passed with 0x8000 subtracted. */
-INLINE vi down_bytes(vh top, vh bottom, vu y, bool high) {
-    const vh half = (vh)vu_all(0x80008000);
-    return down(top ^ half, bottom ^ half, y, high) + vi_all(0x8000 * G4_WEIGHT_ONE);
-}
-
-/* `minus_top_sum`: a sum of highest bits can be 0x8000, which fits only negated into a signed half. */
+/* `minus_top_sum`: see minus_top_bits(). */
 INLINE vf result(vi sum, vi minus_top_sum) {
     const float scale = 65793.0f / 1099511627776.0f;    /* 2^40, the scale of the weights included */
     const float top_scale = -1.0f / 140737488355328.0f; /* 2^47 */
-#ifdef G4_LANES_WIDE
+    const vf rest = vf_of_int(minus_top_sum) * vf_all(top_scale);
     /* The only fused operation: the products are exact, so the result is the sum in double precision, rounded once. */
-    const __m512 rest = (__m512)(vf_of_int(minus_top_sum) * vf_all(top_scale));
-    return (vf)_mm512_fmadd_ps((__m512)vf_of_int(sum), (__m512)vf_all(scale), rest);
+#ifdef G4_LANES_WIDE
+    return (vf)_mm512_fmadd_ps((__m512)vf_of_int(sum), (__m512)vf_all(scale), (__m512)rest);
 #else
-    const vd large = __builtin_convertvector(sum, vd) * (double)scale;
-    return __builtin_convertvector(large + __builtin_convertvector(minus_top_sum, vd) * (double)top_scale, vf);
+    return (vf)_mm256_fmadd_ps((__m256)vf_of_int(sum), (__m256)vf_all(scale), (__m256)rest);
 #endif
 }
 
-INLINE void filter(float *const out[G4_BYTES], uint32_t i, const struct pairs *pairs, vu x, vu y) {
-    const vu even = vu_all(0x00ff00ff);
-    vu texel[2][2];
-    vh mixed[2][2], minus_top[2][2]; /* [row][bytes 0 and 2, bytes 1 and 3] */
+/* One lookup of each four, its channels side by side. */
+INLINE vu filter_down(vu sums, vu minus_tops, vu weights) {
+    const vi sum = word_products(sums, weights) + vi_all(0x8000 * G4_WEIGHT_ONE);
+    return (vu)result(sum, word_products(minus_tops, weights));
+}
 
-    split_pairs(pairs->top, &texel[0][0], &texel[0][1]);
-    split_pairs(pairs->bottom, &texel[1][0], &texel[1][1]);
+#define OF_EACH_PART(v, lane) ((vu)WITHIN_PARTS(shuffle_epi32)((VECTOR)(v), (lane)*0x55))
+
+INLINE void filter(float *const out[G4_BYTES], uint32_t i, const struct pairs *pairs, const struct weights *weights) {
+    const vu by_channel = part_all(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
+    const vu x_word = (weights->x ^ vu_all(255)) | weights->x << 8;
+    const vu x_both = x_word | x_word << 16;
+    const vu x[2] = {join_low_dwords(x_both, x_both), join_high_dwords(x_both, x_both)};
+    const vu y = (vu_all(G4_WEIGHT_ONE) - weights->y) | weights->y << 16;
+    vs sum[2][2], minus_top[2][2]; /* [upper or lower][element] */
+
     for (int r = 0; r < 2; r++) {
-        const vu left = texel[r][0];
-        const vu right = texel[r][1];
-        const vu top_left = top_bits(left);
-        const vu top_right = top_bits(right);
-        mixed[r][0] = across(left & even, right & even, x);
-        mixed[r][1] = across(left >> 8 & even, right >> 8 & even, x);
-        minus_top[r][0] = -across(top_left & even, top_right & even, x);
-        minus_top[r][1] = -across(top_left >> 8 & even, top_right >> 8 & even, x);
+        for (int element = 0; element < 2; element++) {
+            const vu texels = shuffle_bytes(pairs->row[r][element], by_channel);
+            sum[r][element] = across(texels ^ vu_all(0x80808080), x[element]); /* with 0x8000 subtracted */
+            minus_top[r][element] = across(minus_top_bits(texels), x[element]);
+        }
     }
+    const vu lookup[4] = {
+        filter_down(join_low_words(sum[0][0], sum[1][0]), join_low_words(minus_top[0][0], minus_top[1][0]),
+                    OF_EACH_PART(y, 0)),
+        filter_down(join_high_words(sum[0][0], sum[1][0]), join_high_words(minus_top[0][0], minus_top[1][0]),
+                    OF_EACH_PART(y, 1)),
+        filter_down(join_low_words(sum[0][1], sum[1][1]), join_low_words(minus_top[0][1], minus_top[1][1]),
+                    OF_EACH_PART(y, 2)),
+        filter_down(join_high_words(sum[0][1], sum[1][1]), join_high_words(minus_top[0][1], minus_top[1][1]),
+                    OF_EACH_PART(y, 3)),
+    };
+    const vu low[2] = {join_low_dwords(lookup[0], lookup[1]), join_low_dwords(lookup[2], lookup[3])};
+    const vu high[2] = {join_high_dwords(lookup[0], lookup[1]), join_high_dwords(lookup[2], lookup[3])};
+    const vu channel[G4_BYTES] = {join_low_qwords(low[0], low[1]), join_high_qwords(low[0], low[1]),
+                                  join_low_qwords(high[0], high[1]), join_high_qwords(high[0], high[1])};
     for (int k = 0; k < G4_BYTES; k++) {
         if (out[k]) {
-            const vi sum = down_bytes(mixed[0][k & 1], mixed[1][k & 1], y, k >> 1);
-            const vi minus_top_sum = down(minus_top[0][k & 1], minus_top[1][k & 1], y, k >> 1);
-            store(&out[k][i], (vi)result(sum, minus_top_sum));
+            store(&out[k][i], (vi)channel[k]);
         }
     }
 }
 
 /* ---- all of it ---- */
 
-INLINE void run_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_shape shape_x, enum wrap_shape shape_y,
-                      bool contiguous, const float *u, const float *v, uint32_t n) {
+INLINE void run_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_shape shape, bool contiguous,
+                      const float *u, const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
+    const uint8_t *const memory = memory_of(job, &l, shape, shift);
     struct places places[G4_BATCH / LANES];
     struct weights weights[G4_BATCH / LANES];
     struct pairs pairs;
 
     for
         EACH_VECTOR(i, n) {
-            weights[i / LANES] =
-                find_places(&j, &l, shift, shape_x, shape_y, contiguous, &u[i], &v[i], &places[i / LANES]);
+            weights[i / LANES] = find_places(&j, &l, shift, shape, contiguous, &u[i], &v[i], &places[i / LANES]);
         }
     for
         EACH_VECTOR(i, n) {
-            if (contiguous) {
-                pairs = load_contiguous(&j, shift, &places[i / LANES]);
+            const struct places *const at = &places[i / LANES];
+            if (!contiguous) {
+                load_paged(&j, at, n - i < LANES ? n - i : LANES, &pairs);
+            } else if (at->neighbours) {
+                pairs = load_contiguous(memory, shift, at, true);
             } else {
-                load_paged(&j, &places[i / LANES], n - i < LANES ? n - i : LANES, &pairs);
+                pairs = load_contiguous(memory, shift, at, false);
             }
-            filter(j.out, i, &pairs, weights[i / LANES].x, weights[i / LANES].y);
+            filter(j.out, i, &pairs, &weights[i / LANES]);
         }
 }
 
 static void run_four(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
-    const enum wrap_shape x = shape_of(&job->axis[0]);
-    const enum wrap_shape y = shape_of(&job->axis[1]);
-    if (job->contiguous_base && x == WRAP_POWER && y == WRAP_POWER) {
-        run_shape(job, G4_BYTES_SHIFT, WRAP_POWER, WRAP_POWER, true, u, v, n);
-    } else if (job->contiguous_base && x == CLAMP && y == CLAMP) {
-        run_shape(job, G4_BYTES_SHIFT, CLAMP, CLAMP, true, u, v, n);
-    } else if (job->contiguous_base) {
-        run_shape(job, G4_BYTES_SHIFT, ANY, ANY, true, u, v, n);
+    const enum wrap_shape shape = common_shape(job);
+    if (!job->contiguous_base) {
+        run_shape(job, G4_BYTES_SHIFT, ANY, false, u, v, n);
+    } else if (shape == WRAP_POWER) {
+        run_shape(job, G4_BYTES_SHIFT, WRAP_POWER, true, u, v, n);
+    } else if (shape == CLAMP) {
+        run_shape(job, G4_BYTES_SHIFT, CLAMP, true, u, v, n);
     } else {
-        run_shape(job, G4_BYTES_SHIFT, ANY, ANY, false, u, v, n);
+        run_shape(job, G4_BYTES_SHIFT, ANY, true, u, v, n);
     }
 }
 
 static void run(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
     switch (job->texture->bits) {
     case 8:
-        run_shape(job, 0, ANY, ANY, true, u, v, n);
+        run_shape(job, 0, ANY, true, u, v, n);
         break;
     case 16:
-        run_shape(job, 1, ANY, ANY, true, u, v, n);
+        run_shape(job, 1, ANY, true, u, v, n);
         break;
     default:
         run_four(job, u, v, n);
@@ -298,65 +371,81 @@ static void run(const struct g4_bilinear *job, const float *u, const float *v, u
 
 /* ---- one texel ---- */
 
-static void find_texels(const struct g4_bilinear *job, uint32_t shift, const float *u, const float *v, uint32_t n,
-                        uint32_t *out) {
-    const struct g4_bilinear j = *job;
-    const struct layout l = layout_of(j.tiling);
+#ifndef G4_LANES_WIDE
+INLINE vu load_vector(const uint8_t *memory, uint32_t shift, vu offset) {
+    uint32_t at[LANES];
+    __m128i half[2];
 
-    for
-        EACH_VECTOR(i, n) {
-            const vi x = axis_texels(&j.axis[0], j.axis[0].mode, vf_load(&u[i])).first;
-            const vi y = axis_texels(&j.axis[1], j.axis[1].mode, vf_load(&v[i])).first;
-            const vu column = column_of(&j, &l, (vi)inside(x, j.axis[0].size), shift);
-            store(&out[i], (vi)(vu_all(j.base) + column + row_of(&j, &l, (vi)inside(y, j.axis[1].size))));
-        }
+    store(at, (vi)offset);
+    for (int k = 0; k < 2; k++) {
+        __m128i texels = _mm_cvtsi32_si128(load_small(memory + at[4 * k], shift));
+        texels = _mm_insert_epi32(texels, load_small(memory + at[4 * k + 1], shift), 1);
+        texels = _mm_insert_epi32(texels, load_small(memory + at[4 * k + 2], shift), 2);
+        half[k] = _mm_insert_epi32(texels, load_small(memory + at[4 * k + 3], shift), 3);
+    }
+    return (vu)_mm256_inserti128_si256(_mm256_castsi128_si256(half[0]), half[1], 1);
 }
+#endif
 
 /* Replaces addresses by texels. */
-INLINE void load_texels(const struct g4_bilinear *job, uint32_t shift, uint32_t n, uint32_t *texel) {
-    const uint8_t *const base =
-        (const uint8_t *)job->contiguous_base; /* NOLINT(performance-no-int-to-ptr): not of an object */
-    const uint32_t whole = (n + LANES - 1) & ~(uint32_t)(LANES - 1);
-
-    for (uint32_t i = 0; i < whole && base; i++) {
-        texel[i] = (uint32_t)load_small(base + texel[i], shift);
-    }
-    for (uint32_t i = 0; i < whole && !base; i++) {
-        texel[i] = i < n ? load_texel(job->port, texel[i]) : 0;
+static void load_texels_paged(const struct g4_bilinear *job, uint32_t n, uint32_t *texel) {
+    for (uint32_t k = 0; k < n; k++) {
+        texel[k] = load_texel(job->port, texel[k]);
     }
 }
 
-#ifdef G4_LANES_WIDE
-/* Four bytes a texel, contiguous. */
-INLINE void gather_texels(const struct g4_bilinear *job, uint32_t n, uint32_t *texel) {
-    const uintptr_t start = job->contiguous_base + job->base;
-    const void *const image = (const void *)start; /* NOLINT(performance-no-int-to-ptr): not of an object */
+INLINE void nearest_of_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_shape shape, bool round,
+                             bool contiguous, const float *u, const float *v, uint32_t n) {
+    const struct g4_bilinear j = *job;
+    const struct layout l = layout_of(j.tiling);
+    const uint8_t *const memory = memory_of(job, &l, shape, shift);
+
     for
         EACH_VECTOR(i, n) {
-            const vu offset = vu_load(&texel[i]) - vu_all(job->base);
-            store(&texel[i], (vi)_mm512_i32gather_epi32((__m512i)offset, image, 1));
+            const vu offset = nearest_offset(&j, &l, shift, shape, round, &u[i], &v[i]);
+            vu texel;
+            if (contiguous) {
+                texel = load_vector(memory, shift, offset);
+            } else {
+                uint32_t at[LANES];
+                store(at, (vi)(offset + vu_all(j.base)));
+                load_texels_paged(&j, n - i < LANES ? n - i : LANES, at);
+                texel = vu_load(at);
+            }
+            for (uint32_t k = 0; k < G4_BYTES; k++) {
+                if (j.out[k]) {
+                    store(&j.out[k][i], (vi)unorm8_decode(texel >> (8 * k) & vu_all(255)));
+                }
+            }
         }
 }
-#endif
+
+INLINE void nearest_of_size(const struct g4_bilinear *job, uint32_t shift, const float *u, const float *v, uint32_t n) {
+    const enum wrap_shape shape = common_shape(job);
+    const bool round = job->axis[0].round;
+    const bool alike = round == job->axis[1].round;
+
+    if (shape == WRAP_POWER && alike && round) {
+        nearest_of_shape(job, shift, WRAP_POWER, true, true, u, v, n);
+    } else if (shape == WRAP_POWER && alike) {
+        nearest_of_shape(job, shift, WRAP_POWER, false, true, u, v, n);
+    } else if (shape == CLAMP && alike && !round) {
+        nearest_of_shape(job, shift, CLAMP, false, true, u, v, n);
+    } else {
+        nearest_of_shape(job, shift, ANY, false, true, u, v, n);
+    }
+}
 
 static void nearest(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
-    const uint32_t shift = job->texture->bits == 8 ? 0 : job->texture->bits == 16 ? 1 : G4_BYTES_SHIFT;
-    uint32_t texel[G4_BATCH]; /* first its address, then its value */
-
-    find_texels(job, shift, u, v, n, texel);
-#ifdef G4_LANES_WIDE
-    if (shift == G4_BYTES_SHIFT && job->contiguous_base) {
-        gather_texels(job, n, texel);
+    const uint32_t bits = job->texture->bits;
+    if (!job->contiguous_base) {
+        nearest_of_shape(job, G4_BYTES_SHIFT, ANY, false, false, u, v, n);
+    } else if (bits == 8) {
+        nearest_of_size(job, 0, u, v, n);
+    } else if (bits == 16) {
+        nearest_of_size(job, 1, u, v, n);
     } else {
-        load_texels(job, shift, n, texel);
-    }
-#else
-    load_texels(job, shift, n, texel);
-#endif
-    for (uint32_t k = 0; k < G4_BYTES; k++) {
-        for (uint32_t i = 0; i < n && job->out[k]; i += LANES) {
-            store(&job->out[k][i], (vi)unorm8_decode(vu_load(&texel[i]) >> (8 * k) & vu_all(255)));
-        }
+        nearest_of_size(job, G4_BYTES_SHIFT, u, v, n);
     }
 }
 

@@ -27,10 +27,10 @@ struct corner {
     vi used;   /* weight is not 0 */
 };
 
-INLINE void find_corners(const struct g4_bilinear *job, enum wrap_shape shape_x, enum wrap_shape shape_y,
-                         const float *u, const float *v, struct corner out[CORNERS]) {
-    const struct axis_texels x = texels_of(&job->axis[0], shape_x, true, u);
-    const struct axis_texels y = texels_of(&job->axis[1], shape_y, true, v);
+INLINE void find_corners(const struct g4_bilinear *job, enum wrap_shape shape, const float *u, const float *v,
+                         struct corner out[CORNERS]) {
+    const struct axis_texels x = texels_of(&job->axis[0], shape, true, u);
+    const struct axis_texels y = texels_of(&job->axis[1], shape, true, v);
     const vi part_x[2] = {vi_all(G4_WEIGHT_ONE) - x.weight, x.weight};
     const vi part_y[2] = {vi_all(G4_WEIGHT_ONE) - y.weight, y.weight};
 
@@ -165,8 +165,8 @@ INLINE vf filter(const struct g4_component *component, enum g4_component_kind ki
         break;                                                                                                         \
     }
 
-INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_shape shape_x, enum wrap_shape shape_y,
-                      const float *u, const float *v, uint32_t n) {
+INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_shape shape, const float *u,
+                      const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     const bool finite = j.texture->finite;
@@ -175,7 +175,7 @@ INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
         EACH_VECTOR(i, n) {
             struct corner corner[CORNERS];
             struct texels texels[CORNERS];
-            find_corners(&j, shape_x, shape_y, &u[i], &v[i], corner);
+            find_corners(&j, shape, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
                 texels[c] = load_texels(&j, &l, shift, corner[c].x, corner[c].y);
             }
@@ -192,31 +192,29 @@ INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
 }
 
 /* The size of texels is a constant of each loop. */
-INLINE void words_of_shape(const struct g4_bilinear *job, enum wrap_shape shape_x, enum wrap_shape shape_y,
-                           const float *u, const float *v, uint32_t n) {
+INLINE void words_of_shape(const struct g4_bilinear *job, enum wrap_shape shape, const float *u, const float *v,
+                           uint32_t n) {
     switch (job->texture->bits) {
     case 8:
-        run_words(job, 0, shape_x, shape_y, u, v, n);
+        run_words(job, 0, shape, u, v, n);
         break;
     case 16:
-        run_words(job, 1, shape_x, shape_y, u, v, n);
+        run_words(job, 1, shape, u, v, n);
         break;
     case 32:
-        run_words(job, 2, shape_x, shape_y, u, v, n);
+        run_words(job, 2, shape, u, v, n);
         break;
     default:
-        run_words(job, 3, shape_x, shape_y, u, v, n);
+        run_words(job, 3, shape, u, v, n);
         break;
     }
 }
 
 static void words(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
-    const enum wrap_shape x = shape_of(&job->axis[0]);
-    const enum wrap_shape y = shape_of(&job->axis[1]);
-    if (x == WRAP_POWER && y == WRAP_POWER) {
-        words_of_shape(job, WRAP_POWER, WRAP_POWER, u, v, n);
+    if (common_shape(job) == WRAP_POWER) {
+        words_of_shape(job, WRAP_POWER, u, v, n);
     } else {
-        words_of_shape(job, ANY, ANY, u, v, n);
+        words_of_shape(job, ANY, u, v, n);
     }
 }
 
@@ -303,8 +301,8 @@ INLINE void store_channels(const struct g4_bilinear *job, uint32_t i, const v4_f
     }
 }
 
-INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape_x, enum wrap_shape shape_y, const float *u,
-                       const float *v, uint32_t n) {
+INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, const float *u, const float *v,
+                       uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     const uint32_t shift = shift_of(j.texture->bits);
@@ -316,7 +314,7 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape_x, e
             struct block_texels at[CORNERS];
             double weight[CORNERS][LANES];
             v4_f32 color[LANES];
-            find_corners(&j, shape_x, shape_y, &u[i], &v[i], corner);
+            find_corners(&j, shape, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
                 find_in_blocks(&j, &l, shift, corner[c].x, corner[c].y, &at[c]);
                 memcpy(weight[c], &corner[c].weight, sizeof weight[c]);
@@ -335,12 +333,10 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape_x, e
 }
 
 static void blocks(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
-    const enum wrap_shape x = shape_of(&job->axis[0]);
-    const enum wrap_shape y = shape_of(&job->axis[1]);
-    if (x == WRAP_POWER && y == WRAP_POWER) {
-        run_blocks(job, WRAP_POWER, WRAP_POWER, u, v, n);
+    if (common_shape(job) == WRAP_POWER) {
+        run_blocks(job, WRAP_POWER, u, v, n);
     } else {
-        run_blocks(job, ANY, ANY, u, v, n);
+        run_blocks(job, ANY, u, v, n);
     }
 }
 

@@ -43,11 +43,97 @@ enum wrap_shape {
     CLAMP,
 };
 
-INLINE enum wrap_shape shape_of(const struct g4_axis *axis) {
-    if (axis->mode == G4_TEXTURE_COORDINATE_MODE_WRAP && axis->round && (axis->size & (axis->size - 1)) == 0) {
+/* Where an image lies at a multiple of its size, the offsets of its first texel and of texels in it have no bits in
+ * common. */
+INLINE bool is_aligned(uint32_t first, uint32_t size) {
+    return (first & (size - 1)) == 0;
+}
+
+/* `first`: where the image starts along this axis. */
+INLINE enum wrap_shape shape_of(const struct g4_axis *axis, uint32_t first) {
+    if (axis->linear && !axis->round) {
+        return ANY;
+    }
+    if (axis->mode == G4_TEXTURE_COORDINATE_MODE_WRAP && (axis->size & (axis->size - 1)) == 0 &&
+        is_aligned(first, axis->size)) {
         return WRAP_POWER;
     }
-    return axis->mode == G4_TEXTURE_COORDINATE_MODE_CLAMP && axis->round ? CLAMP : ANY;
+    return axis->mode == G4_TEXTURE_COORDINATE_MODE_CLAMP && (axis->linear || axis->offset == 0) ? CLAMP : ANY;
+}
+
+/* Both axes, because loops are made for a few shapes only. */
+INLINE enum wrap_shape common_shape(const struct g4_bilinear *job) {
+    const enum wrap_shape x = shape_of(&job->axis[0], job->column);
+    const enum wrap_shape y = shape_of(&job->axis[1], job->row);
+    return x == y ? x : ANY;
+}
+
+/* ---- images whose width and height are powers of two: the bits of a texel number become bits of the offset ---- */
+
+/* Shifts by a number that is not known to the compiler; by instructions that shift each lane by its own number, since
+ * those for a common number take two steps. */
+INLINE vu shift_left(vu v, uint32_t by) {
+#ifdef G4_LANES_WIDE
+    return (vu)_mm512_sllv_epi32((__m512i)v, (__m512i)vu_all(by));
+#else
+    return (vu)_mm256_sllv_epi32((__m256i)v, (__m256i)vu_all(by));
+#endif
+}
+
+INLINE vu shift_right(vu v, uint32_t by) {
+#ifdef G4_LANES_WIDE
+    return (vu)_mm512_srlv_epi32((__m512i)v, (__m512i)vu_all(by));
+#else
+    return (vu)_mm256_srlv_epi32((__m256i)v, (__m256i)vu_all(by));
+#endif
+}
+
+/* From a texel number with 8 fraction bits, not yet wrapped. */
+INLINE vu wrapped_column(const struct g4_bilinear *job, const struct layout *l, vi fixed, uint32_t shift) {
+    const uint32_t bytes = (job->axis[0].size - 1) << shift;
+    const vu near = (vu)fixed >> (8 - shift) & vu_all(l->piece_shift ? bytes & l->piece : bytes);
+    const vu far = shift_right((vu)fixed, 8 - shift - l->piece_shift) &
+                   vu_all(l->piece_shift ? (bytes & ~l->piece) << l->piece_shift : 0);
+    return near | far;
+}
+
+INLINE vu wrapped_row(const struct g4_bilinear *job, const struct layout *l, vi fixed) {
+    const uint32_t last = job->axis[1].size - 1;
+    const vu line = (vu)fixed >> 8;
+    return (line & vu_all(last & ~l->rows)) * vu_all(job->pitch) +
+           shift_left(line & vu_all(last & l->rows), l->row_shift);
+}
+
+/* The offset of the image's first texel from the start of the surface. */
+INLINE uint32_t first_texel(const struct g4_bilinear *job, const struct layout *l, uint32_t shift) {
+    const uint32_t at = job->column << shift;
+    return ((at & ~l->piece) << l->piece_shift | (at & l->piece)) + (job->row & ~l->rows) * job->pitch +
+           ((job->row & l->rows) << l->row_shift);
+}
+
+/* ---- texel numbers ---- */
+
+/* To the nearest number, ties to even; only for values that fit. */
+INLINE vi to_nearest(vf x) {
+#if defined(G4_LANES_WIDE)
+    return (vi)_mm512_cvtps_epi32((__m512)x);
+#else
+    return (vi)_mm256_cvtps_epi32((__m256)x);
+#endif
+}
+
+/* Texel numbers with 8 fraction bits, not yet wrapped, of images whose size is a power of two: the product is exact, so
+ * it does not matter that it is fused.  `round`: see g4_axis. */
+INLINE vi fixed_of_power(const struct g4_axis *axis, bool linear, bool round, const float *coordinate) {
+    const vf part = preprocess(vf_load(coordinate), G4_TEXTURE_COORDINATE_MODE_WRAP);
+    const vf size = vf_all(256.0f * (float)axis->size);
+    const vf half = vf_all(-128.0f);
+#ifdef G4_LANES_WIDE
+    const vf scaled = linear ? (vf)_mm512_fmadd_ps((__m512)part, (__m512)size, (__m512)half) : part * size;
+#else
+    const vf scaled = linear ? (vf)_mm256_fmadd_ps((__m256)part, (__m256)size, (__m256)half) : part * size;
+#endif
+    return (round ? to_nearest(scaled) : vi_truncate(scaled)) + vi_all(axis->offset * 256);
 }
 
 /* All supported modes yield coordinates inside the image.  `contiguous`: texels of weight 0 may be read, which changes
@@ -64,17 +150,16 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape 
         out.second = (vi)inside(out.second, axis->size);
         return out;
     }
-    const uint8_t mode = shape == CLAMP ? G4_TEXTURE_COORDINATE_MODE_CLAMP : G4_TEXTURE_COORDINATE_MODE_WRAP;
-    const vf x = preprocess(vf_load(coordinate), mode) * vf_all((float)axis->size) - vf_all(0.5f);
     if (shape == CLAMP) {
-        const vi fixed = fixed_point(x, true);
+        const vf c = preprocess(vf_load(coordinate), G4_TEXTURE_COORDINATE_MODE_CLAMP);
+        const vi fixed = fixed_point(c * vf_all((float)axis->size) - vf_all(0.5f), true);
         const vi first = (fixed >> 8) + vi_all(axis->offset);
         out.weight = fixed & vi_all(255);
         out.first = vi_max(vi_min(first, last), vi_all(0));
         out.second = vi_max(vi_min(first + vi_all(1), last), vi_all(0));
     } else {
-        const vi fixed = fixed_point_of_small(x);
-        const vi first = (fixed >> 8) + vi_all(axis->offset);
+        const vi fixed = fixed_of_power(axis, true, true, coordinate);
+        const vi first = fixed >> 8;
         out.weight = fixed & vi_all(255);
         out.first = first & last;
         out.second = (first + vi_all(1)) & last;
@@ -83,6 +168,30 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape 
         out.second = vi_select(out.weight == vi_all(0), out.first, out.second);
     }
     return out;
+}
+
+/* The texel of a lookup that is not filtered. */
+INLINE vi nearest_texel(const struct g4_axis *axis, enum wrap_shape shape, bool round, const float *coordinate) {
+    if (shape == CLAMP) { /* vf_max returns the second operand if the first is NaN */
+        const vf x = vf_max(vf_load(coordinate) * vf_all((float)axis->size), vf_all(0.0f));
+        const vf scaled = vf_min(x, vf_all(12288.0f)) * vf_all(256.0f);
+        const vi fixed = round ? to_nearest(scaled) : vi_truncate(scaled);
+        return vi_min(fixed >> 8, vi_all((int32_t)axis->size - 1));
+    }
+    return (vi)inside(axis_texels(axis, axis->mode, vf_load(coordinate)).first, axis->size);
+}
+
+/* The offsets of a vector of lookups that are not filtered: from first_texel() in shape WRAP_POWER, else from the start
+ * of the surface. */
+INLINE vu nearest_offset(const struct g4_bilinear *job, const struct layout *l, uint32_t shift, enum wrap_shape shape,
+                         bool round, const float *u, const float *v) {
+    const struct g4_axis *const axis = job->axis;
+    if (shape == WRAP_POWER) {
+        return wrapped_column(job, l, fixed_of_power(&axis[0], false, round, u), shift) +
+               wrapped_row(job, l, fixed_of_power(&axis[1], false, round, v));
+    }
+    return column_of(job, l, nearest_texel(&axis[0], shape, round, u), shift) +
+           row_of(job, l, nearest_texel(&axis[1], shape, round, v));
 }
 
 #endif
