@@ -14,6 +14,8 @@
 enum {
     G4_TEXTURE_SLOTS = 64,
     G4_SAMPLER_SLOTS = 32,
+    G4_PLANNED_SLOTS = 16,
+    G4_NO_REGISTER = 0xff,
     G4_SAMPLER_PARAMETERS_4X2 = 12, /* the most parameters of a SIMD4x2 message */
 };
 
@@ -30,8 +32,22 @@ struct g4_sampler_slot {
     struct g4_texture_sampler sampler;
 };
 
+/* A sample message on the fast path, recognized by descriptor, header and state. */
+struct g4_planned_message {
+    uint64_t plan_epoch; /* of g4_sampler_cache; a plan of another epoch is void */
+    uint32_t descriptor, mlen, rlen;
+    uint32_t binding_table, surface_state_base, dynamic_state_base, sampler_state; /* of g4_dispatch */
+    uint32_t header[2];                                                            /* its dwords 2 and 3 */
+    uint8_t u, v;                                                                  /* first registers of the payload */
+    uint8_t row[G4_SAMPLE_HALVES][4]; /* registers of the response; G4_NO_REGISTER: none */
+    bool simd16;
+    struct g4_lookup_plan plan;
+};
+
 struct g4_sampler_cache {
     uint32_t epoch;
+    uint64_t plan_epoch; /* counts the textures and samplers that were unpacked */
+    struct g4_planned_message planned[G4_PLANNED_SLOTS];
     struct g4_texture_slot texture[G4_TEXTURE_SLOTS];
     struct g4_sampler_slot sampler[G4_SAMPLER_SLOTS];
     struct g4_texture keyed; /* of the current message, if a chroma key replaces texels */
@@ -95,7 +111,10 @@ const struct g4_texture *g4_sampler_keyed_texture(const struct g4_sampler_call *
                                                   const struct g4_texture_sampler *sampler);
 /* Take the results of g4_sample() to result[], by output channel. */
 void g4_sampler_map_channels(const struct g4_sampler_call *c);
+/* False: nothing was done.  The next message like this one is recognized by g4_sampler_run_planned(). */
 bool g4_sampler_sample_fast(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler);
+/* Executes a message that all its threads send with the header of an earlier one.  False: nothing was done. */
+bool g4_sampler_run_planned(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, bool has_header);
 const struct g4_sampler_ops *g4_sampler_ops_of_variant(void);
 void g4_sampler_count(const struct g4_sampler_call *c);
 

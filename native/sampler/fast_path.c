@@ -52,152 +52,200 @@ static bool one_filter(const struct g4_texture *texture, const struct g4_texture
            (filter == G4_MAP_FILTER_NEAREST || (filter == G4_MAP_FILTER_LINEAR && texture->can_filter));
 }
 
-bool g4_fast_path_suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
+static bool suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
     return texture->direct && texture->can_sample && !texture->null && one_filter(texture, sampler) &&
            !sampler->border_mode && !sampler->disable && !sampler->keyed && !sampler->unnormalized &&
            sampler->mip_filter != 2 && texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
 }
 
-static struct g4_axis axis_of(const struct g4_fast_path *q, int dimension, uint32_t size) {
-    const struct g4_texture_sampler *const sampler = q->lookups.sampler;
+/* ---- what lookups have in common ---- */
+
+/* Chooses the output of each channel. */
+static void map_outputs(struct g4_lookup_plan *plan) {
+    const struct g4_texture *const texture = plan->texture;
+    uint32_t seen = 0;
+    for (int channel = 0; channel < 4; channel++) {
+        if (texture->source[channel] >= G4_SOURCE_ZERO) {
+            plan->output[channel] = G4_OUTPUT_CONSTANT;
+            plan->constants = true;
+            continue;
+        }
+        const uint32_t at = g4_lookup_output(texture, texture->source[channel]);
+        plan->output[channel] = (uint8_t)at;
+        plan->shares = plan->shares || (seen >> at & 1);
+        seen |= 1u << at;
+    }
+}
+
+bool g4_lookup_plan_begin(struct g4_lookup_plan *plan, const struct g4_texture *texture,
+                          const struct g4_texture_sampler *sampler, const int32_t offset[2], bool min_lod_erratum,
+                          const struct g4_sampler_ops *ops, struct g4_texel_reader *reader) {
+    *plan = (struct g4_lookup_plan){
+        .texture = texture,
+        .sampler = sampler,
+        .ops = ops,
+        .reader = reader,
+        .offset = {offset[0], offset[1]},
+        .min_lod_erratum = min_lod_erratum,
+        .job_level = {G4_TEXTURE_LEVELS, G4_TEXTURE_LEVELS},
+    };
+    if (!suits(texture, sampler)) {
+        return false;
+    }
+    plan->lookup = g4_lookup_function(texture, sampler->filter[0] == G4_MAP_FILTER_LINEAR);
+    if (!plan->lookup) {
+        return false;
+    }
+    plan->has_one_level = texture->lod_rules->only_level(texture, sampler, &plan->level);
+    map_outputs(plan);
+    return true;
+}
+
+static struct g4_axis axis_of(const struct g4_lookup_plan *plan, int dimension, uint32_t size) {
+    const struct g4_texture_sampler *const sampler = plan->sampler;
     const uint8_t mode = sampler->mode[dimension];
     return (struct g4_axis){
         .size = size,
         .mode = mode == G4_TEXTURE_COORDINATE_MODE_CUBE ? (uint8_t)G4_TEXTURE_COORDINATE_MODE_CLAMP : mode,
         .linear = sampler->filter[0] == G4_MAP_FILTER_LINEAR,
         .round = sampler->round[0][dimension],
-        .offset = q->offset[dimension],
+        .offset = plan->offset[dimension],
     };
 }
 
-/* If memory is contiguous, lanes that are off or not mixed may be read, too.  False: the level cannot use the fast
- * path. */
-static bool begin_level(const struct g4_fast_path *q, uint32_t level, bool all, struct g4_texel_reader *reader,
-                        struct g4_bilinear *job) {
-    const struct g4_texture *const texture = q->lookups.texture;
-    const uint32_t number = level > texture->max_level ? texture->max_level : level;
-    const struct g4_axis axis[2] = {axis_of(q, 0, texture->level[number].width),
-                                    axis_of(q, 1, texture->level[number].height)};
-    return g4_lookup_begin(job, texture, number, axis, reader, G4_SAMPLE_LANES) && (job->contiguous_base || all);
+/* The job of a level.  If memory is contiguous, lanes that are off or not mixed may be read, too.  NULL: the level
+ * cannot use the fast path. */
+static struct g4_bilinear *job_of(struct g4_lookup_plan *plan, uint32_t level, bool all) {
+    const struct g4_texture *const texture = plan->texture;
+    const uint32_t slot = level & 1;
+    struct g4_bilinear *const job = &plan->job[slot];
+
+    if (plan->job_level[slot] != level) {
+        const uint32_t number = level > texture->max_level ? texture->max_level : level;
+        const struct g4_axis axis[2] = {axis_of(plan, 0, texture->level[number].width),
+                                        axis_of(plan, 1, texture->level[number].height)};
+        plan->job_level[slot] = G4_TEXTURE_LEVELS;
+        if (!g4_lookup_begin(job, texture, number, axis, plan->reader, G4_SAMPLE_LANES)) {
+            return NULL;
+        }
+        plan->job_level[slot] = job->contiguous_base ? level : G4_TEXTURE_LEVELS;
+    }
+    return job->contiguous_base || all ? job : NULL;
 }
 
-static void merge(uint32_t *row, const float *value, g4_lanes lanes) {
-    if (lanes == ~(g4_lanes)0) {
-        memcpy(row, value, G4_BATCH * sizeof *row);
-        return;
-    }
-    for (uint32_t i = 0; i < G4_BATCH; i++) {
-        row[i] = lanes >> i & 1 ? g4_hw_bits(value[i]) : row[i];
-    }
-}
+/* ---- where colors go ---- */
 
-static void set_constants(const struct g4_fast_path *q, uint32_t half) {
-    const struct g4_texture *const texture = q->lookups.texture;
-    for (int channel = 0; channel < 4; channel++) {
-        uint32_t *const row = q->row[half][channel];
-        const uint32_t value = texture->source[channel] == G4_SOURCE_ONE ? texture->one : 0;
-        if (row && texture->source[channel] >= G4_SOURCE_ZERO) {
+static void write_constants(const struct g4_lookup_plan *plan, const struct g4_lookups *lookups, uint32_t half) {
+    const struct g4_texture *const texture = plan->texture;
+    for (int channel = 0; plan->constants && channel < 4; channel++) {
+        uint32_t *const row = lookups->row[half][channel];
+        if (row && plan->output[channel] == G4_OUTPUT_CONSTANT) {
+            uint32_t value[G4_BATCH];
             for (uint32_t i = 0; i < G4_BATCH; i++) {
-                row[i] = q->lookups.active[half] >> i & 1 ? value : row[i];
+                value[i] = texture->source[channel] == G4_SOURCE_ONE ? texture->one : 0;
+            }
+            plan->ops->merge(value, lookups->active[half], row);
+        }
+    }
+}
+
+/* Looks up directly into the first channel of the response that has each output: all lanes are on, and there is nothing
+ * to mix. */
+static void run_straight(const struct g4_lookup_plan *plan, const struct g4_lookups *lookups, uint32_t half,
+                         struct g4_bilinear *job) {
+    uint32_t *const *const row = lookups->row[half];
+
+    memset(job->out, 0, sizeof job->out);
+    for (int channel = 0; channel < 4; channel++) {
+        const uint8_t at = plan->output[channel];
+        if (row[channel] && at != G4_OUTPUT_CONSTANT && !(plan->shares && job->out[at])) {
+            job->out[at] = (float *)row[channel];
+        }
+    }
+    plan->lookup(job, lookups->u.half[half], lookups->v.half[half], G4_BATCH);
+    for (int channel = 0; plan->shares && channel < 4; channel++) { /* as in L8 */
+        const uint8_t at = plan->output[channel];
+        if (row[channel] && at != G4_OUTPUT_CONSTANT && job->out[at] != (float *)row[channel]) {
+            memcpy(row[channel], job->out[at], G4_BATCH * sizeof *row[channel]);
+        }
+    }
+}
+
+/* `beta`: the weights of the second level; NULL: there is none. */
+static void run_merged(const struct g4_lookup_plan *plan, const struct g4_lookups *lookups, uint32_t half,
+                       struct g4_bilinear *const jobs[2], const int32_t *beta, struct g4_fast_path_work *work) {
+    uint32_t wanted = 0;
+
+    for (int channel = 0; channel < 4; channel++) {
+        const bool is_output = lookups->row[half][channel] && plan->output[channel] != G4_OUTPUT_CONSTANT;
+        wanted |= is_output ? 1u << plan->output[channel] : 0;
+    }
+    for (int level = 0; level < (beta ? 2 : 1); level++) {
+        for (uint32_t at = 0; at < G4_BYTES; at++) {
+            jobs[level]->out[at] = wanted >> at & 1 ? work->texel[level][at] : NULL;
+        }
+        plan->lookup(jobs[level], lookups->u.half[half], lookups->v.half[half], G4_BATCH);
+    }
+    if (beta) {
+        for (uint32_t i = 0; i < G4_BATCH; i++) {
+            work->beta[i] = beta[half * (G4_SUBSPANS / 2) + i / 4];
+        }
+        for (uint32_t at = 0; at < G4_BYTES; at++) {
+            float *const value = work->texel[0][at];
+            if (wanted >> at & 1) {
+                plan->ops->between(value, work->texel[1][at], work->beta, G4_BATCH, value);
             }
         }
     }
-}
-
-static bool is_straight(const struct g4_fast_path *q, uint32_t half, bool mixed) {
-    return !mixed && q->lookups.active[half] == ~(g4_lanes)0;
-}
-
-/* Chooses where the components of texels go: directly to the first channel of the response that has them, if all lanes
- * are on and there is nothing to mix. */
-static void find_outputs(const struct g4_fast_path *q, uint32_t half, struct g4_fast_path_work *work, bool mixed,
-                         struct g4_bilinear jobs[2]) {
-    const struct g4_texture *const texture = q->lookups.texture;
-    const bool straight = is_straight(q, half, mixed);
-    memset(jobs[0].out, 0, sizeof jobs[0].out);
-    memset(jobs[1].out, 0, sizeof jobs[1].out);
     for (int channel = 0; channel < 4; channel++) {
-        uint32_t *const row = q->row[half][channel];
-        if (row && texture->source[channel] < G4_SOURCE_ZERO) {
-            const uint32_t at = g4_lookup_output(texture, texture->source[channel]);
-            if (!jobs[0].out[at]) {
-                jobs[0].out[at] = straight ? (float *)row : work->texel[0][at];
-                jobs[1].out[at] = work->texel[1][at];
-            }
+        uint32_t *const row = lookups->row[half][channel];
+        if (row && plan->output[channel] != G4_OUTPUT_CONSTANT) {
+            plan->ops->merge((const uint32_t *)work->texel[0][plan->output[channel]], lookups->active[half], row);
         }
     }
 }
 
-/* Copies components that several channels share, as in L8. */
-static void share_outputs(const struct g4_fast_path *q, uint32_t half, const struct g4_bilinear *job) {
-    const struct g4_texture *const texture = q->lookups.texture;
-    for (int channel = 0; channel < 4; channel++) {
-        uint32_t *const row = q->row[half][channel];
-        if (row && texture->source[channel] < G4_SOURCE_ZERO) {
-            const float *const from = job->out[g4_lookup_output(texture, texture->source[channel])];
-            if (from != (const float *)row) {
-                memcpy(row, from, G4_BATCH * sizeof *row);
-            }
-        }
-    }
+/* ---- all of it ---- */
+
+static bool find_level(const struct g4_lookup_plan *plan, const struct g4_lookups *lookups, uint32_t *level,
+                       int32_t beta[G4_SUBSPANS], bool *mixed) {
+    const struct g4_common_level in = {
+        .texture = plan->texture,
+        .sampler = plan->sampler,
+        .active = {lookups->active[0], lookups->active[1]},
+        .u = lookups->u,
+        .v = lookups->v,
+        .min_lod_erratum = plan->min_lod_erratum,
+    };
+    return plan->texture->lod_rules->common(&in, plan->ops, level, beta, mixed);
 }
 
-static void finish(const struct g4_fast_path *q, uint32_t half, struct g4_fast_path_work *work, bool mixed,
-                   const struct g4_sampler_ops *ops) {
-    const struct g4_texture *const texture = q->lookups.texture;
-    uint32_t done = 0; /* several channels may share a component */
-    for (int channel = 0; channel < 4; channel++) {
-        uint32_t *const row = q->row[half][channel];
-        if (!row || texture->source[channel] >= G4_SOURCE_ZERO) {
-            continue;
-        }
-        const uint32_t at = g4_lookup_output(texture, texture->source[channel]);
-        float *const value = work->texel[0][at];
-        if (mixed && !(done >> at & 1)) {
-            ops->between(value, work->texel[1][at], work->beta, G4_BATCH, value);
-            done |= 1u << at;
-        }
-        merge(row, value, q->lookups.active[half]);
-    }
-}
-
-bool g4_fast_path_run(const struct g4_fast_path *fast, struct g4_fast_path_work *work, const struct g4_sampler_ops *ops,
-                      struct g4_texel_reader *reader) {
-    const bool linear = fast->lookups.sampler->filter[0] == G4_MAP_FILTER_LINEAR;
-    g4_bilinear_fn *const run = g4_lookup_function(fast->lookups.texture, linear);
-    const g4_lanes *const active = fast->lookups.active;
+bool g4_lookup_plan_run(struct g4_lookup_plan *plan, const struct g4_lookups *lookups, struct g4_fast_path_work *work) {
+    const g4_lanes *const active = lookups->active;
     const bool all = active[0] == ~(g4_lanes)0 && active[1] == ~(g4_lanes)0;
-    struct g4_bilinear jobs[2];
+    struct g4_bilinear *jobs[2] = {NULL, NULL};
     int32_t beta[G4_SUBSPANS];
-    uint32_t level;
-    bool mixed;
+    uint32_t level = plan->level;
+    bool mixed = false;
 
-    if (!run || !(active[0] | active[1]) ||
-        !fast->lookups.texture->lod_rules->common(&fast->lookups, ops, &level, beta, &mixed) ||
-        !begin_level(fast, level, all, reader, &jobs[0]) ||
-        (mixed && !(begin_level(fast, level + 1, false, reader, &jobs[1]) && jobs[0].contiguous_base))) {
+    if (!(active[0] | active[1]) || (!plan->has_one_level && !find_level(plan, lookups, &level, beta, &mixed))) {
+        return false;
+    }
+    jobs[0] = job_of(plan, level, all && !mixed);
+    jobs[1] = mixed ? job_of(plan, level + 1, false) : NULL;
+    if (!jobs[0] || (mixed && !jobs[1])) {
         return false;
     }
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
-        const float *const u = fast->lookups.u.half[half];
-        const float *const v = fast->lookups.v.half[half];
         if (!active[half]) {
             continue;
         }
-        find_outputs(fast, half, work, mixed, jobs);
-        run(&jobs[0], u, v, G4_BATCH);
-        if (mixed) {
-            run(&jobs[1], u, v, G4_BATCH);
-            for (uint32_t i = 0; i < G4_BATCH; i++) {
-                work->beta[i] = beta[half * (G4_SUBSPANS / 2) + i / 4];
-            }
-        }
-        if (is_straight(fast, half, mixed)) {
-            share_outputs(fast, half, &jobs[0]);
+        if (!mixed && active[half] == ~(g4_lanes)0) {
+            run_straight(plan, lookups, half, jobs[0]);
         } else {
-            finish(fast, half, work, mixed, ops);
+            run_merged(plan, lookups, half, jobs, mixed ? beta : NULL, work);
         }
-        set_constants(fast, half);
+        write_constants(plan, lookups, half);
     }
     return true;
 }

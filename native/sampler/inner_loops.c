@@ -342,6 +342,19 @@ static void between(const float *a, const float *b, const int32_t *beta, uint32_
         }
 }
 
+/* ---- responses ---- */
+
+static void merge(const uint32_t *value, uint64_t lanes, uint32_t *row) {
+    if (lanes == UINT64_MAX) {
+        memcpy(row, value, G4_BATCH * sizeof *row);
+        return;
+    }
+    for
+        EACH_VECTOR(i, G4_BATCH) {
+            store(&row[i], (vi)vu_select(vi_mask(lanes >> i & 0xff), vu_load(&value[i]), vu_load(&row[i])));
+        }
+}
+
 /* ---- cubes: ties go to Z, then Y ---- */
 
 static void project(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v) {
@@ -480,4 +493,5 @@ const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .choose = choose,
     .length = length,
     .lengths = lengths,
+    .merge = merge,
 };

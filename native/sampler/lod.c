@@ -367,6 +367,12 @@ bool g4_lod_alike(const int32_t value[G4_SUBSPANS], const g4_lanes active[G4_SAM
     return !(others & 1);
 }
 
+static bool only_level(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t *level) {
+    const struct lod_range range = range_of(texture, sampler);
+    *level = (uint32_t)range.low >> 6;
+    return always_the_same(sampler, &range);
+}
+
 static bool common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
                          int32_t beta[G4_SUBSPANS], bool *mixed) {
     const struct lod_range range = range_of(in->texture, in->sampler);
@@ -377,10 +383,6 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
     uint8_t magnified[G4_SUBSPANS];
 
     *mixed = false;
-    if (always_the_same(in->sampler, &range)) {
-        *level = (uint32_t)range.low >> 6;
-        return true;
-    }
     plane_lengths(in->texture, &in->u, &in->v, ops, lod);
     const struct g4_level_choice choice = choice_of(in->sampler, &range, in->min_lod_erratum);
     if (g4_lod_alike(lod, in->active)) {
@@ -408,4 +410,4 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
     return g4_lod_alike(levels, in->active);
 }
 
-const struct g4_lod_rules g4_lod_rules_gen4 = {.sample = sample_lod, .common = common_level};
+const struct g4_lod_rules g4_lod_rules_gen4 = {.sample = sample_lod, .only_level = only_level, .common = common_level};

@@ -264,6 +264,12 @@ static void sample_lod(const struct g4_request *request, struct g4_sample_work *
     choose(&choice, work->lod, G4_SAMPLE_LANES, work->level, work->magnified, work->beta);
 }
 
+static bool only_level(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t *level) {
+    const struct choice choice = choice_of(texture, sampler);
+    *level = (uint32_t)(choice.single + choice.first) >> 8;
+    return always_the_same(sampler, &choice);
+}
+
 static bool common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
                          int32_t beta[G4_SUBSPANS], bool *mixed) {
     const struct choice choice = choice_of(in->texture, in->sampler);
@@ -274,10 +280,6 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
 
     (void)ops;
     *mixed = false;
-    if (always_the_same(in->sampler, &choice)) {
-        *level = (uint32_t)(choice.single + choice.first) >> 8;
-        return true;
-    }
     plane_levels(in->texture, &in->u, &in->v, lod);
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         lod[s] += in->sampler->lod_bias - (int32_t)in->texture->min_lod * LOD_ONE;
@@ -304,4 +306,4 @@ void g4_lod_query_gen7(const struct g4_request *request, struct g4_sample_work *
     }
 }
 
-const struct g4_lod_rules g4_lod_rules_gen7 = {.sample = sample_lod, .common = common_level};
+const struct g4_lod_rules g4_lod_rules_gen7 = {.sample = sample_lod, .only_level = only_level, .common = common_level};

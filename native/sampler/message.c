@@ -19,6 +19,7 @@ struct g4_sampler_cache *g4_sampler_cache_new(void) {
     struct g4_sampler_cache *const cache = calloc(1, sizeof *cache);
     if (cache) {
         cache->epoch = 1;
+        cache->plan_epoch = 1;
         g4_srgb_decoder_setup(&cache->reader.srgb);
     }
     return cache;
@@ -30,6 +31,7 @@ void g4_sampler_cache_free(struct g4_sampler_cache *cache) {
 
 void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
     g4_texel_forget_blocks(&cache->reader);
+    cache->plan_epoch++;
     if (++cache->epoch == 0) {
         for (int i = 0; i < G4_TEXTURE_SLOTS; i++) {
             cache->texture[i].epoch = 0;
@@ -65,6 +67,7 @@ const struct g4_texture *g4_sampler_find_texture(const struct g4_sampler_call *c
         g4_texture_setup(&slot->texture, surface, &c->cache->reader.srgb, c->eu->ctx->model);
         memset(slot->contiguous, 0, sizeof slot->contiguous);
         slot->texture.contiguous = slot->contiguous;
+        c->cache->plan_epoch++;
         slot->texture.direct = c->eu->ctx->options.general_only ? G4_DIRECT_NONE : slot->texture.direct;
         slot->epoch = c->cache->epoch;
         slot->surface_state_base = d->surface_state_base;
@@ -80,6 +83,7 @@ const struct g4_texture_sampler *g4_sampler_find_sampler(const struct g4_sampler
     if (slot->epoch != c->cache->epoch || slot->address != c->sampler_state || slot->state_base != c->state_base) {
         g4_texture_sampler_setup(&slot->sampler, c->cache->reader.port, c->eu->ctx->model, c->state_base,
                                  c->sampler_state);
+        c->cache->plan_epoch++;
         slot->epoch = c->cache->epoch;
         slot->address = c->sampler_state;
         slot->state_base = c->state_base;
@@ -135,16 +139,6 @@ static enum g4_lod_source lod_source(const struct g4_sampler_call *c) {
 
 /* ---- writeback ---- */
 
-static void write_lanes(uint32_t *row, const uint32_t *value, g4_lanes lanes) {
-    if (lanes == ~(g4_lanes)0) {
-        memcpy(row, value, G4_BATCH * sizeof *row);
-        return;
-    }
-    for (uint32_t i = 0; i < G4_BATCH; i++) {
-        row[i] = lanes >> i & 1 ? value[i] : row[i];
-    }
-}
-
 static void write_wide(const struct g4_sampler_call *c) {
     const bool wide = c->message->simd == 16;
     const bool packed = wide || c->removes_masked_channels; /* masked channels have no registers */
@@ -157,7 +151,7 @@ static void write_wide(const struct g4_sampler_call *c) {
         for (unsigned half = 0; half < (wide ? 2u : 1u); half++) {
             uint32_t *const row = g4_response(c->gang, c->send, next++, 0);
             if (row && c->active[half]) {
-                write_lanes(row, &c->cache->result[channel][half * G4_BATCH], c->active[half]);
+                g4_sampler_ops_of_variant()->merge(&c->cache->result[channel][half * G4_BATCH], c->active[half], row);
             }
         }
     }
@@ -321,34 +315,104 @@ const struct g4_texture *g4_sampler_keyed_texture(const struct g4_sampler_call *
     return &c->cache->keyed;
 }
 
+/* ---- the fast path ---- */
+
 /* Finds the registers of the response for each half of the channels that are returned. */
-static void find_rows(const struct g4_sampler_call *c, uint32_t *row[G4_SAMPLE_HALVES][4]) {
+static void find_rows(const struct g4_sampler_call *c, uint8_t row[G4_SAMPLE_HALVES][4]) {
     const bool wide = c->message->simd == 16;
     unsigned next = 0;
     for (unsigned channel = 0; channel < 4; channel++) {
         const bool wanted = !(c->channel_mask >> channel & 1);
-        row[0][channel] = wanted ? g4_response(c->gang, c->send, next, 0) : NULL;
-        row[1][channel] = wanted && wide ? g4_response(c->gang, c->send, next + 1, 0) : NULL;
+        row[0][channel] = wanted ? (uint8_t)next : G4_NO_REGISTER;
+        row[1][channel] = wanted && wide ? (uint8_t)(next + 1) : G4_NO_REGISTER;
         next += wide ? (wanted ? 2 : 0) : wanted || !c->removes_masked_channels;
     }
 }
 
+/* The first register of a parameter, which the message has; G4_NO_REGISTER: the payload is too short for it. */
+static uint8_t first_register(const struct g4_sampler_call *c, enum g4_sampler_parameter name) {
+    const unsigned per_parameter = c->message->simd == 16 ? 2 : 1;
+    const unsigned first = c->data + c->message->slot[name] * per_parameter;
+    return first + per_parameter <= c->send->mlen ? (uint8_t)first : G4_NO_REGISTER;
+}
+
+static uint32_t *response_row(struct g4_gang *gang, const struct g4_send *send, uint8_t number) {
+    return number == G4_NO_REGISTER ? NULL : g4_response(gang, send, number, 0);
+}
+
+static bool run_plan(struct g4_sampler_cache *cache, struct g4_gang *gang, const struct g4_send *send,
+                     struct g4_planned_message *m, const g4_lanes active[G4_SAMPLE_HALVES]) {
+    struct g4_lookups lookups = {.active = {active[0], active[1]}};
+
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        const bool used = half == 0 || m->simd16;
+        lookups.u.half[half] = used ? g4_payload_register(gang, send, m->u + half)->f[0] : zeros;
+        lookups.v.half[half] = used ? g4_payload_register(gang, send, m->v + half)->f[0] : zeros;
+        for (int channel = 0; channel < 4; channel++) {
+            lookups.row[half][channel] = response_row(gang, send, m->row[half][channel]);
+        }
+    }
+    return g4_lookup_plan_run(&m->plan, &lookups, &cache->fast);
+}
+
+static struct g4_planned_message *planned_slot(struct g4_sampler_cache *cache, uint32_t descriptor) {
+    return &cache->planned[(descriptor ^ descriptor >> 8) % G4_PLANNED_SLOTS];
+}
+
+/* The number of registers that a message without errors returns. */
+static unsigned response_length(const struct g4_sampler_call *c) {
+    const unsigned wanted = 4u - (unsigned)__builtin_popcount(c->channel_mask);
+    return c->message->simd == 16 ? 2 * wanted : c->removes_masked_channels ? wanted : c->message->response;
+}
+
+/* `header`: dwords 2 and 3; NULL: the message has none. */
+static bool is_planned(const struct g4_sampler_cache *cache, const struct g4_planned_message *m,
+                       const struct g4_dispatch *dispatch, const struct g4_send *send, const uint32_t *header) {
+    return m->plan_epoch == cache->plan_epoch && m->descriptor == send->descriptor && m->mlen == send->mlen &&
+           m->rlen == send->rlen && m->binding_table == dispatch->binding_table &&
+           m->surface_state_base == dispatch->surface_state_base &&
+           m->dynamic_state_base == dispatch->dynamic_state_base && m->sampler_state == dispatch->sampler_state &&
+           m->plan.ops == g4_sampler_ops_of_variant() &&
+           (!header || (m->header[0] == header[0] && m->header[1] == header[1]));
+}
+
 bool g4_sampler_sample_fast(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
     if (c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 || c->force_lod_to_zero ||
-        !g4_sampler_has(c, G4_SAMPLER_PARAMETER_V) || !g4_fast_path_suits(c->texture, sampler)) {
+        !g4_sampler_has(c, G4_SAMPLER_PARAMETER_V)) {
         return false;
     }
-    struct g4_fast_path fast = {
-        .lookups = {.texture = c->texture,
-                    .sampler = sampler,
-                    .active = {c->active[0], c->active[1]},
-                    .u = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_U),
-                    .v = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_V),
-                    .min_lod_erratum = c->eu->ctx->options.min_lod_erratum},
-        .offset = {c->offset[0], c->offset[1]},
-    };
-    find_rows(c, fast.row);
-    return g4_fast_path_run(&fast, &c->cache->fast, g4_sampler_ops_of_variant(), &c->cache->reader);
+    const struct g4_dispatch *const dispatch = c->gang->dispatch;
+    const struct g4_send *const send = c->send;
+    struct g4_planned_message *const m = planned_slot(c->cache, send->descriptor);
+    const uint32_t *const header = c->data ? g4_payload(c->gang, send, 0, __builtin_ctz(c->threads)) + 2 : NULL;
+
+    if (!is_planned(c->cache, m, dispatch, send, header)) {
+        m->plan_epoch = 0;
+        if (!g4_lookup_plan_begin(&m->plan, c->texture, sampler, c->offset, c->eu->ctx->options.min_lod_erratum,
+                                  g4_sampler_ops_of_variant(), &c->cache->reader)) {
+            return false;
+        }
+        m->u = first_register(c, G4_SAMPLER_PARAMETER_U);
+        m->v = first_register(c, G4_SAMPLER_PARAMETER_V);
+        if (m->u == G4_NO_REGISTER || m->v == G4_NO_REGISTER) {
+            return false;
+        }
+        m->simd16 = c->message->simd == 16;
+        find_rows(c, m->row);
+        m->descriptor = send->descriptor;
+        m->mlen = send->mlen;
+        m->rlen = send->rlen;
+        m->binding_table = dispatch->binding_table;
+        m->surface_state_base = dispatch->surface_state_base;
+        m->dynamic_state_base = dispatch->dynamic_state_base;
+        m->sampler_state = dispatch->sampler_state;
+        m->header[0] = header ? header[0] : 0;
+        m->header[1] = header ? header[1] : 0;
+        if (send->rlen == response_length(c) && send->rlen > 0) {
+            m->plan_epoch = c->cache->plan_epoch; /* else each message reports its length */
+        }
+    }
+    return run_plan(c->cache, c->gang, send, m, c->active);
 }
 
 struct g4_request g4_sampler_request(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
@@ -571,6 +635,39 @@ void g4_sampler_begin(struct g4_sampler_call *c) {
     }
 }
 
+/* True if all threads of a message have the header of thread `first`, as far as it matters. */
+static bool have_one_header(const struct g4_gang *gang, const struct g4_send *send, uint32_t first) {
+    const uint32_t *const header = g4_payload(gang, send, 0, (int)first) + 2;
+    uint32_t differs = 0;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        const uint32_t *const own = g4_payload(gang, send, 0, t) + 2;
+        differs |= (uint32_t)(own[0] != header[0] || own[1] != header[1]) << t;
+    }
+    return !(differs & send->threads);
+}
+
+bool g4_sampler_run_planned(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, bool has_header) {
+    struct g4_sampler_cache *const cache = eu->samplers;
+    struct g4_planned_message *const m = planned_slot(cache, send->descriptor);
+    const uint32_t first = (uint32_t)__builtin_ctz(send->threads | 1u << (G4_GANG_THREADS - 1));
+    const uint32_t *const header = has_header ? g4_payload(gang, send, 0, (int)first) + 2 : NULL;
+    struct g4_port *const port = &eu->worker->port;
+    const uint32_t unit = port->unit;
+
+    if (!is_planned(cache, m, gang->dispatch, send, header) || send->eot || eu->counters ||
+        (header && !have_one_header(gang, send, first))) {
+        return false;
+    }
+    const g4_lanes mine = lanes_of(send->threads);
+    const g4_lanes active[G4_SAMPLE_HALVES] = {send->emask[0] & mine, m->simd16 ? send->emask[1] & mine : 0};
+    port->unit = G4_UNIT_SAMPLER;
+    cache->reader.port = port;
+    cache->reader.state = eu->ctx->state;
+    const bool done = run_plan(cache, gang, send, m, active);
+    port->unit = unit;
+    return done;
+}
+
 static void run(struct g4_sampler_call *c) {
     g4_sampler_begin(c);
     const unsigned wanted = 4u - (unsigned)__builtin_popcount(c->channel_mask);
@@ -651,6 +748,9 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
+    if (g4_sampler_run_planned(eu, gang, send, true)) {
+        return G4_OK;
+    }
     if (send->eot) {
         g4_sampler_report(&c, G4_EVENT_EOT_WRONG_UNIT, send->descriptor);
     }

@@ -564,7 +564,7 @@ enum g4_status g4_message_sampler_gen7(struct g4_eu *eu, struct g4_gang *gang, c
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
-    if (flushes_cache(send)) {
+    if (g4_sampler_run_planned(eu, gang, send, has_header) || flushes_cache(send)) {
         return G4_OK;
     }
     c.message = find_message(&c);

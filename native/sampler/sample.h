@@ -88,6 +88,8 @@ struct g4_lod_rules {
     /* Fill lod, beta, level, magnified and, if some filter is anisotropic, step and ratio. */
     void (*sample)(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                    bool anisotropic);
+    /* True if all lookups use one level, whatever their coordinates. */
+    bool (*only_level)(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t *level);
     /* Return the common level and, if some lanes mix it with the next one, the weight of that in 1/256.  False: the
      * lanes need different levels. */
     bool (*common)(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
