@@ -41,7 +41,7 @@ MERGED_NOTHING = Use()
 
 
 def merged(first: Use, second: Use) -> Use:
-    """What either of two kernels uses."""
+    """The uses of two kernels together."""
     return Use(first.surfaces | second.surfaces, first.samplers | second.samplers, first.targets | second.targets,
                first.textures | second.textures, first.media_surfaces | second.media_surfaces,
                first.media_samplers | second.media_samplers, first.dynamic or second.dynamic)

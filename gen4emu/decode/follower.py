@@ -1,4 +1,4 @@
-"""What following pointers offers to the model of a generation and to the modules that show plain data.
+"""The services of pointer following, for the model of a generation and for the modules that show plain data.
 
 `gen4emu.decode.pointers.PointerFollower` implements it, with the help of exactly these modules.
 """

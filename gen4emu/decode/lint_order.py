@@ -46,7 +46,7 @@ class _Gather:
 
 @dataclass(slots=True)
 class _Order(LintState):
-    """What came before, in one logical context."""
+    """The commands so far, in one logical context, as far as rules ask for them."""
 
     pipeline: str = "3D"
     worked: bool = False  # since the last stall

@@ -78,7 +78,7 @@ class PointerFollower:
             self.once(node, (node.body, *self.context.key()), _all_pointers)
 
     def once(self, node: Command, key: Hashable, follow: Callable[[PointerFollower, Command], Any]) -> Any:
-        """What `follow` returns.  Equal keys lead to equal state: from the third time on, children are shared instead
+        """The result of `follow`.  Equal keys lead to equal state: from the third time on, children are shared instead
         of found again.
 
         The first time shows the state and the second refers to it; what the second looks like is kept.
@@ -125,7 +125,7 @@ class PointerFollower:
         self.model.draw_state(self, node)
 
     def registers(self, node: Command, loaded: Iterable[tuple[int, int]]) -> None:
-        """What the values mean that a command loads into registers: offset and value of each."""
+        """The meaning of the values that a command loads into registers: offset and value of each."""
         if not self.options.follow:
             return
         for offset, value in loaded:

@@ -11,7 +11,7 @@ from gen4emu.isa.instruction import Descriptor
 
 
 class Kind(Enum):
-    """What a message does with its surface."""
+    """How a message uses its surface."""
 
     SURFACE = "surface"  # reads or writes it by way of a data port
     TEXTURE = "texture"  # samples it

@@ -119,7 +119,7 @@ enum {
     G4_STREAM_DECLARATIONS = 128,
 };
 
-/* What is written next of a vertex: components of a slot of 128 bits, or nothing in their place. */
+/* The next part of a vertex to be written: components of a slot of 128 bits, or a gap. */
 struct g4_stream_declaration {
     uint8_t buffer, slot;
     uint8_t mask; /* bit c: component c */

@@ -14,7 +14,7 @@ enum {
     MASK_CHANNELS = 16, /* the channel enables repeat from here on */
 };
 
-/* What the two generations have in different ways. */
+/* The differences of the two generations. */
 struct variant {
     const uint8_t *opcodes;  /* by number */
     uint8_t jmpi_unit;       /* bytes */

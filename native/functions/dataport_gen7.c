@@ -20,7 +20,7 @@ enum {
     BTI_STATELESS_FIRST = 250, /* Haswell: with other coherency */
 };
 
-/* What one thread accesses. */
+/* The access of one thread. */
 struct buffer {
     bool present; /* false: reads return 0, writes are dropped */
     uint32_t base;

@@ -97,7 +97,7 @@ static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, 
     g4_payload_ps_r1_pack(&second, wm->ctx->gen, r1);
 }
 
-/* What all threads of an object have in R0 and R1, with the pointers of each thread. */
+/* The part of R0 and R1 that all threads of an object share, with the pointers of each thread. */
 struct headers {
     uint32_t r0[G4_GANG_THREADS][8], r1[8];
 };

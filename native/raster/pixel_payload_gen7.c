@@ -230,7 +230,7 @@ static void put_attributes(const struct g4_wm *wm, struct g4_gang *gang, int thr
 
 /* ---- all of it ---- */
 
-/* What the messages of a thread need to know of its object. */
+/* The properties of an object that the payloads of its threads depend on. */
 static void start_block(struct g4_pixel_block *block, const struct g4_plane *depth) {
     block->array_index = block->setup->array_index;
     block->viewport = block->setup->viewport;

@@ -85,7 +85,7 @@ def test_a_cut_compressed_trace_is_status_2(make: Make) -> None:
 
 
 def test_partial_accepts_a_cut_trace(make: Make, capsys: Capture) -> None:
-    """What the cut trace draws before its end is compared; the damage is a note."""
+    """The draws before the end of the cut trace are compared; the damage is a note."""
     path = make("gears-g4x")
     data = lzma.decompress(Path("gears-g4x.aub.xz").read_bytes())
     Path("part.aub").write_bytes(data + data[:5000])

@@ -30,7 +30,7 @@ def debug(capsys: Text, trace: str, *commands: str, options: tuple[str, ...] = (
 
 
 def errors(capsys: Text, trace: str, *commands: str) -> list[str]:
-    """What commands that fail say on standard error, without its prefix."""
+    """The messages of failing commands on standard error, without their prefix."""
     arguments = [a for command in commands for a in ("-c", command)]
     assert run(["debug", trace, "--keep-going", *arguments]) == 2
     return [line.removeprefix("gen4emu: ") for line in capsys.readouterr().err.splitlines()]

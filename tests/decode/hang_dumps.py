@@ -19,7 +19,7 @@ VARIANTS = "ABCDE"
 
 @dataclass
 class Hang:
-    """What the dump says; None leaves a line out."""
+    """The values in the dump; None leaves a line out."""
 
     acthd: int | None
     ring: Sequence[int] = (0x02000000, 0, 0x02000000, 0, 0x18800180, BATCH)

@@ -1,4 +1,4 @@
-"""What a command pays before it reads the first byte."""
+"""The cost of a command before it reads the first byte."""
 
 from __future__ import annotations
 

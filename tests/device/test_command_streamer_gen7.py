@@ -22,7 +22,7 @@ class Later(Machine):
     def __init__(self, name: str = "ivb") -> None:
         super().__init__(name)
         self.draws: list[Words] = []
-        self.device.debug.draw = lambda words, run: self.draws.append(list(words))  # type: ignore[method-assign]
+        self.device.debug.draw = lambda words, run: self.draws.append(list(words))  # type: ignore[method-assign]  # a spy
 
     def do(self, *commands: tuple[str, dict[str, Any]]) -> None:
         self.run(*(command(name, self.gen, **fields) for name, fields in commands))

@@ -84,7 +84,7 @@ def test_newest_write_wins() -> None:
 
 
 class Model:
-    """What a dictionary of bytes makes of the same writes."""
+    """The same writes to a dictionary of bytes."""
 
     def __init__(self) -> None:
         self.bytes: dict[int, int] = {}

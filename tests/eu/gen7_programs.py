@@ -187,7 +187,7 @@ class Generator:
         null = DirectOperand(RegFile.ARF, kind, 0, 0, region_of or _SCALAR)
         src1 = self.source(kind, base, immediate=False, direct=True) if two else null
         if kind is not T.F:
-            src0, src1 = (replace(s, negate=False, abs=False) for s in (src0, src1))  # type: ignore[misc]
+            src0, src1 = (replace(s, negate=False, abs=False) for s in (src0, src1))  # type: ignore[misc]  # either kind of operand
         return replace(base, dst=self.destination(kind, base), src0=src0, src1=src1)
 
     def ternary(self, base: Instruction, name: str) -> Instruction:
@@ -517,7 +517,7 @@ class FlowProgram:
     def emit(self, name: str, **members: object) -> int:
         info = opcode_named(name, self.gen)
         assert info is not None
-        self.code.append(replace(Instruction(info.number, self.gen, EXEC_SIZE_CODES[self.size]), **members))  # type: ignore[arg-type]
+        self.code.append(replace(Instruction(info.number, self.gen, EXEC_SIZE_CODES[self.size]), **members))  # type: ignore[arg-type]  # any
         return len(self.code) - 1
 
     def register(self, nr: int | None = None, *, dst: bool = False, scalar: bool = False) -> DirectOperand:

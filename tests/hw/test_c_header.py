@@ -84,7 +84,7 @@ def member_paths(block: Block, path: str = "s") -> Iterator[str]:
 
 
 def member_values(block: Block, words: list[int], at: int, part: Gen) -> Iterator[int]:
-    """What C must print, in the order of `member_paths`."""
+    """The output expected of C, in the order of `member_paths`."""
     for fields in fields_by_member(block).values():
         here = [f for f in fields if f.gens & part]
         yield c_value(here[0], here[0].extract(words, at)) if here else 0

@@ -276,7 +276,7 @@ def test_a_pipe_control_may_write_a_register() -> None:
 
 
 @pytest.mark.parametrize(("values", "header"), [
-    # What conditional rendering and indirect compute send (load, combine, compare).
+    # Sent by conditional rendering and indirect compute (load, combine, compare).
     ({"load_operation": "LOADINV", "combine_operation": "SET", "compare_operation": "SRCS_EQUAL"}, 0x060000C2),
     ({"load_operation": "LOAD", "combine_operation": "XOR", "compare_operation": "SRCS_EQUAL"}, 0x0600009A),
     ({"load_operation": "LOADINV", "combine_operation": "OR", "compare_operation": "FALSE"}, 0x060000D1),

@@ -249,7 +249,7 @@ def test_units_that_came() -> None:
 
 
 def test_the_first_credits_have_one_more_bit() -> None:
-    # What drivers load as the default: 7 and 3 on Ivy Bridge, 12 and 4 on Haswell.
+    # The default that drivers load: 7 and 3 on Ivy Bridge, 12 and 4 on Haswell.
     assert packed("L3SQCREG1", IVB, l3sq_general_priority_credit_initialization=7,
                   l3sq_high_priority_credit_initialization=3) == [0x00730000]
     assert packed("L3SQCREG1", HSW, l3sq_general_priority_credit_initialization=12,

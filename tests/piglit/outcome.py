@@ -69,7 +69,7 @@ def run(test: Case, environment: Mapping[str, str], seconds: float,
 
 def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float,
          reports: Callable[[int], list[str]]) -> tuple[Outcome, int]:
-    """What it did, and its exit status."""
+    """Its output and its exit status."""
     start = time.monotonic()
     try:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

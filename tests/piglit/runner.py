@@ -20,7 +20,7 @@ from tests.piglit.reports import Reports
 
 
 class ServerDied(Exception):
-    """What is left to run cannot be run."""
+    """The tests that are left cannot be run."""
 
 
 @dataclass(slots=True)

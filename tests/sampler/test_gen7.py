@@ -282,7 +282,7 @@ def test_levels_of_sample_l(t: Texturing7, levels: int, lod: float, state: dict[
     for level in range(7):
         edge = 64 >> level
         t.texels(np.full((edge, edge), level, np.float32), level)
-    t.sampler(**state)  # type: ignore[arg-type]
+    t.sampler(**state)  # type: ignore[arg-type]  # the values fit the fields that they name
     assert t.at_level(lod)[0] == value
 
 

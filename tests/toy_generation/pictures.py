@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _findings(gen: Gen, header: int) -> list[str]:
-    """What the command streamer reports about a primitive with another generation's header."""
+    """The report of the command streamer about a primitive with another generation's header."""
     made = Scene(gen)
     made.run(header.to_bytes(4, "little") + bytes(20))
     return list(made.device.findings.count)
