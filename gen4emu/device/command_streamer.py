@@ -159,6 +159,7 @@ class CommandStreamer:
         self._window_pointer: Any = ffi.NULL
         self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, skip=self._run)
         self.position = self._reader.position
+        self._ring_reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, self.position)
 
     def _own_handlers(self) -> dict[str, Handler]:
         """The handlers of all commands but BLT by name."""
@@ -187,7 +188,8 @@ class CommandStreamer:
         progress = self.progress = Progress(ring, address, wrap)
         batches, position = self._reader, self.position
         batches.stop()
-        reader = CommandReader(self._headers[self._threads], self._fetch, _FETCH_DWORDS, position)
+        reader = self._ring_reader
+        reader.headers = self._headers[self._threads]
         position.in_batch = False
         for decoded, command in reader.ring(words, address_of):
             progress.ring_at, progress.batch = 4 * reader.at, None
@@ -467,7 +469,7 @@ class CommandStreamer:
             "MI_LOAD_REGISTER_IMM": self._load_register_imm,
             "MI_STORE_REGISTER_MEM": self._store_register_mem,
             "MI_BATCH_BUFFER": self._batch_buffer,
-            "MI_BATCH_BUFFER_START": self._batch_buffer_start,
+            "MI_BATCH_BUFFER_START": self._batch_buffer_start(),
         }
 
     def _privileged(self, name: str, handler: Handler) -> Handler:
@@ -523,12 +525,17 @@ class CommandStreamer:
             self.findings.add("MI_BATCH_BUFFER_END outside of a batch", self._where())
         self._reader.stop()
 
-    def _batch_buffer_start(self, words: Words) -> None:
-        if len(words) < 2:
-            self._hang("MI_BATCH_BUFFER_START without an address")
-        view = self._view("MI_BATCH_BUFFER_START", words)
-        self._non_secure = view.non_secure or (self.position.in_batch and self._non_secure)
-        self._reader.jump(view.address)
+    def _batch_buffer_start(self) -> Handler:
+        command = self.catalogue.command("MI_BATCH_BUFFER_START")
+        non_secure, address = self._mask(command.name, "non_secure", 0), self._mask(command.name, "address", 1)
+
+        def start(words: Words) -> None:
+            if len(words) < 2:
+                self._hang("MI_BATCH_BUFFER_START without an address")
+            self._non_secure = bool(words[0] & non_secure) or (self.position.in_batch and self._non_secure)
+            self._reader.jump(words[1] & address)
+
+        return start
 
     def _batch_buffer(self, words: Words) -> None:
         if len(words) < 3:

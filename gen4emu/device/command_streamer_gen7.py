@@ -75,7 +75,7 @@ class Gen7CommandStreamer(CommandStreamer):
             "MI_REPORT_PERF_COUNT": self._report_perf_count,
             "MI_LOAD_REGISTER_MEM": self._load_register_mem,
             "MI_LOAD_REGISTER_REG": self._load_register_reg,
-            "MI_BATCH_BUFFER_START": self._batch_buffer_start,
+            "MI_BATCH_BUFFER_START": self._batch_buffer_start(),
             "MI_CONDITIONAL_BATCH_BUFFER_END": self._conditional_batch_buffer_end,
             "3DPRIMITIVE": self._draw_handler(),
             "PIPE_CONTROL": self._pipe_control(),
@@ -165,16 +165,22 @@ class Gen7CommandStreamer(CommandStreamer):
         else:
             super()._batch_buffer_end(words)
 
-    def _batch_buffer_start(self, words: Words) -> None:
-        if len(words) < 2:
-            self._hang("MI_BATCH_BUFFER_START without an address")
-        view = self._view("MI_BATCH_BUFFER_START", words)
-        fields = view.to_dict()
-        if fields.get("predication_enable") and not self.registers.read(self._result) & 1:
-            return
-        if fields.get("second_level_batch_buffer") and self.position.in_batch:
-            self._returns.append(self.position.address + 4 * len(words))
-        self._reader.jump(view.batch_buffer_start_address)
+    def _batch_buffer_start(self) -> Handler:
+        address = self._mask("MI_BATCH_BUFFER_START", "batch_buffer_start_address", 1)
+        fields = {field.name for field in self.catalogue.command("MI_BATCH_BUFFER_START").fields_for(self.gen)}
+        predicated, second_level = (self._mask("MI_BATCH_BUFFER_START", name, 0) if name in fields else 0
+                                    for name in ("predication_enable", "second_level_batch_buffer"))
+
+        def start(words: Words) -> None:
+            if len(words) < 2:
+                self._hang("MI_BATCH_BUFFER_START without an address")
+            if words[0] & predicated and not self.registers.read(self._result) & 1:
+                return
+            if words[0] & second_level and self.position.in_batch:
+                self._returns.append(self.position.address + 4 * len(words))
+            self._reader.jump(words[1] & address)
+
+        return start
 
     def _conditional_batch_buffer_end(self, words: Words) -> None:
         """Ends the batch unless the dword in memory is greater than the one of the command."""

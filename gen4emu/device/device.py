@@ -5,8 +5,7 @@ A device executes trace events (`apply`) or batches (`run_batch`).  Devices shar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -160,25 +159,23 @@ class Device:
     def write_register(self, offset: int, value: int) -> None:
         """A register write by the CPU; the TAIL of a ring starts execution."""
         engine = events.Engine.BSD if offset in VIDEO_RING_REGISTERS else events.Engine.RENDER
-        with self._using(engine):
-            self.registers.write(offset, value)
+        self._use(engine)
+        self.registers.write(offset, value)
 
     def submit(self, submission: events.Submission) -> None:
-        with self._using(submission.engine) as streamer:
-            streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
+        self._use(submission.engine).run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
         self.submissions += 1
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
-        with self._using(engine) as streamer:
-            streamer.run_batch(address)
+        self._use(engine).run_batch(address)
 
-    @contextmanager
-    def _using(self, engine: events.Engine) -> Iterator[CommandStreamer]:
+    def _use(self, engine: events.Engine) -> CommandStreamer:
+        """The command streamer of an engine, which executes from now on."""
         self._engine = engine
         self.blitter.budget = (self.options.watchdog or _WATCHDOG) * 1_000_000
         self._active = self.streamers[engine]
         lib.g4_device_use(self.native, self._active.state.raw)
-        yield self._active
+        return self._active
 
     def _draw(self, words: Words) -> None:
         self.debug.draw(words, self._run_draw)

@@ -34,6 +34,9 @@ from gen4emu.trace.events import Engine, Submission
 
 _HEADER_BYTES = ffi.sizeof("struct g4_live_header")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(4 * 4)
+# Numbers, because operations on members of an enumeration take microseconds.
+_MSG_CTRUNC, _MSG_TRUNC = int(socket.MSG_CTRUNC), int(socket.MSG_TRUNC)
+_MSG_CMSG_CLOEXEC, _MSG_NOSIGNAL = int(socket.MSG_CMSG_CLOEXEC), int(socket.MSG_NOSIGNAL)
 F_GET_SEALS = getattr(fcntl, "F_GET_SEALS", 1034)
 F_SEAL_SHRINK = getattr(fcntl, "F_SEAL_SHRINK", 2)
 _MAX_FILE_BYTES = 1 << 44
@@ -72,9 +75,21 @@ class PacketSocket:
         self._drop_descriptor()
         try:
             size, ancillary, flags, _ = self._socket.recvmsg_into([self._buffer], _ANCILLARY_BYTES,
-                                                                 socket.MSG_CMSG_CLOEXEC)
+                                                                 _MSG_CMSG_CLOEXEC)
         except ConnectionError:
             return 0
+        descriptors = self._keep_descriptor(ancillary) if ancillary else 0
+        if size == 0:
+            return 0
+        if descriptors > 1 or flags & _MSG_CTRUNC:
+            raise ProtocolError(f"packet with {descriptors} descriptors")
+        if flags & _MSG_TRUNC or size < _HEADER_BYTES or self._header.size != size:
+            raise ProtocolError(f"packet of {size} bytes with a size of {self._header.size} in its header")
+        self._size = size
+        return int(self._header.type)
+
+    def _keep_descriptor(self, ancillary: list[tuple[int, int, bytes]]) -> int:
+        """Keep the descriptor of a packet, or close them all if there are several; how many there are."""
         descriptors = array.array("i")
         for level, kind, data in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -84,14 +99,7 @@ class PacketSocket:
         else:
             for descriptor in descriptors:
                 os.close(descriptor)
-        if size == 0:
-            return 0
-        if len(descriptors) > 1 or flags & socket.MSG_CTRUNC:
-            raise ProtocolError(f"packet with {len(descriptors)} descriptors")
-        if flags & socket.MSG_TRUNC or size < _HEADER_BYTES or self._header.size != size:
-            raise ProtocolError(f"packet of {size} bytes with a size of {self._header.size} in its header")
-        self._size = size
-        return int(self._header.type)
+        return len(descriptors)
 
     @property
     def sequence(self) -> int:
@@ -128,9 +136,9 @@ class PacketSocket:
         message.header.size = ffi.sizeof(kind)
         data = ffi.buffer(message)
         if descriptor is None:
-            self._socket.send(data, socket.MSG_NOSIGNAL)
+            self._socket.send(data, _MSG_NOSIGNAL)
         else:
-            socket.send_fds(self._socket, [data], [descriptor], socket.MSG_NOSIGNAL)
+            socket.send_fds(self._socket, [data], [descriptor], _MSG_NOSIGNAL)
 
     def shut_down_reading(self) -> None:
         """Let no more packets arrive; queued ones can still be received, and answers can still be sent."""
