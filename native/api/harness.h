@@ -160,6 +160,7 @@ struct g4_fixed_vertex {
     float position[4]; /* in clip space */
     float distance[8];
     float attribute[2][4];
+    bool inner; /* its edge flag is clear */
 };
 
 struct g4_fixed_view {

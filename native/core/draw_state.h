@@ -60,7 +60,7 @@ struct g4_vertex_element {
     uint32_t format;      /* enum g4_surface_format */
     uint32_t control[4];  /* enum g4_vertex_component_control */
     uint32_t destination; /* dword of the vertex URB entry */
-    bool edge_flag;       /* stores nothing: whether the first component is not 0 */
+    bool edge_flag;       /* stores nothing: whether the first component is not 0 (g4_vertex.inner) */
 };
 
 struct g4_index_buffer {

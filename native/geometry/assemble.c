@@ -86,6 +86,7 @@ struct assembly {
     /* By slot: slot 0 is the vertex at position 0, slot 1 + i the one at position `first` + i. */
     uint32_t *entry_of;
     const struct g4_vertex **vertex_of;
+    bool *inner;     /* by entry, as in g4_vertex; NULL without edge flags */
     uint32_t *index; /* NULL unless indexed */
     uint32_t slots;
 
@@ -120,6 +121,9 @@ static uint32_t fetch_at(struct assembly *a, uint32_t position, uint32_t index) 
         memset(rows + a->fetch.rows, 0, (a->entries.stride - a->fetch.rows) * sizeof *rows);
     }
     g4_fetch_vertex(&a->worker->port, &a->fetch, &ids, rows);
+    if (a->inner) {
+        a->inner[entry] = !g4_fetch_edge_flag(&a->worker->port, &a->fetch, &ids);
+    }
     return entry;
 }
 
@@ -245,8 +249,9 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     a->entries.rows = g4_arena_alloc(arena, (size_t)a->slots * a->entries.stride * sizeof *a->entries.rows);
     a->entry_of = g4_arena_alloc(arena, a->slots * sizeof *a->entry_of);
     a->vertex_of = g4_arena_alloc(arena, a->slots * sizeof(const struct g4_vertex *));
+    a->inner = a->fetch.has_edge_flag ? g4_arena_alloc(arena, a->slots * sizeof *a->inner) : NULL;
     struct g4_vertex *const vertex = g4_arena_alloc(arena, a->slots * sizeof *vertex);
-    if (!a->entries.rows || !a->entry_of || !a->vertex_of || !vertex) {
+    if (!a->entries.rows || !a->entry_of || !a->vertex_of || (a->fetch.has_edge_flag && !a->inner) || !vertex) {
         return G4_NO_MEMORY;
     }
     a->worker->port.unit = G4_UNIT_VF;
@@ -270,6 +275,9 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     }
     const struct g4_context *const ctx = a->worker->ctx;
     ctx->model->read_vertices(ctx, a->draw, &a->entries, vertex);
+    for (uint32_t e = 0; a->inner && e < a->entries.count; e++) {
+        vertex[e].inner = a->inner[e];
+    }
     if (!a->draw->gs_enable) {
         ctx->model->prepare_vertices(ctx, a->draw, &a->frame, vertex, a->entries.count);
     }

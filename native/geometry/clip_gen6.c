@@ -290,7 +290,7 @@ struct clipping {
 /* A vertex at a corner.  It has the header of the object's first vertex, and no entry. */
 static void put_corner(const struct clipping *c, const struct g4_object *object, const struct corner *at,
                        struct g4_vertex *v) {
-    *v = *object->v[0];
+    *v = *object->v[0]; /* its edge flag does not matter: the piece has the edges */
     v->x = at->x;
     v->y = at->y;
     v->z = at->z;
@@ -356,6 +356,14 @@ static bool clip_object(struct clipping *c, const struct g4_object *object, uint
 
 /* ---- strips ---- */
 
+/* Those of the edges that begin at a vertex whose edge flag is set. */
+static uint8_t flagged(uint32_t edges, const struct g4_vertex *const v[3], uint32_t vertices) {
+    for (uint32_t i = 0; i < vertices; i++) {
+        edges &= ~((uint32_t)v[i]->inner << i);
+    }
+    return (uint8_t)edges;
+}
+
 /* Fast path: append triangles of a list from number i on whose outcodes are 0; returns the number of the next one. */
 static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *strip,
                                const struct g4_vertex *const *vertex, uint32_t i) {
@@ -369,10 +377,10 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
     const struct g4_vertex *const *v = &vertex[1 + 3 * (strip->first_object + i) - strip->first];
     (void)g4_topology_object(strip->topology, strip->vertices, strip->first_object + i, &o);
     struct g4_object like = g4_object_of(c->draw, &o, v);
-    like.edges = 7;
     for (; i < strip->objects && !(v[0]->outcode | v[1]->outcode | v[2]->outcode); i++, v += 3) {
         struct g4_object *const object = &chunk->object[chunk->objects++];
         *object = like;
+        object->edges = flagged(7, v, 3);
         object->v[0] = v[0];
         object->v[1] = v[1];
         object->v[2] = v[2];
@@ -429,7 +437,8 @@ enum g4_status g4_clip_run_gen6(struct g4_worker *worker, const struct g4_draw_s
                                        : PASS;
         struct g4_object object = g4_object_of(draw, &o, v);
         object.last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
-        object.edges = edges_of(strip->topology, k, object.last_of_primitive) & (uint8_t)~o.inner_edges;
+        object.edges =
+            flagged(edges_of(strip->topology, k, object.last_of_primitive) & (uint32_t)~o.inner_edges, v, o.vertices);
         object.primitive_id = strip->primitive_id + i;
         object.continue_stipple = object.continue_stipple && !broken;
         broken = action != PASS;

@@ -123,8 +123,7 @@ static bool is_simple(struct g4_fetch *f) {
 
 static void setup_element(const struct g4_context *ctx, const struct g4_draw_state *draw,
                           const struct g4_vertex_element *element, struct g4_report_log *log,
-                          struct g4_vertex_fetch *fetch) {
-    struct g4_fetch *const f = &fetch->element[fetch->elements];
+                          struct g4_vertex_fetch *fetch, struct g4_fetch *f) {
     *f = (struct g4_fetch){
         .destination = element->destination,
         .format = g4_format_of(element->format, ctx->gen),
@@ -155,9 +154,6 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
     }
     f->plain_floats = copies_dwords(f->format);
     f->simple = is_simple(f);
-    fetch->elements++;
-    const uint32_t rows = (f->destination + 4 + 7) / 8;
-    fetch->rows = rows > fetch->rows ? rows : fetch->rows;
 }
 
 void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_report_log *log,
@@ -166,9 +162,15 @@ void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_st
 
     memset(fetch, 0, sizeof *fetch);
     for (uint32_t i = 0; i < draw->vertex_elements; i++) {
-        if (!draw->vertex_element[i].edge_flag) {
-            setup_element(ctx, draw, &draw->vertex_element[i], log, fetch);
+        const struct g4_vertex_element *const element = &draw->vertex_element[i];
+        if (element->edge_flag) {
+            setup_element(ctx, draw, element, log, fetch, &fetch->edge_flag);
+            fetch->has_edge_flag = true;
+            continue;
         }
+        setup_element(ctx, draw, element, log, fetch, &fetch->element[fetch->elements++]);
+        const uint32_t rows = (element->destination + 4 + 7) / 8;
+        fetch->rows = rows > fetch->rows ? rows : fetch->rows;
     }
     fetch->indexed = draw->primitive.indexed;
     fetch->index_size = index->index_bytes;
@@ -282,40 +284,50 @@ static bool ends_beyond(const struct g4_fetch *f, uint32_t index) {
     return first + f->format->block_bits / 8u > (uint64_t)f->end + 1;
 }
 
+/* Write the components of one element that it stores. */
+static inline void fetch_element(struct g4_port *port, const struct g4_fetch *f, const struct g4_vertex_ids *ids,
+                                 uint32_t out[4]) {
+    uint32_t source[4] = {0};
+    if (f->reads_memory) {
+        const uint32_t index = element_index(f, ids);
+        if ((f->max_index == 0 || index <= f->max_index) && !(f->has_end && ends_beyond(f, index))) {
+            fetch_source(port, f, index, source);
+        }
+    }
+    if (f->simple) {
+        for (int c = 0; c < 4; c++) {
+            out[c] = (source[c] & f->taken[c]) | f->constant[c];
+        }
+        return;
+    }
+    const uint32_t by_control[8] = {
+        [G4_VERTEX_COMPONENT_CONTROL_STORE_1_FP] = ONE_FLOAT,
+        [G4_VERTEX_COMPONENT_CONTROL_STORE_1_INT] = 1,
+        [G4_VERTEX_COMPONENT_CONTROL_STORE_VID] = ids->vertex_id,
+        [G4_VERTEX_COMPONENT_CONTROL_STORE_IID] = ids->instance_id,
+        [G4_VERTEX_COMPONENT_CONTROL_STORE_PID] = ids->primitive_id,
+    };
+    for (int c = 0; c < 4; c++) {
+        if (f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC) {
+            out[c] = source[c];
+        } else if (f->control[c] != G4_VERTEX_COMPONENT_CONTROL_NOSTORE) {
+            out[c] = by_control[f->control[c] & 7];
+        }
+    }
+}
+
 void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
                      uint32_t (*rows)[8]) {
     uint32_t *const entry = &rows[0][0];
 
     memset(entry, 0, fetch->rows * sizeof *rows);
     for (uint32_t i = 0; i < fetch->elements; i++) {
-        const struct g4_fetch *const f = &fetch->element[i];
-        uint32_t source[4] = {0};
-        if (f->reads_memory) {
-            const uint32_t index = element_index(f, ids);
-            if ((f->max_index == 0 || index <= f->max_index) && !(f->has_end && ends_beyond(f, index))) {
-                fetch_source(port, f, index, source);
-            }
-        }
-        if (f->simple) {
-            for (int c = 0; c < 4; c++) {
-                entry[f->destination + c] = (source[c] & f->taken[c]) | f->constant[c];
-            }
-            continue;
-        }
-        const uint32_t by_control[8] = {
-            [G4_VERTEX_COMPONENT_CONTROL_STORE_1_FP] = ONE_FLOAT,
-            [G4_VERTEX_COMPONENT_CONTROL_STORE_1_INT] = 1,
-            [G4_VERTEX_COMPONENT_CONTROL_STORE_VID] = ids->vertex_id,
-            [G4_VERTEX_COMPONENT_CONTROL_STORE_IID] = ids->instance_id,
-            [G4_VERTEX_COMPONENT_CONTROL_STORE_PID] = ids->primitive_id,
-        };
-        uint32_t *const out = entry + f->destination;
-        for (int c = 0; c < 4; c++) {
-            if (f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC) {
-                out[c] = source[c];
-            } else if (f->control[c] != G4_VERTEX_COMPONENT_CONTROL_NOSTORE) {
-                out[c] = by_control[f->control[c] & 7];
-            }
-        }
+        fetch_element(port, &fetch->element[i], ids, entry + fetch->element[i].destination);
     }
+}
+
+bool g4_fetch_edge_flag(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids) {
+    uint32_t value[4] = {0};
+    fetch_element(port, &fetch->edge_flag, ids, value);
+    return value[0] != 0;
 }

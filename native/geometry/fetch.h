@@ -32,6 +32,8 @@ struct g4_vertex_fetch {
     struct g4_fetch element[G4_VERTEX_ELEMENTS];
     uint32_t elements;
     uint32_t rows; /* that the elements reach */
+    bool has_edge_flag;
+    struct g4_fetch edge_flag; /* if has_edge_flag */
     bool uses_vertex_id, uses_primitive_id;
     /* indices */
     bool indexed, cut_enable;
@@ -60,5 +62,8 @@ struct g4_vertex_ids {
 /* Write the rows that the elements reach; other rows of the entry stay unchanged. */
 void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
                      uint32_t (*rows)[8]);
+
+/* The edge flag of a vertex.  The draw has edge flags. */
+bool g4_fetch_edge_flag(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids);
 
 #endif

@@ -38,6 +38,7 @@ struct g4_vertex {
     uint8_t viewport;     /* 0 to 15 */
     uint8_t user_clip;    /* UCF bits */
     uint8_t position;     /* enum g4_vertex_position */
+    bool inner;           /* its edge flag is clear: neither it nor the edge that begins at it is drawn alone */
 };
 
 /* An object between CLIP and SF. */

@@ -124,7 +124,8 @@ static void put_vertex(const struct g4_fixed_vertex *from, uint32_t rows[ROWS][8
                              .x = from->position[0],
                              .y = from->position[1],
                              .z = from->position[2],
-                             .rhw = from->position[3]};
+                             .rhw = from->position[3],
+                             .inner = from->inner};
 }
 
 enum g4_status g4_fixed_run(struct g4_fixed *fixed, uint32_t topology, const struct g4_fixed_vertex *vertices,

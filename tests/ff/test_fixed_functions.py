@@ -11,7 +11,7 @@ from gen4emu.hw.topology import PrimitiveTopology
 from tests.harness.fixed import SIZE, Corner, Fixed, on_screen
 
 POINT, LINE, TRIANGLE = 0, 1, 2  # enum g4_object_type
-FILL_LINES, FILL_POINTS = 1, 2
+FILL_SOLID, FILL_LINES, FILL_POINTS = 0, 1, 2
 CULL_FRONT, CULL_BACK = 2, 3
 HUGE = [on_screen(-100, -100), on_screen(300, -100), on_screen(-100, 300)]
 
@@ -191,6 +191,23 @@ def test_corners_become_points() -> None:
     assert [fixed.view(i).type for i in range(fixed.objects)] == [POINT] * 3
     assert [fixed.coefficients(0, i)[0][3] for i in range(3)] == [1, 2, 4]
     assert [fixed.coefficients(1, i)[0][3] for i in range(3)] == [9, 9, 9]  # the provoking vertex's
+
+
+@pytest.mark.parametrize(("fill", "left"), [(FILL_SOLID, 1), (FILL_LINES, 2), (FILL_POINTS, 2)])
+def test_an_edge_and_its_corner_are_drawn_if_its_first_vertex_is_flagged(fill: int, left: int) -> None:
+    """IVB PRM vol. 2 part 1, 3DSTATE_SF, FrontFace Fill Mode: by the edge flags of the vertices."""
+    corners = [on_screen(4.5, 4.5), on_screen(40.5, 4.5, edge_flag=False), on_screen(4.5, 40.5)]
+    fixed = Fixed(fields={"fill": fill}).run(corners)
+    assert fixed.objects == left
+    assert any(fixed.covered(20, 4, i) for i in range(left)) == (fill != FILL_POINTS)  # the edge from vertex 0 to 1
+    assert not any(fixed.covered(23, 21, i) for i in range(left)) or fill == FILL_SOLID  # from vertex 1 to 2
+
+
+def test_a_flag_that_is_clear_hides_an_edge_of_a_polygon_and_shows_no_inner_one() -> None:
+    places = [(4, 4), (40, 4), (40, 40), (4, 40)]
+    for clear in range(4):
+        square = [on_screen(x, y, edge_flag=i != clear) for i, (x, y) in enumerate(places)]
+        assert Fixed(fields={"fill": FILL_LINES}).run(square, PrimitiveTopology.POLYGON).objects == 3
 
 
 # ---- samples ----

@@ -26,6 +26,7 @@ class Corner:
     first: tuple[float, float, float, float] = DEFAULT  # attributes
     second: tuple[float, float, float, float] = DEFAULT
     distances: tuple[float, ...] = (1.0,) * 8
+    edge_flag: bool = True
 
 
 def on_screen(x: float, y: float, z: float = 0.0, w: float = 1.0, **more: Any) -> Corner:
@@ -55,7 +56,8 @@ class Fixed:
 
     def run(self, corners: Sequence[Corner], topology: PrimitiveTopology = PrimitiveTopology.TRILIST) -> Fixed:
         vertices = ffi.new("struct g4_fixed_vertex[]", [
-            {"position": c.position, "distance": c.distances, "attribute": [c.first, c.second]} for c in corners])
+            {"position": c.position, "distance": c.distances, "attribute": [c.first, c.second],
+             "inner": not c.edge_flag} for c in corners])
         count = ffi.new("uint32_t *")
         status = harness().g4_fixed_run(self._handle, int(topology), vertices, len(corners), count)
         assert status == Status.OK
