@@ -11,9 +11,9 @@ from pathlib import Path
 from tests.piglit.outcome import GOOD, Outcome
 from tests.piglit.reports import kind
 
-HERE = Path(__file__).parent
-SILICON, FLAKES, OURS = HERE / "g41-fails.txt", HERE / "g41-flakes.txt", HERE / "unexpected-fails.txt"
-WARNINGS = HERE / "known-warnings.txt"
+G41 = Path(__file__).parent / "g41"
+SILICON, FLAKES, OURS = G41 / "silicon-fails.txt", G41 / "flakes.txt", G41 / "our-fails.txt"
+WARNINGS = G41 / "warnings.txt"
 
 
 class Verdict(StrEnum):

@@ -12,7 +12,7 @@ from tests.live.real_client import missing
 from tests.piglit import profiles, runner
 from tests.piglit.expectations import Expectations, Summary, Verdict
 
-SAMPLE = Path(__file__).with_name("sample.txt")
+SAMPLE = Path(__file__).parent / "g41" / "sample.txt"
 REASON = missing() or ("" if profiles.root() else "piglit is not installed")
 
 
