@@ -244,13 +244,13 @@ def test_stages_that_are_not_executed_are_reported(name: str, fields: dict[str, 
 
 def test_constants_and_descriptors_of_media_threads_are_those_of_the_time_of_the_command() -> None:
     machine = Later()
-    machine.memory.write(0x10100, bytes(range(128)))
+    machine.device.memory.write(0x10100, bytes(range(128)))
     machine.do(("STATE_BASE_ADDRESS", {
         "dynamic_state_base_address": 0x10000, "dynamic_state_base_address_modify_enable": True}))
     machine.do(("MEDIA_CURBE_LOAD", {"curbe_total_data_length": 96, "curbe_data_start_address": 0x120}))
     machine.do(("MEDIA_INTERFACE_DESCRIPTOR_LOAD", {
         "interface_descriptor_total_length": 64, "interface_descriptor_data_start_address": 0x100}))
-    machine.memory.write(0x10100, bytes(128))
+    machine.device.memory.write(0x10100, bytes(128))
     state, gen7 = machine.state, machine.state.gen7
     assert state.curbe_rows == 3
     assert bytes(ffi.buffer(state.curbe))[:96] == bytes(range(32, 128))
