@@ -33,6 +33,18 @@ struct g4_device_counts {
     uint64_t geometry_ns, raster_ns; /* wall time of the two phases of draws */
 };
 
+/* The work of hierarchical depth since g4_device_new.  Bytes are those that the hardware would move: what the emulator
+ * reads to check an entry does not count. */
+struct g4_hiz_counts {
+    uint64_t groups_tested, halves_tested;
+    uint64_t passed, failed, undecided, plane_exact; /* halves */
+    uint64_t entry_read_bytes, entry_write_bytes;
+    uint64_t depth_read_bytes, depth_write_bytes;
+    uint64_t expand_bytes, fill_bytes, resolve_bytes;             /* depths that entries stood for until then */
+    uint64_t base_read_bytes, base_write_bytes, base_clear_bytes; /* of a depth buffer without entries */
+    uint64_t contradictions;                                      /* entries that do not fit the depth buffer */
+};
+
 struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
 void g4_device_free(struct g4_device *device);
 /* Set the state that draws use.  The caller keeps ownership. */

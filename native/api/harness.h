@@ -203,4 +203,74 @@ struct g4_object_view {
 enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primitive, struct g4_object_view *objects,
                                  uint32_t capacity, uint32_t *count, struct g4_fault *fault);
 
+/* ---- hierarchical depth alone ---- */
+
+struct g4_hiz_half_view {
+    uint32_t mask, minimum, maximum;
+};
+
+uint64_t g4_hiz_bench_encode(uint32_t mask, uint32_t minimum, uint32_t maximum);
+struct g4_hiz_half_view g4_hiz_bench_decode(uint64_t slot);
+/* False: the plane has no entry. */
+bool g4_hiz_bench_encode_plane(double c0, double cx, double cy, uint64_t slot[2]);
+bool g4_hiz_bench_is_plane(const uint64_t slot[2]);
+double g4_hiz_bench_plane_value(const uint64_t slot[2], double x, double y);
+/* enum g4_hiz_verdict for scaled depths: 0 undecided, 1 pass, 2 fail. */
+uint32_t g4_hiz_bench_verdict(uint32_t function, const double source[2], const double destination[2], bool is_clear);
+bool g4_hiz_bench_bounds(uint32_t format, uint32_t depth, uint32_t bounds[2]);
+
+/* A depth buffer with entries, beside one without that must always have the same depths. */
+struct g4_hiz_model;
+
+struct g4_hiz_model_draw {
+    double c0, cx, cy;  /* depth at (x, y) pixels of the screen */
+    int32_t x[3], y[3]; /* of a triangle, 1/16 pixel; either winding */
+    uint32_t function;
+    bool test, write, computed, corners, literal;
+    uint32_t kill_seed; /* not 0: half of the samples are killed after the first level */
+    float minimum, maximum;
+};
+
+/* Depths and masks of a group: bits of pixels as in an entry, samples of pixel p from [16 * p] on. */
+struct g4_hiz_model_pixels {
+    uint16_t covered[32];
+    uint32_t depth[512];
+    uint32_t function;
+    bool test, write, literal;
+};
+
+/* The first difference between the two buffers. */
+struct g4_hiz_difference {
+    bool found;
+    bool is_verdict; /* of a sample's test; else of its depth */
+    uint32_t x, y, sample, actual, expected;
+};
+
+struct g4_hiz_model *g4_hiz_model_new(uint32_t width, uint32_t height, uint32_t samples, uint32_t format, bool exact);
+void g4_hiz_model_free(struct g4_hiz_model *model);
+/* Clear a rectangle. */
+void g4_hiz_model_clear(struct g4_hiz_model *model, float value, const uint32_t rectangle[4]);
+/* The number of samples that pass. */
+uint64_t g4_hiz_model_draw(struct g4_hiz_model *model, const struct g4_hiz_model_draw *draw);
+uint64_t g4_hiz_model_pixels(struct g4_hiz_model *model, uint32_t column, uint32_t row,
+                             const struct g4_hiz_model_pixels *pixels);
+/* So many random triangles, clears and resolves; stops at a difference.  Returns the number done. */
+uint32_t g4_hiz_model_soak(struct g4_hiz_model *model, uint32_t seed, uint32_t steps);
+void g4_hiz_model_resolve(struct g4_hiz_model *model);
+void g4_hiz_model_ambiguate(struct g4_hiz_model *model);
+/* Of the sample, and what is in memory for it. */
+uint32_t g4_hiz_model_depth(struct g4_hiz_model *model, uint32_t x, uint32_t y, uint32_t sample);
+uint32_t g4_hiz_model_stored(struct g4_hiz_model *model, uint32_t x, uint32_t y, uint32_t sample);
+void g4_hiz_model_entry(const struct g4_hiz_model *model, uint32_t column, uint32_t row, uint64_t slot[2]);
+void g4_hiz_model_set_entry(struct g4_hiz_model *model, uint32_t column, uint32_t row, const uint64_t slot[2]);
+void g4_hiz_model_counts(const struct g4_hiz_model *model, struct g4_hiz_counts *counts);
+/* Bytes read, written and cleared by the buffer without entries. */
+void g4_hiz_model_base(const struct g4_hiz_model *model, uint64_t bytes[3]);
+struct g4_hiz_difference g4_hiz_model_difference(const struct g4_hiz_model *model);
+/* Groups of planes, of ranges, of the clear value alone, and unknown ones. */
+void g4_hiz_model_census(const struct g4_hiz_model *model, uint32_t groups[4]);
+/* All pairs of draws over four pixels of two samples, after a clear: each of three depths, each coverage; the second
+ * with each function.  Returns the number of pairs, or 0 after a difference. */
+uint64_t g4_hiz_model_exhaust(struct g4_hiz_model *model);
+
 #endif
