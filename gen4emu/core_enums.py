@@ -172,6 +172,18 @@ class Event(CoreEnum):
     NO_DEPTH_BUFFER = 23, ("note: pixel shader outputs depth but no depth buffer is bound; value: dword 1 of "
                            "3DSTATE_DEPTH_BUFFER")
     LARGE_OBJECT = 24, "note: wider or higher than 8192 pixels, which hardware need not get right; value: pixels"
+    HIERARCHICAL_DEPTH = 25, ("an entry of the hierarchical depth buffer, whose address it is, contradicts the depth "
+                              "buffer; value: its address")
+    STALE_DEPTH = 26, ("unresolved depth is read through the surface state at the address, or by the depth test if "
+                       "that is 0; value: address of the depth buffer")
+
+
+class HierarchicalDepthMode(CoreEnum):
+    """How hierarchical depth buffers are modelled."""
+
+    OFF = 0, "they are neither read nor written"
+    ON = 1, "their entries are kept, and checked against the depth buffer, which has all depths at any time"
+    STRICT = 2, "some depths are only in the entries until they are resolved"
 
 
 class CountedStage(CoreEnum):
@@ -298,6 +310,7 @@ _EMITTED: list[tuple[type[IntEnum] | type[IntFlag], str, str, str]] = [
     (Swizzle, "g4_swizzle", "G4_SWIZZLE_", "G4_SWIZZLE_COUNT"),
     (Counter, "g4_counter", "G4_COUNTER_", "G4_COUNTERS"),
     (Event, "g4_event", "G4_EVENT_", "G4_EVENTS"),
+    (HierarchicalDepthMode, "g4_hierarchical_depth_mode", "G4_HIERARCHICAL_DEPTH_MODE_", ""),
     (CountedStage, "g4_counted_stage", "G4_COUNTED_", "G4_COUNTED_STAGES"),
     (SurfaceRole, "g4_surface_role", "G4_ROLE_", "G4_SURFACE_ROLES"),
     (DebugKind, "g4_debug_kind", "G4_DEBUG_", ""),

@@ -24,6 +24,7 @@ from gen4emu.check.verdict import judge, skipped
 from gen4emu.cli import options
 from gen4emu.cli.printable import printable
 from gen4emu.cli.terminal import Progress, is_quiet, is_verbose, some, wants_color
+from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device
 
@@ -59,6 +60,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
               help="Traces replayed at the same time.")
 @options.device_option
 @options.force_device_option
+@options.hiz_option
 @click.option("--update", is_flag=True, help="Record what is drawn now as the expected result, and print the changes.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="Time for each trace.  [default: from the manifest, else 300]")
@@ -71,8 +73,8 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
               help="Write a page of the run, with all pictures of failures in it.")
 @options.verbosity_options
 def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: Device | None, force_device: bool,
-          update: bool, timeout: float | None, memory: int, results: Path, as_json: bool, junit: Path | None,
-          html: Path | None) -> int:
+          hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, results: Path, as_json: bool,
+          junit: Path | None, html: Path | None) -> int:
     """Replay the traces of manifests (TOML; a directory means its manifest.toml) and compare with expected pictures.
 
     \b
@@ -86,7 +88,7 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
         chosen = {id(case) for case in select([case for m in manifests for case in m.cases], expression)}
         manifests = [replace(m, cases=[c for c in m.cases if id(c) in chosen]) for m in manifests]
     stale = [] if expression is not None else [text for m in manifests for text in unknown_names(m)]
-    task = Task(results, update, Options(workers=1 if jobs > 1 else 0), device, force_device,
+    task = Task(results, update, Options(workers=1 if jobs > 1 else 0, hierarchical_depth=hiz), device, force_device,
                 thumbnails=html is not None)
     report = Report([m.file for m in manifests], stale=stale)
     started = time.perf_counter()

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.errors import SelectionError
 from gen4emu.hw.chips import BY_NAME, DEVICES, Device, device_named
 from gen4emu.selection import ALL, Selection
@@ -90,6 +91,16 @@ def trace_options(command: Command) -> Command:
     for option in reversed(_TRACE_OPTIONS):
         command = option(command)
     return command
+
+
+def _hiz(ctx: click.Context, param: click.Parameter, value: str) -> HierarchicalDepthMode:
+    return HierarchicalDepthMode[value.upper()]
+
+
+hiz_option = click.option("--hiz", callback=_hiz, default="off", show_default=True,
+                          type=click.Choice([mode.name.lower() for mode in HierarchicalDepthMode]),
+                          help="Hierarchical depth buffers: ignore them; keep and check them; or leave depths in them "
+                               "until they are resolved, and report reads of depth without a resolve.")
 
 
 def _noted(ctx: click.Context, param: click.Parameter, value: bool) -> None:

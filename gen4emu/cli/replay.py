@@ -16,8 +16,9 @@ import click
 from gen4emu._native import lib
 from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
-from gen4emu.core_enums import ErrorPolicy
+from gen4emu.core_enums import ErrorPolicy, HierarchicalDepthMode
 from gen4emu.debugger.history import trap_pixel
+from gen4emu.device import hierarchical_depth
 from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.device import Device
 from gen4emu.device.error_state import write_error_state
@@ -160,6 +161,7 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
 @click.option("--fp-rounding", type=click.Choice(["rtz", "rtne"]), default="rtz", show_default=True,
               help="How the EU rounds.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
+@options.hiz_option
 @click.option("--general", is_flag=True, help="Disable fast paths: slow, identical output.")
 @click.option("--skip-prims", "--skip-primitives", "skip_primitives", type=click.IntRange(0), default=0,
               help="Skip the first N 3DPRIMITIVEs.")
@@ -180,7 +182,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
            partial: bool, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
            surfaces: tuple[Target, ...], depth: bool, depth_range: DepthRange, npy: bool, no_pictures: bool,
            max_pictures: int, raw_video: Path | None, macroblocks: Path | None, workers: int, fp_rounding: str,
-           watchdog: int, general: bool, skip_primitives: int, max_primitives: int | None,
+           watchdog: int, hiz: HierarchicalDepthMode, general: bool, skip_primitives: int, max_primitives: int | None,
            objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None,
            traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool, as_json: bool) -> int:
     """Execute TRACE and write its render targets as pictures.
@@ -197,7 +199,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
         raise click.UsageError("--no-pictures and --output exclude each other")
     silent = as_json or raw_video == STDOUT
     choices = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
-                      workers=workers, strict=strict,
+                      workers=workers, strict=strict, hierarchical_depth=hiz,
                       reduction=Reduction(skip_primitives, max_primitives, None, objects, clip))
 
     def after_draw(number: int) -> None:
@@ -335,6 +337,9 @@ class Report:
             complain(line)
         damaged(self.trace, self._run.damage, self.partial)
         if not is_quiet():
+            hiz = "" if device is None else hierarchical_depth.summary(device.hierarchical_depth_counts())
+            if hiz:
+                click.echo(hiz, err=True)
             click.echo(self._summary(), err=True)
 
     def _summary(self) -> str:
@@ -371,4 +376,7 @@ class Report:
                                    "value": e.value} for e in run.device.events()]
             document["faults"] = [{"text": kind.text, "count": count, "address": faults.first[kind].address,
                                    "unit": faults.first[kind].unit.name} for kind, count in faults.counts.items()]
+            hiz = run.device.hierarchical_depth_counts()
+            if any(hiz.values()):
+                document["hierarchical_depth"] = hierarchical_depth.as_json(hiz)
         return document

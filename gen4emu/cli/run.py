@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from gen4emu.cli.options import device
+from gen4emu.cli.options import device, hiz_option
+from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, NotExecutedError
 from gen4emu.hw.chips import Device as Part
@@ -41,6 +42,7 @@ class LiveOptions:
     json: str | None
     workers: int
     watchdog: int
+    hiz: HierarchicalDepthMode
     error_state: Path | None
     strict: bool
     require_gpu: bool
@@ -75,6 +77,7 @@ def live_options(command: Command) -> Command:
                      help="Worker threads for each open device; 0: one per processor."),
         click.option("--watchdog", type=click.IntRange(0), default=0,
                      help="Million EU instructions before a draw hangs."),
+        hiz_option,
         click.option("--error-state", "error_state", type=click.Path(path_type=Path), metavar="FILE",
                      help="Write the error state of a hang to FILE instead of a new file in the temporary directory."),
         click.option("--strict", is_flag=True,
@@ -92,7 +95,8 @@ def live_options(command: Command) -> Command:
 def make_server(options: LiveOptions, directory: Path | None = None) -> Server:
     if options.json not in (None, "-"):
         Output(options.json).discard()  # a file that cannot be written is an error before the program runs
-    device_options = Options(workers=options.workers, watchdog=options.watchdog, strict=options.strict)
+    device_options = Options(workers=options.workers, watchdog=options.watchdog, strict=options.strict,
+                             hierarchical_depth=options.hiz)
     server = Server(options.device, device_options, directory=directory, quiet=options.quiet, verbose=options.verbose)
     server.error_state = ErrorStates(server, options.error_state)
     if options.frames is not None:

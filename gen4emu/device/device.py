@@ -89,6 +89,7 @@ class Device:
         raw = ffi.new("struct g4_options *", {
             "round_to_nearest": o.round_to_nearest, "general_only": o.general_only, "dither_all": o.dither_all,
             "min_lod_erratum": o.min_lod_erratum, "gateway_time": o.gateway_time,
+            "hierarchical_depth": int(o.hierarchical_depth),
             "watchdog": o.watchdog, "workers": o.workers})
         device = lib.g4_device_new(self.memory.handle, int(self.info.gen), raw)
         if device == ffi.NULL:
@@ -392,6 +393,12 @@ class Device:
         lib.g4_device_media_counts(self.native, media)
         media_names = ("objects", "macroblocks", "roots", "children", "ns", "thread_ns")
         return counts | {f"media_{name}": int(getattr(media, name)) for name in media_names}
+
+    def hierarchical_depth_counts(self) -> dict[str, int]:
+        """The work of hierarchical depth buffers so far (docs/counters.md); all 0 unless the options enable them."""
+        raw = ffi.new("struct g4_hiz_counts *")
+        lib.g4_device_hiz_counts(self.native, raw)
+        return {name: int(getattr(raw, name)) for name, _ in ffi.typeof("struct g4_hiz_counts").fields}
 
 
 _COUNTERS = {

@@ -35,6 +35,8 @@ EVENT_TEXT: dict[Event, str] = {
     Event.DEADLOCK: "media threads that wait for each other",
     Event.NO_DEPTH_BUFFER: "a pixel shader computes depth, and there is no depth buffer",
     Event.LARGE_OBJECT: "object of more than 8192 pixels, which the manual asks software to avoid",
+    Event.HIERARCHICAL_DEPTH: "entry of a hierarchical depth buffer that contradicts the depth buffer",
+    Event.STALE_DEPTH: "read of depth that only the hierarchical depth buffer has: a resolve is missing",
 }
 _NOTES = frozenset({Event.SILICON_DIFFERS, Event.NO_DEPTH_BUFFER, Event.LARGE_OBJECT})
 

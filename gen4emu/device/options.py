@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS
 from gen4emu.device.debug_registers import Reduction
 
@@ -17,6 +18,7 @@ class Options:
     dither_all: bool = False  # docs/decisions.md 13
     min_lod_erratum: bool = False  # docs/decisions.md 35
     gateway_time: bool = False  # the gateway answers GetTimeStamp, which Gen4 reserves
+    hierarchical_depth: HierarchicalDepthMode = HierarchicalDepthMode.OFF
     watchdog: int = 0  # million instructions for a draw, million pixels for the blits of a batch; 0: the default
     workers: int = 0  # 0: one for each processor
     strict: bool = False  # unknown commands hang, as they do in hardware

@@ -50,6 +50,9 @@ class Acknowledger:
     def counts(self) -> dict[Any, int]:
         return {}
 
+    def hierarchical_depth_counts(self) -> dict[str, int]:
+        return {}
+
     def events(self) -> Iterator[EventCount]:
         return iter(())
 

@@ -163,6 +163,7 @@ class Server:
         totals.marks += activity.marks
         totals.seconds += activity.seconds
         totals.counts.update(device.counts())
+        totals.hierarchical_depth.update(device.hierarchical_depth_counts())
         totals.complaints.update(device.findings.count)
         totals.complaints.update({kind.text: count for kind, count in device.faults.counts.items()})
         totals.events.update({event.text: event.count for event in device.events()})

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gen4emu.device import hierarchical_depth
+
 _NANOSECONDS = "_ns"
 
 
@@ -45,6 +47,7 @@ class Totals:
     marks: int = 0
     seconds: float = 0.0
     counts: Counter[str] = field(default_factory=Counter)
+    hierarchical_depth: Counter[str] = field(default_factory=Counter)  # docs/counters.md
     complaints: Counter[str] = field(default_factory=Counter)  # unmodelled operations, faults
     events: Counter[str] = field(default_factory=Counter)  # rules broken by kernels and messages
     hang_reports: list[Hang] = field(default_factory=list)  # of the first hangs
@@ -76,6 +79,7 @@ def _print_counts(counts: Counter[str]) -> None:
 def statistics(totals: Totals) -> list[str]:
     c = totals.counts
     milliseconds, geometry, pixels = 1000 * totals.seconds, c["geometry_ns"] / 1e6, c["raster_ns"] / 1e6
+    hiz = hierarchical_depth.summary(totals.hierarchical_depth)
     return [
         f"{number(totals.connections, 'open device')}, {number(totals.batches, 'batch', 'batches')}, "
         f"{number(totals.marks, 'frame')} shown, {number(totals.hangs, 'hang')}",
@@ -84,6 +88,7 @@ def statistics(totals: Totals) -> list[str]:
         f"{c['instructions']} EU instructions, {c['channel_ops']} channel operations",
         f"{milliseconds:.1f} ms in batches: geometry {geometry:.1f} ms, pixels {pixels:.1f} ms, "
         f"the rest {milliseconds - geometry - pixels:.1f} ms",
+        *([hiz] if hiz else []),
     ]
 
 
@@ -120,6 +125,8 @@ def result_json(verb: str, chip: str, totals: Totals, status: int, command: Sequ
         "events": _counted(totals.events),
         "errors": list(totals.errors),
     }
+    if any(totals.hierarchical_depth.values()):
+        document["hierarchical_depth"] = hierarchical_depth.as_json(totals.hierarchical_depth)
     if verb == "capture":
         document["files"] = [{"file": str(c.path), "program": c.program, "submissions": c.submissions,
                               "bytes": c.size_bytes} for c in totals.captures]

@@ -18,8 +18,9 @@ struct g4_options {
     bool dither_all;       /* docs/decisions.md 13; else only channels below 8 bits dither */
     bool gateway_time;     /* GetTimeStamp, which the descriptors of Gen4 reserve */
     bool min_lod_erratum;  /* docs/decisions.md 35; else a fraction of Min LOD has no effect unless mips are blended */
-    uint32_t watchdog;     /* million instructions a draw may execute before it hangs; 0: the default */
-    uint32_t workers;      /* threads that share the screen tiles; 0: one for each processor */
+    uint32_t hierarchical_depth; /* enum g4_hierarchical_depth_mode */
+    uint32_t watchdog;           /* million instructions a draw may execute before it hangs; 0: the default */
+    uint32_t workers;            /* threads that share the screen tiles; 0: one for each processor */
 };
 
 struct g4_device;
@@ -73,6 +74,8 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 /* Failed accesses of draws. */
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
+
+void g4_device_hiz_counts(const struct g4_device *device, struct g4_hiz_counts *counts);
 
 struct g4_error_record g4_device_error(const struct g4_device *device, uint32_t function);
 

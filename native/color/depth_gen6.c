@@ -213,9 +213,11 @@ void g4_begin_depth_gen6(struct g4_worker *worker, const struct g4_draw_state *d
 
     memset(depth, 0, sizeof *depth);
     set_depth(worker, draw, cc, depth);
+    g4_hiz_begin(worker, draw, cc);
     set_stencil(draw, depth);
     depth->test = depth->stencil_test ? test_stencil : depth->test_depth;
     if (depth->test_depth && !depth->stencil_test && !worker->ctx->options.general_only) {
-        depth->tile = cc->depth_ops->tile[depth->format][false];
+        depth->tile = depth->hiz.present ? NULL : cc->depth_ops->tile[depth->format][false];
+        depth->hiz.takes_tiles = depth->hiz.present;
     }
 }

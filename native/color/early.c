@@ -95,6 +95,9 @@ void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index)
         memset(&depth->map, 0, sizeof depth->map);
     }
     depth->array_index = array_index;
+    if (depth->hiz.present) {
+        g4_hiz_select(depth, gen, g4_cc_slice(surface, level, array_index));
+    }
 }
 
 void g4_begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
@@ -212,14 +215,16 @@ bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_depth *const depth = &cc->depth;
 
-    if (!depth->tile) {
+    if (!depth->tile && !depth->hiz.takes_tiles) {
         return false;
     }
     if (tile->array_index != depth->array_index) {
         g4_depth_select(depth, worker->ctx->gen, tile->array_index);
     }
-    uint8_t *const page = g4_pixel_map_page(&depth->map, &worker->port, (uint32_t)tile->x, (uint32_t)tile->y);
-    if (!page) {
+    uint8_t *const page = depth->hiz.takes_tiles
+                              ? NULL
+                              : g4_pixel_map_page(&depth->map, &worker->port, (uint32_t)tile->x, (uint32_t)tile->y);
+    if (!page && !depth->hiz.takes_tiles) {
         return false;
     }
     struct g4_depth_tile job = {
@@ -240,7 +245,11 @@ bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile
     for (uint32_t j = job.first; j <= job.last && j < rows; j++) {
         job.row[j] = row[j] & inside;
     }
-    depth->tile(depth, &job);
+    if (depth->hiz.takes_tiles) {
+        g4_hiz_tile(depth, &worker->port, &job);
+    } else {
+        depth->tile(depth, &job);
+    }
     for (uint32_t j = job.first; j <= job.last; j++) {
         row[j] = j < rows ? (row[j] & ~inside) | job.row[j] : row[j];
     }

@@ -5,6 +5,7 @@
 #define G4_CC_STATE_H
 
 #include "color/color.h"
+#include "color/hiz_buffer.h"
 #include "color/pixel_rows.h"
 #include "core/srgb.h"
 #include "core/variant.h"
@@ -69,6 +70,7 @@ struct g4_depth {
     uint32_t stencil_index;        /* array index of the image that the next four describe */
     uint32_t stencil_x, stencil_y; /* of the image */
     uint32_t stencil_width, stencil_height;
+    struct g4_hiz_buffer hiz;
 };
 
 /* ---- render targets ---- */
@@ -178,6 +180,7 @@ struct g4_cc {
     struct g4_multisampling multisampling;
     bool wm_statistics;
     struct g4_depth depth;
+    struct g4_hiz_counts hiz_counts; /* of all draws of the worker */
     struct g4_target target[G4_TARGETS];
     const struct g4_target *recent;         /* the target that was written last; NULL: none yet */
     uint16_t alpha_passed[G4_GANG_THREADS]; /* of threads without a pixel block */

@@ -9,16 +9,25 @@
 #include "core/model.h"
 #include "hw_enums.h"
 
-struct g4_hooks; /* core/hooks.h */
+struct g4_hooks;     /* core/hooks.h */
+struct g4_hiz_watch; /* color/hiz_buffer.h */
+struct g4_surface;
+
+/* Hears of each surface that a worker loads, on any worker's thread. */
+struct g4_surface_watch {
+    void (*loaded)(struct g4_surface_watch *watch, const struct g4_surface *surface);
+};
 
 struct g4_context {
     struct g4_mem *mem;
     const struct g4_model *model;
     uint32_t gen; /* the model's layout_gen, for the generated unpack functions */
     struct g4_options options;
-    struct g4_state *state; /* of the running hardware context */
-    struct g4_hooks *hooks; /* NULL unless an observer is attached */
-    bool keeps_registers;   /* registers of ended threads are read */
+    struct g4_state *state;                 /* of the running hardware context */
+    struct g4_hooks *hooks;                 /* NULL unless an observer is attached */
+    bool keeps_registers;                   /* registers of ended threads are read */
+    struct g4_hiz_watch *hiz_watch;         /* NULL unless reads of unresolved depth are reported */
+    struct g4_surface_watch *surface_watch; /* NULL: none */
 };
 
 /* Instructions that the threads of one draw may execute before it counts as a hang. */

@@ -92,6 +92,9 @@ static void load(struct g4_surface *surface, const struct g4_context *ctx, struc
         loader->unpack(dw, ctx->gen, surface);
         surface->present = true;
     }
+    if (ctx->surface_watch) {
+        ctx->surface_watch->loaded(ctx->surface_watch, surface);
+    }
 }
 
 const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const struct g4_context *ctx,

@@ -1,6 +1,7 @@
 #include "draw/device.h"
 #include "api/picture.h"
 
+#include "color/state.h"
 #include "core/hooks.h"
 #include "core/surface.h"
 #include "eu/counters.h"
@@ -34,6 +35,14 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
     g4_port_init(&device->quiet_port, mem, G4_UNIT_CS, false);
     device->quiet_port.quiet = true;
 
+    if (options->hierarchical_depth == G4_HIERARCHICAL_DEPTH_MODE_STRICT) {
+        device->ctx.hiz_watch = g4_hiz_watch_new(mem);
+        device->ctx.surface_watch = g4_hiz_watch_surfaces(device->ctx.hiz_watch);
+        if (!device->ctx.hiz_watch) {
+            g4_device_free(device);
+            return NULL;
+        }
+    }
     device->pool = g4_pool_new(worker_count(options));
     device->kernels = g4_kernel_cache_new();
     device->frame = g4_draw_frame_new();
@@ -78,6 +87,7 @@ void g4_device_free(struct g4_device *device) {
     free(device->worker);
     g4_draw_frame_free(device->frame);
     g4_kernel_cache_free(device->kernels);
+    g4_hiz_watch_free(device->ctx.hiz_watch);
     free(device);
 }
 
@@ -130,6 +140,18 @@ const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {
 
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts) {
     *counts = device->counts;
+}
+
+void g4_device_hiz_counts(const struct g4_device *device, struct g4_hiz_counts *counts) {
+    uint64_t *const sum = (uint64_t *)counts;
+
+    memset(counts, 0, sizeof *counts);
+    for (uint32_t i = 0; i < device->workers; i++) {
+        const struct g4_cc *const cc = g4_cc_of(device->worker[i]);
+        for (size_t n = 0; cc && n < sizeof *counts / sizeof *sum; n++) {
+            sum[n] += ((const uint64_t *)&cc->hiz_counts)[n];
+        }
+    }
 }
 
 bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]) {

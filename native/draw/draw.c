@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "color/hiz_buffer.h"
 #include "core/clock.h"
 #include "core/hooks.h"
 #include "draw/device.h"
@@ -431,6 +432,9 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     }
     collect_statistics(device);
     g4_device_collect(device);
+    if (device->ctx.hiz_watch) {
+        g4_hiz_watch_collect(device->ctx.hiz_watch, &device->log);
+    }
     if (status == G4_OK && device->counters && device->counters->no_memory) {
         status = G4_NO_MEMORY;
     }

@@ -163,7 +163,7 @@ static bool fits(const struct g4_kernel *kernel, const struct g4_dispatch *dispa
 }
 
 static bool depth_is_constant(const struct g4_depth *depth) {
-    return depth->test && !depth->stencil_test && depth->depth_write && depth->map.writes &&
+    return depth->test && !depth->hiz.present && !depth->stencil_test && depth->depth_write && depth->map.writes &&
            (!depth->depth_test || depth->function == G4_COMPARE_FUNCTION_ALWAYS) &&
            (depth->map.bytes == 2 || depth->map.bytes == 4);
 }

@@ -1,0 +1,315 @@
+#include "color/hiz_buffer.h"
+
+#include <string.h>
+
+#include "color/state.h"
+
+enum {
+    UNIT_WIDTH = 16, /* of the alignment of levels, samples: two entries each */
+    UNIT_HEIGHT = 8,
+};
+
+/* A sample of the depth buffer is a pixel here: the buffer counts in samples. */
+static const uint8_t center[1][2] = {{8, 8}};
+
+/* ---- the depth buffer ---- */
+
+struct group {
+    struct g4_depth *depth;
+    struct g4_port *port;
+    uint32_t x, y; /* of the first sample, in the image */
+    struct g4_hiz_memory memory;
+    struct g4_hiz_group entry;
+};
+
+static uint32_t address_of(const struct group *group, uint32_t pixel) {
+    const struct g4_pixel_map *const map = &group->depth->map;
+    const uint32_t x = map->x0 + group->x + g4_hiz_pixel_x(pixel);
+    return g4_pixel_map_address(map, x * map->bytes, map->y0 + group->y + g4_hiz_pixel_y(pixel));
+}
+
+static uint32_t raw(struct group *group, uint32_t pixel) {
+    const uint8_t *const host = g4_pixel_map_host(&group->depth->map, group->port, address_of(group, pixel));
+    uint32_t value = 0;
+    if (host) {
+        memcpy(&value, host, group->depth->map.bytes == 2 ? 2 : 4);
+    }
+    return value;
+}
+
+static uint32_t unused_bits(const struct group *group) {
+    return group->depth->format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT ? 0xff000000 : 0;
+}
+
+static uint32_t load(void *owner, uint32_t pixel, uint32_t sample) {
+    struct group *const group = owner;
+    (void)sample;
+    return raw(group, pixel) & ~unused_bits(group);
+}
+
+static void store(void *owner, uint32_t pixel, uint32_t sample, uint32_t depth) {
+    struct group *const group = owner;
+    const uint32_t keep = unused_bits(group);
+    const uint32_t value = keep ? (raw(group, pixel) & keep) | depth : depth;
+    uint8_t *const host = g4_mem_write_ptr(group->port, address_of(group, pixel));
+
+    (void)sample;
+    if (host) {
+        memcpy(host, &value, group->depth->map.bytes == 2 ? 2 : 4);
+    }
+}
+
+/* ---- entries ---- */
+
+static uint32_t entry_address(const struct group *group) {
+    const struct g4_hiz_buffer *const hiz = &group->depth->hiz;
+    return g4_hiz_address(hiz->base, hiz->pitch_bytes, hiz->column + group->x / G4_HIZ_WIDTH,
+                          hiz->row + group->y / G4_HIZ_HEIGHT);
+}
+
+/* Opens the group with sample (x, y) of the image. */
+static void open_group(struct group *group, struct g4_depth *depth, struct g4_port *port, uint32_t x, uint32_t y) {
+    *group = (struct group){
+        .depth = depth,
+        .port = port,
+        .x = x / G4_HIZ_WIDTH * G4_HIZ_WIDTH,
+        .y = y / G4_HIZ_HEIGHT * G4_HIZ_HEIGHT,
+        .memory = {.owner = group, .load = load, .store = store, .exact = depth->hiz.exact},
+    };
+    group->entry = (struct g4_hiz_group){
+        .surface = &depth->hiz.surface,
+        .memory = &group->memory,
+        .inside = g4_hiz_inside(depth->map.width - group->x, depth->map.height - group->y),
+    };
+    (void)g4_mem_read(port, entry_address(group), &group->entry.entry, sizeof group->entry.entry);
+}
+
+static void close_group(struct group *group, const struct g4_hiz_entry *before) {
+    if (memcmp(before, &group->entry.entry, sizeof *before) != 0) {
+        (void)g4_mem_write(group->port, entry_address(group), &group->entry.entry, sizeof group->entry.entry);
+    }
+}
+
+/* Test an object's samples in a group, or clear them; `object` is complete.  Returns the pixels that pass. */
+static uint32_t work_on_group(struct group *group, const struct g4_hiz_object *object, struct g4_hiz_counts *counts) {
+    const struct g4_hiz_buffer *const hiz = &group->depth->hiz;
+    const struct g4_hiz_entry before = group->entry.entry;
+    const uint64_t contradictions = counts->contradictions;
+    uint16_t passed[G4_HIZ_PIXELS];
+    uint32_t pixels = 0;
+
+    if (hiz->clears) {
+        for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
+            pixels |= (uint32_t)(object->covered[p] != 0) << p;
+        }
+        g4_hiz_clear(&group->entry, pixels, counts);
+    } else {
+        g4_hiz_draw(&group->entry, object, counts, passed);
+        for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
+            pixels |= (uint32_t)(passed[p] != 0) << p;
+        }
+    }
+    close_group(group, &before);
+    if (counts->contradictions != contradictions) {
+        g4_report(hiz->log, G4_EVENT_HIERARCHICAL_DEPTH, entry_address(group), group->depth->surface.base);
+    }
+    return pixels;
+}
+
+static void begin_object(struct g4_hiz_object *object, const struct g4_depth *depth) {
+    memset(object->covered, 0, sizeof object->covered);
+    memset(object->killed, 0, sizeof object->killed);
+    object->function = depth->function;
+    object->test = depth->depth_test;
+    object->write = depth->depth_write && depth->map.writes;
+    object->computed = object->corners = object->literal = false;
+    object->plane = NULL;
+}
+
+/* ---- subspans ---- */
+
+static bool sample_place(const struct g4_depth *depth, const struct g4_depth_job *job, uint32_t bit, uint32_t *x,
+                         uint32_t *y) {
+    *x = ((job->x[bit / 4] + (bit & 1)) & 0xffffu) + depth->map.dx;
+    *y = ((job->y[bit / 4] + (bit >> 1 & 1)) & 0xffffu) + depth->map.dy;
+    return *x < depth->map.width && *y < depth->map.height;
+}
+
+/* In place of the test of subspans: a group at a time. */
+static uint32_t test(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job) {
+    struct g4_hiz_counts unused = {0};
+    struct g4_hiz_object object;
+    uint32_t passed = 0;
+
+    if (!job->z) {
+        return job->live;
+    }
+    for (uint32_t left = job->live; left;) {
+        uint32_t here = 0; /* of `left`, in the group of its first */
+        uint8_t pixel[16];
+        struct group group;
+        uint32_t x, y;
+        if (!sample_place(depth, job, (uint32_t)__builtin_ctz(left), &x, &y)) {
+            passed |= left & (0u - left); /* outside the depth buffer */
+            left &= left - 1;
+            continue;
+        }
+        open_group(&group, depth, port, x, y);
+        begin_object(&object, depth);
+        object.write = object.write && job->update;
+        for (uint32_t more = left; more; more &= more - 1) {
+            const uint32_t bit = (uint32_t)__builtin_ctz(more);
+            if (sample_place(depth, job, bit, &x, &y) && x - group.x < G4_HIZ_WIDTH && y - group.y < G4_HIZ_HEIGHT) {
+                pixel[bit] = (uint8_t)g4_hiz_pixel(x - group.x, y - group.y);
+                object.covered[pixel[bit]] = 1;
+                object.depth[pixel[bit]] = g4_hiz_quantize(depth->format, job->z[bit], job->minimum, job->maximum);
+                here |= 1u << bit;
+            }
+        }
+        const uint32_t pixels = work_on_group(&group, &object, job->update ? depth->hiz.counts : &unused);
+        for (uint32_t more = here; more; more &= more - 1) {
+            const uint32_t bit = (uint32_t)__builtin_ctz(more);
+            passed |= (pixels >> pixel[bit] & 1) << bit;
+        }
+        left &= ~here;
+    }
+    return passed;
+}
+
+/* ---- tiles ---- */
+
+/* The samples of a tile in the group whose first is (x, y) of the tile; their depths as the windower computes them. */
+static void cover(struct g4_hiz_object *object, const struct g4_depth *depth, const struct g4_depth_tile *tile,
+                  uint32_t x, uint32_t y) {
+    const struct g4_plane *const plane = tile->plane;
+
+    for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
+        const uint32_t i = x + g4_hiz_pixel_x(p);
+        const uint32_t j = y + g4_hiz_pixel_y(p);
+        if (j < tile->first || j > tile->last || !(tile->row[j] >> i & 1)) {
+            continue;
+        }
+        const double column = plane->cx * (tile->x + (int32_t)i - plane->x_start) + plane->c0;
+        const double row = plane->cy * (tile->y + (int32_t)j - plane->y_start);
+        object->covered[p] = 1;
+        object->depth[p] = g4_hiz_quantize(depth->format, (float)(column + row), tile->minimum, tile->maximum);
+    }
+}
+
+void g4_hiz_tile(struct g4_depth *depth, struct g4_port *port, struct g4_depth_tile *tile) {
+    const struct g4_plane *const plane = tile->plane;
+    const uint32_t left = (uint32_t)tile->x + depth->map.dx;
+    const uint32_t top = (uint32_t)tile->y + depth->map.dy;
+    struct g4_hiz_object object;
+
+    begin_object(&object, depth);
+    for (uint32_t y = 0; y < 32; y += G4_HIZ_HEIGHT) {
+        for (uint32_t x = 0; x < 32; x += G4_HIZ_WIDTH) {
+            uint32_t lit = 0;
+            struct group group;
+            for (uint32_t j = y; j < y + G4_HIZ_HEIGHT; j++) {
+                lit |= j >= tile->first && j <= tile->last ? tile->row[j] >> x & 0xff : 0;
+            }
+            if (!lit || left + x >= depth->map.width || top + y >= depth->map.height) {
+                continue;
+            }
+            /* Pixels are evaluated at their index, and entries from the corner of the group on. */
+            const struct g4_hiz_plane from_corner = {
+                .c0 = plane->c0 + plane->cx * (tile->x + (int32_t)x - 0.5 - plane->x_start) +
+                      plane->cy * (tile->y + (int32_t)y - 0.5 - plane->y_start),
+                .cx = plane->cx,
+                .cy = plane->cy,
+            };
+            memset(object.covered, 0, sizeof object.covered);
+            cover(&object, depth, tile, x, y);
+            object.plane = &from_corner;
+            open_group(&group, depth, port, left + x, top + y);
+            for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
+                object.covered[p] &= (uint16_t)(group.entry.inside >> p & 1); /* the others pass */
+            }
+            const uint32_t passed = work_on_group(&group, &object, depth->hiz.counts);
+            for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
+                if (object.covered[p] && !(passed >> p & 1)) {
+                    tile->row[y + g4_hiz_pixel_y(p)] &= ~(1u << (x + g4_hiz_pixel_x(p)));
+                }
+            }
+        }
+    }
+}
+
+/* ---- draws ---- */
+
+void g4_hiz_select(struct g4_depth *depth, uint32_t gen, uint32_t slice) {
+    struct g4_hiz_buffer *const hiz = &depth->hiz;
+    uint32_t place[2];
+
+    if (g4_surface_start(&hiz->layout, gen, hiz->layout.mip_count_or_lod, slice, place)) {
+        hiz->column = place[0] / G4_HIZ_WIDTH;
+        hiz->row = place[1] / G4_HIZ_HEIGHT;
+    }
+}
+
+/* Resolve the whole image, or forget its entries: drivers name the whole image, too. */
+static void operate(struct g4_worker *worker, struct g4_depth *depth, bool resolve) {
+    struct g4_hiz_counts *const counts = depth->hiz.counts;
+
+    for (uint32_t y = 0; y < depth->map.height; y += G4_HIZ_HEIGHT) {
+        for (uint32_t x = 0; x < depth->map.width; x += G4_HIZ_WIDTH) {
+            const uint64_t contradictions = counts->contradictions;
+            struct group group;
+            open_group(&group, depth, &worker->port, x, y);
+            const struct g4_hiz_entry before = group.entry.entry;
+            (resolve ? g4_hiz_resolve : g4_hiz_ambiguate)(&group.entry, counts);
+            close_group(&group, &before);
+            if (counts->contradictions != contradictions) {
+                g4_report(depth->hiz.log, G4_EVENT_HIERARCHICAL_DEPTH, entry_address(&group), depth->surface.base);
+            }
+        }
+    }
+}
+
+static void attach(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
+    const struct g4_hierarchical_depth *const state = &draw->hierarchical_depth;
+    struct g4_depth *const depth = &cc->depth;
+    struct g4_hiz_buffer *const hiz = &depth->hiz;
+
+    hiz->present = true;
+    hiz->exact = worker->ctx->options.hierarchical_depth != G4_HIERARCHICAL_DEPTH_MODE_STRICT;
+    hiz->clears = state->clear;
+    hiz->base = state->address;
+    hiz->pitch_bytes = state->pitch_bytes;
+    hiz->counts = &cc->hiz_counts;
+    hiz->log = worker->eu.log;
+    hiz->surface = (struct g4_hiz_surface){
+        .format = depth->format, .samples = 1, .clear_bits = state->clear_bits, .position = center};
+    hiz->layout = depth->surface;
+    g4_surface_set_layout_gen7(&hiz->layout, UNIT_WIDTH, UNIT_HEIGHT, false);
+    g4_depth_select(depth, worker->ctx->gen, 0);
+    if (depth->test_depth) {
+        depth->test_depth = test;
+    }
+}
+
+void g4_hiz_begin(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
+    const struct g4_hierarchical_depth *const state = &draw->hierarchical_depth;
+    struct g4_depth *const depth = &cc->depth;
+
+    if (worker->ctx->options.hierarchical_depth == G4_HIERARCHICAL_DEPTH_MODE_OFF || !depth->map.present) {
+        return;
+    }
+    if (state->present && state->address && depth->dx % G4_HIZ_WIDTH == 0 && depth->dy % G4_HIZ_HEIGHT == 0) {
+        attach(worker, draw, cc);
+    }
+    if (worker->index != 0) {
+        return;
+    }
+    if (worker->ctx->hiz_watch && (depth->test_depth || state->resolve || state->ambiguate)) {
+        g4_hiz_watch_draw(worker->ctx->hiz_watch, depth);
+    }
+    if (depth->hiz.present && (state->resolve || state->ambiguate)) {
+        const uint32_t unit = worker->port.unit;
+        worker->port.unit = G4_UNIT_CC;
+        operate(worker, depth, state->resolve);
+        worker->port.unit = unit;
+    }
+}

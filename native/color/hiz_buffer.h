@@ -1,0 +1,65 @@
+/*
+ * The hierarchical depth buffer of a draw, from Gen6 on: an entry for each 8x4 samples of the depth buffer, in the
+ * memory that the driver allocates for it, in front of the depth test.
+ */
+#ifndef G4_COLOR_HIZ_BUFFER_H
+#define G4_COLOR_HIZ_BUFFER_H
+
+#include "color/hiz.h"
+#include "color/pixel_rows.h"
+#include "core/report.h"
+
+struct g4_cc;
+struct g4_depth;
+struct g4_depth_job;
+struct g4_depth_tile;
+struct g4_draw_state;
+struct g4_worker;
+
+struct g4_hiz_buffer {
+    bool present;
+    bool exact;       /* the depth buffer holds every depth, too */
+    bool clears;      /* the draw clears instead of testing */
+    bool takes_tiles; /* as g4_hiz_tile() */
+    uint32_t base, pitch_bytes;
+    uint32_t column, row; /* of the image's first entry */
+    struct g4_surface layout;
+    struct g4_hiz_surface surface;
+    struct g4_hiz_counts *counts;
+    struct g4_report_log *log;
+};
+
+/* Put the hierarchical depth buffer of a draw in front of its depth test, which is set up, and run an operation that
+ * needs no pixels: a resolve.  Does nothing without one, or if the option is off. */
+void g4_hiz_begin(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc);
+/* Call after g4_depth_select(). */
+void g4_hiz_select(struct g4_depth *depth, uint32_t gen, uint32_t slice);
+/* A g4_depth_tile_fn that needs no page. */
+void g4_hiz_tile(struct g4_depth *depth, struct g4_port *port, struct g4_depth_tile *tile);
+
+/* ---- reads of depth that only entries have (hiz_watch.c) ---- */
+
+struct g4_hiz_watch;
+
+struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem);
+void g4_hiz_watch_free(struct g4_hiz_watch *watch);
+/* A draw begins that uses the image of `depth` with or without its hierarchical depth buffer. */
+void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth);
+/* Report what the surfaces and the depth buffer of the last draw showed. */
+void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log);
+/* For struct g4_context. */
+struct g4_surface_watch *g4_hiz_watch_surfaces(struct g4_hiz_watch *watch);
+
+/* ---- entries in memory ---- */
+
+/* The address of the entry of column x and row y: tiles of 16x16 entries. */
+static inline uint32_t g4_hiz_address(uint32_t base, uint32_t pitch_bytes, uint32_t x, uint32_t y) {
+    enum {
+        TILE = 16, /* entries */
+        TILE_ROW_BYTES = 128,
+    };
+    const uint32_t tile = y / TILE * (pitch_bytes / TILE_ROW_BYTES) + x / TILE;
+    return base + tile * G4_PAGE_SIZE + (y % TILE * TILE + x % TILE) * G4_HIZ_ENTRY_BYTES;
+}
+
+#endif
