@@ -14,6 +14,7 @@ from gen4emu.device.state import ContextState
 from gen4emu.device.stored_commands import Step, StoredCommand, Words, copy, place, vertex_buffers, vertex_elements
 from gen4emu.hw.catalogue import catalogue_of, executed_command
 
+_U32 = 0xFFFFFFFF
 _MOST_VERTEX_BUFFERS = 33
 _MOST_VERTEX_ELEMENTS = 34
 _MOST_DECLARATIONS = 128
@@ -132,7 +133,7 @@ class Gen7ContextState(ContextState):
 
         def load(words: Words) -> None:
             rows = min(-(-(words[2] & length) // _ROW), most)
-            self._load(raw.gen7.dynamic_state_base + (words[3] & start) & 0xFFFFFFFF, target, rows * _ROW)
+            self._load(raw.gen7.dynamic_state_base + (words[3] & start) & _U32, target, rows * _ROW)
             raw.curbe_rows = rows
 
         return load
@@ -145,7 +146,7 @@ class Gen7ContextState(ContextState):
 
         def load(words: Words) -> None:
             count = min((words[2] & length) // _ROW, most)
-            address = gen7.dynamic_state_base + (words[3] & start) & 0xFFFFFFFF
+            address = gen7.dynamic_state_base + (words[3] & start) & _U32
             self._load(address, target, count * _ROW)
             gen7.media_descriptor_address, gen7.media_descriptors = address, count
 
