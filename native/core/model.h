@@ -60,6 +60,9 @@ struct g4_quirks {
 
     bool stencil_buffer_has_enable; /* else an address of 0 disables it */
 
+    /* compute */
+    bool vfe_scratch_is_power_of_two; /* MEDIA_VFE_STATE has 2 KB << n of scratch space a thread, else n KB */
+
     /* media */
     bool vfe_has_vld;
     bool vfe_has_avc_and_vc1;
@@ -76,6 +79,22 @@ struct g4_fault;
  * failure the fault says why, and the state is incomplete. */
 typedef enum g4_status g4_load_draw_fn(const struct g4_draw_loader *loader, const uint32_t *primitive,
                                        struct g4_draw_state *draw, struct g4_fault *fault);
+
+/* Fill the state of a dispatch of thread groups from the context's commands and a whole GPGPU_WALKER. */
+struct g4_compute_state;
+struct g4_kernel_cache;
+typedef enum g4_status g4_load_compute_fn(const struct g4_context *ctx, struct g4_kernel_cache *kernels,
+                                          const uint32_t *command, struct g4_compute_state *compute,
+                                          struct g4_fault *fault);
+
+/* What messages do that threads of other workers could see. */
+enum g4_effect {
+    G4_EFFECT_STORE = 1,  /* write to a surface that is no render target */
+    G4_EFFECT_ATOMIC = 2, /* read, change and write it */
+};
+/* The effects of messages to a shared function, as bits, by their descriptors; `known` is false if the descriptor
+ * comes from a register. */
+typedef uint32_t g4_message_effects_fn(uint32_t function, uint32_t descriptor, bool known);
 
 struct g4_op;
 struct g4_model;
@@ -151,7 +170,9 @@ struct g4_model {
     g4_start_pixels_fn *start_pixels;
     g4_decide_tests_fn *decide_tests;
     g4_begin_depth_fn *begin_depth;
-    g4_message_fn *const *functions; /* shared functions by number (functions/table.h) */
+    g4_message_fn *const *functions;        /* shared functions by number (functions/table.h) */
+    g4_message_effects_fn *message_effects; /* NULL: no message has any */
+    g4_load_compute_fn *load_compute;       /* NULL: there is no GPGPU_WALKER */
     const struct g4_surface_loader *surfaces;
     const struct g4_sampler_loader *samplers;
     const struct g4_media_loader *media;

@@ -58,6 +58,9 @@ struct g4_gang_owner {
     /* Find the thread that a gateway message addresses by EU and thread ID; false: there is none.  NULL: only threads
      * of the same gang can be addressed, by the IDs in their sr0.0. */
     bool (*find_thread)(struct g4_gang *gang, uint32_t euid, uint32_t tid, struct g4_gang **recipient, int *thread);
+    /* Thread t has reached the barrier of its group (Gen7).  When all have, the owner notifies n0.0 of each; false: the
+     * thread has no group.  May be NULL. */
+    bool (*barrier)(struct g4_gang *gang, int thread, const uint32_t *header);
     void *data;
 };
 
@@ -97,6 +100,10 @@ struct g4_gang {
      * own window, so handles are unique only within a thread. */
     uint32_t (*urb[G4_GANG_THREADS])[8];
     uint32_t urb_rows[G4_GANG_THREADS];
+
+    /* The shared local memory of the group whose threads these are; NULL: they have none. */
+    uint8_t *shared_memory;
+    uint32_t shared_memory_bytes;
 
     const struct g4_dispatch *dispatch;
     struct g4_gang_owner owner;

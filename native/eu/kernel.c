@@ -236,8 +236,29 @@ static uint32_t functions_of(const struct g4_kernel *kernel) {
     return functions;
 }
 
+static uint32_t effects_of(const struct g4_kernel *kernel, const struct g4_model *model) {
+    uint32_t effects = 0;
+    if (!model->message_effects) {
+        return 0;
+    }
+    if (kernel->leaves) {
+        return G4_EFFECT_STORE | G4_EFFECT_ATOMIC;
+    }
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        if (op->opcode == G4_OPCODE_SEND) {
+            effects |= model->message_effects(op->function, op->descriptor, op->src[1].kind == G4_KIND_IMM);
+        }
+    }
+    return effects;
+}
+
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
     return kernel->functions;
+}
+
+uint32_t g4_kernel_effects(const struct g4_kernel *kernel) {
+    return kernel->effects;
 }
 
 static bool is_stack(uint8_t kind, uint8_t reg) {
@@ -478,6 +499,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     end->handler = G4_HANDLER_STRAY;
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);
+    kernel->effects = effects_of(kernel, ctx->model);
     find_reads(kernel);
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* on failure, all accumulator writes are kept */

@@ -39,10 +39,12 @@ static uint32_t result_of(uint32_t operation, uint32_t old, uint32_t a, uint32_t
 }
 
 uint32_t g4_atomic(struct g4_port *port, uint32_t address, uint32_t operation, uint32_t source0, uint32_t source1) {
-    uint32_t *const dword = (uint32_t *)(void *)g4_mem_write_ptr(port, address & ~3u);
-    if (!dword) {
-        return 0;
-    }
+    uint8_t *const place = g4_mem_write_ptr(port, address & ~3u);
+    return place ? g4_atomic_at(place, operation, source0, source1) : 0;
+}
+
+uint32_t g4_atomic_at(uint8_t *place, uint32_t operation, uint32_t source0, uint32_t source1) {
+    uint32_t *const dword = (uint32_t *)(void *)place;
     uint32_t old = __atomic_load_n(dword, __ATOMIC_RELAXED);
     uint32_t new = result_of(operation, old, source0, source1);
     while (!__atomic_compare_exchange_n(dword, &old, new, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {

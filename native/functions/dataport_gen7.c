@@ -15,6 +15,9 @@
 
 enum {
     OWORD = 16,
+    SFID_RENDER_CACHE = 5,
+    SFID_DATA_CACHE = 10,
+    SFID_DATA_CACHE_1 = 12,
     BTI_STATELESS = 255,
     BTI_SHARED_LOCAL_MEMORY = 254,
     BTI_STATELESS_FIRST = 250, /* Haswell: with other coherency */
@@ -26,6 +29,7 @@ struct buffer {
     uint32_t base;
     uint64_t bytes;                      /* accesses at or beyond are out of bounds */
     uint32_t first_structure, structure; /* of a buffer of structures: the size of one, else 0 */
+    uint8_t *shared;                     /* shared local memory; NULL: the buffer is at `base` */
 };
 
 struct access {
@@ -62,8 +66,8 @@ static void report(const struct access *a, enum g4_event event, uint32_t value) 
 static struct buffer surface_buffer(const struct access *a) {
     const struct g4_dispatch *const dispatch = a->gang->dispatch;
     if (a->index == BTI_SHARED_LOCAL_MEMORY) {
-        report(a, G4_EVENT_UNMODELLED, a->send->descriptor);
-        return (struct buffer){0};
+        return (struct buffer){
+            .present = true, .bytes = a->gang->shared_memory_bytes, .shared = a->gang->shared_memory};
     }
     const struct g4_surface *const surface =
         g4_surface_get(a->eu->surfaces, a->eu->ctx, &a->eu->worker->port, dispatch->surface_state_base,
@@ -113,7 +117,9 @@ static void read_bytes(const struct access *a, uint64_t offset, void *to, uint32
     if (!is_inside(a, offset, bytes)) {
         return;
     }
-    if ((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - bytes) {
+    if (a->buffer.shared) {
+        memcpy(to, a->buffer.shared + offset, bytes);
+    } else if ((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - bytes) {
         memcpy(to, g4_mem_read_ptr(port, address), bytes);
     } else {
         (void)g4_mem_read(port, address, to, bytes); /* missing pages are in the port's log */
@@ -121,7 +127,12 @@ static void read_bytes(const struct access *a, uint64_t offset, void *to, uint32
 }
 
 static void write_bytes(const struct access *a, uint64_t offset, const void *from, uint32_t bytes) {
-    if (is_inside(a, offset, bytes)) {
+    if (!is_inside(a, offset, bytes)) {
+        return;
+    }
+    if (a->buffer.shared) {
+        memcpy(a->buffer.shared + offset, from, bytes);
+    } else {
         (void)g4_mem_write(&a->eu->worker->port, a->buffer.base + (uint32_t)offset, from, bytes);
     }
 }
@@ -384,6 +395,17 @@ static void write_untyped(const struct access *a) {
     }
 }
 
+static uint32_t change(const struct access *a, uint64_t offset, uint32_t operation, uint32_t source0,
+                       uint32_t source1) {
+    if (!is_inside(a, offset, 4)) {
+        return 0;
+    }
+    if (a->buffer.shared) {
+        return g4_atomic_at(a->buffer.shared + (offset & ~UINT64_C(3)), operation, source0, source1);
+    }
+    return g4_atomic(&a->eu->worker->port, a->buffer.base + (uint32_t)offset, operation, source0, source1);
+}
+
 static void atomic_lanes(const struct access *a, uint32_t groups, unsigned lanes_used) {
     const uint32_t descriptor = a->send->descriptor;
     const uint32_t operation = gen7_data_cache_data_port_1_message_atomic_operation(descriptor);
@@ -401,14 +423,10 @@ static void atomic_lanes(const struct access *a, uint32_t groups, unsigned lanes
         const unsigned enable = enabled_channels(a, group) & lanes_used;
         for (uint32_t i = 0; i < 8; i++) {
             const uint64_t offset = untyped_offset(a, u[i], v[i]);
-            uint32_t old = 0;
             if (!(enable >> i & 1)) {
                 continue;
             }
-            if (is_inside(a, offset, 4)) {
-                old = g4_atomic(&a->eu->worker->port, a->buffer.base + (uint32_t)offset, operation, source[0][i],
-                                source[1][i]);
-            }
+            const uint32_t old = change(a, offset, operation, source[0][i], source[1][i]);
             if (row) {
                 row[i] = old;
             }
@@ -513,6 +531,75 @@ enum g4_status g4_message_data_cache_gen7(struct g4_eu *eu, struct g4_gang *gang
     }
     return run(eu, gang, send, data_cache_transfers[type]);
 }
+
+/* ---- effects ---- */
+
+static uint32_t effects_of_data_cache(uint32_t descriptor) {
+    if (gen7_data_cache_data_port_message_scratch(descriptor) ||
+        gen7_data_cache_data_port_message_binding_table_index(descriptor) >= BTI_SHARED_LOCAL_MEMORY) {
+        return 0; /* scratch space and shared local memory: of the thread or its group */
+    }
+    switch (gen7_data_cache_data_port_message_message_type(descriptor)) {
+    case GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_ATOMIC:
+        return G4_EFFECT_ATOMIC;
+    case GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_WRITE:
+    case GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_WRITE:
+    case GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_WRITE:
+    case GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_WRITE:
+    case GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_WRITE:
+        return G4_EFFECT_STORE;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t effects_of_data_cache1(uint32_t descriptor) {
+    if (gen7_data_cache_data_port_1_message_binding_table_index(descriptor) == BTI_SHARED_LOCAL_MEMORY) {
+        return 0;
+    }
+    switch (gen7_data_cache_data_port_1_message_message_type(descriptor) & 15) {
+    case GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC:
+    case GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_SIMD4X2:
+    case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC:
+    case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC_SIMD4X2:
+    case GEN7_DATA_CACHE1_TYPE_ATOMIC_COUNTER:
+    case GEN7_DATA_CACHE1_TYPE_ATOMIC_COUNTER_SIMD4X2:
+        return G4_EFFECT_ATOMIC;
+    case GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE:
+    case GEN7_DATA_CACHE1_TYPE_TYPED_SURFACE_WRITE:
+        return G4_EFFECT_STORE;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t effects_of_render_cache(uint32_t descriptor) {
+    switch (gen7_render_cache_data_port_message_message_type(descriptor)) {
+    case GEN7_RENDER_CACHE_TYPE_GEN7_TYPED_ATOMIC:
+        return G4_EFFECT_ATOMIC;
+    case GEN7_RENDER_CACHE_TYPE_GEN7_TYPED_SURFACE_WRITE:
+    case GEN7_RENDER_CACHE_TYPE_GEN7_MEDIA_BLOCK_WRITE:
+        return G4_EFFECT_STORE;
+    default:
+        return 0;
+    }
+}
+
+uint32_t g4_message_effects_gen7(uint32_t function, uint32_t descriptor, bool known) {
+    const uint32_t all = G4_EFFECT_ATOMIC | G4_EFFECT_STORE;
+    switch (function) {
+    case SFID_RENDER_CACHE:
+        return known ? effects_of_render_cache(descriptor) : all;
+    case SFID_DATA_CACHE:
+        return known ? effects_of_data_cache(descriptor) : all;
+    case SFID_DATA_CACHE_1:
+        return known ? effects_of_data_cache1(descriptor) : all;
+    default:
+        return 0;
+    }
+}
+
+/* ---- functions ---- */
 
 enum g4_status g4_message_constant_cache_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const uint32_t type = gen7_constant_cache_data_port_message_message_type(send->descriptor);

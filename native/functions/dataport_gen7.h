@@ -12,5 +12,7 @@ g4_message_fn g4_message_constant_cache_gen7, g4_message_data_cache_gen7, g4_mes
 g4_message_fn g4_message_typed_surface_gen7;
 /* SFID 5: those, and render target writes. */
 g4_message_fn g4_message_render_cache_gen7;
+/* Models point to this: the effects of all of them (core/model.h). */
+g4_message_effects_fn g4_message_effects_gen7;
 
 #endif
