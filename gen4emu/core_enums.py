@@ -141,6 +141,7 @@ class Counter(CoreEnum):
     CL_PRIMITIVES = 6
     PS_INVOCATIONS = 7
     PS_DEPTH = 8
+    CS_INVOCATIONS = 9
 
 
 class Event(CoreEnum):

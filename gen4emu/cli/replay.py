@@ -362,7 +362,7 @@ class Report:
             "device": None if run.device is None else run.device.info.name, "status": status,
             "submissions": run.submissions, "frames": run.frame_count, "draws": run.draws,
             "primitives": counts[DrawKind.PRIMITIVE], "blits": counts[DrawKind.BLIT],
-            "media_objects": counts[DrawKind.MEDIA_OBJECT],
+            "media_objects": counts[DrawKind.MEDIA_OBJECT], "dispatches": counts[DrawKind.DISPATCH],
             "directory": None if self.store is None else str(self.store.directory),
             "pictures": [] if self.store is None else self.store.pictures,
             "warnings": run.warnings, "damage": [f"0x{d.offset:08x}: {d.text}" for d in run.damage],

@@ -184,5 +184,5 @@ def size_text(size: int) -> str:
 
 
 def some(n: int, noun: str) -> str:
-    """1 draw, 2 draws."""
-    return f"{n} {noun}{'' if n == 1 else 's'}"
+    """1 draw, 2 draws, 2 dispatches."""
+    return f"{n} {noun}{'' if n == 1 else 'es' if noun.endswith('ch') else 's'}"

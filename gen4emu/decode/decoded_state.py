@@ -67,11 +67,12 @@ def _in_force(document: Document, found: Found, draw: Command, place: Place) -> 
     assert document.decoder is not None
     model = document.decoder.model
     name = draw.body.name
-    kind = DrawKind.PRIMITIVE if name == "3DPRIMITIVE" else DrawKind.BLIT if "BLT" in name else DrawKind.MEDIA_OBJECT
+    kind = (DrawKind.PRIMITIVE if name == "3DPRIMITIVE" else DrawKind.BLIT if "BLT" in name else
+            DrawKind.DISPATCH if name.startswith("GPGPU") else DrawKind.MEDIA_OBJECT)
     groups: dict[int, list[int | str]] = {}
     settings: dict[int, tuple[Command, Place, bool]] = {}
     for (command_name, part), setting in found.items():
-        if kind is DrawKind.PRIMITIVE or (kind is DrawKind.MEDIA_OBJECT and command_name in model.media_state):
+        if kind is DrawKind.PRIMITIVE or (kind is not DrawKind.BLIT and command_name in model.media_state):
             groups.setdefault(id(setting[0]), []).append(part)
             settings[id(setting[0])] = setting
     order = sorted(settings, key=lambda i: model.position.get(settings[i][0].body.name, len(model.position)))

@@ -254,7 +254,8 @@ def _concerns(kind: DrawKind, draw: str, name: str, model: Model) -> bool:
     """Whether a draw uses the state that a command sets."""
     if kind is DrawKind.BLIT:
         return draw in _USES_SETUP
-    return name in model.media_state if kind is DrawKind.MEDIA_OBJECT else name != "MEDIA_STATE_POINTERS"
+    is_media = kind in (DrawKind.MEDIA_OBJECT, DrawKind.DISPATCH)
+    return name in model.media_state if is_media else name != "MEDIA_STATE_POINTERS"
 
 
 class _Builder:
@@ -304,6 +305,8 @@ class _Builder:
         elif kind is DrawKind.MEDIA_OBJECT:
             self._bases_now()
             gen4.media_object(self.follower, node)
+        elif kind is DrawKind.DISPATCH:
+            self._bases_now()
         else:
             self._bases_now()
             self.context.state_changed, self.context.vertices_changed = False, True

@@ -80,6 +80,7 @@ class Executor:
     core_drew: Callable[[int], None]  # it has drawn so many primitives
     core_failed: Callable[[int], None]  # its last draw failed, with this status
     fault: Any  # struct g4_fault *, for that draw
+    compute: Handler  # GPGPU_WALKER, with its dimensions
     blit: Callable[[Command, Words], None]
     media: Handler  # MEDIA_OBJECT, MEDIA_OBJECT_EX, MEDIA_OBJECT_PRT
     wait_for_media: Callable[[bool], None]  # until media threads cannot continue or, with True, have ended
@@ -317,7 +318,8 @@ class CommandStreamer:
     def _numbered(self, handler: Handler, command: Command) -> Handler:
         """A draw command has a number, even if nothing of it is executed."""
         kind = (DrawKind.BLIT if command.client == Client.BLT else
-                DrawKind.MEDIA_OBJECT if command.name.startswith("MEDIA") else DrawKind.PRIMITIVE)
+                DrawKind.MEDIA_OBJECT if command.name.startswith("MEDIA") else
+                DrawKind.DISPATCH if command.name.startswith("GPGPU") else DrawKind.PRIMITIVE)
         begin = self.numbers.begin
 
         def run(words: Words) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gen4emu.core_enums import Counter
 from gen4emu.device.command_streamer import CommandStreamer, Handler
 from gen4emu.device.registers import InterruptNames
 from gen4emu.device.state_gen7 import Gen7ContextState
@@ -29,11 +30,12 @@ _IGNORED = (
 )
 _NOT_EXECUTED = (
     "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "MEDIA_OBJECT", "MEDIA_OBJECT_PRT",
-    "MEDIA_OBJECT_WALKER", "GPGPU_OBJECT", "GPGPU_WALKER",
+    "MEDIA_OBJECT_WALKER", "GPGPU_OBJECT",
 )
 # Stages that are not executed: their commands, and the dword and field that enable them.
 _STAGES = (("3DSTATE_HS", 2, "enable"), ("3DSTATE_DS", 5, "enable"), ("3DSTATE_GS", 5, "enable"))
 _STREAMS = 4
+_WALKER_DIMENSIONS = (4, 6, 8)  # the dwords of GPGPU_WALKER with the ends of x, y and z
 _PARAMETERS = ("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")  # dwords 2 to 6
 
 
@@ -78,6 +80,7 @@ class Gen7CommandStreamer(CommandStreamer):
             "MI_BATCH_BUFFER_START": self._batch_buffer_start(),
             "MI_CONDITIONAL_BATCH_BUFFER_END": self._conditional_batch_buffer_end,
             "3DPRIMITIVE": self._draw_handler(),
+            "GPGPU_WALKER": self._walker(),
             "PIPE_CONTROL": self._pipe_control(),
             "PIPELINE_SELECT": self._pipeline_select,
         }
@@ -86,15 +89,17 @@ class Gen7CommandStreamer(CommandStreamer):
         offset = self.registers.offset
         self._sources = tuple(offset(f"MI_PREDICATE_{name}") for name in ("SRC0", "SRC1", "DATA"))
         self._result = offset("MI_PREDICATE_RESULT")
+        self._dimensions = tuple(offset(f"GPGPU_DISPATCHDIM{axis}") for axis in "XYZ")
         self._parameters = tuple(offset(f"3DPRIM_{name}") for name in _PARAMETERS)
 
     def hook_registers(self) -> None:
-        """Keep the registers of stream output in the state of the context, where draws change them."""
+        """Keep registers that draws and dispatches change in the state of the context."""
         gen7 = self.state.raw.gen7
         for i in range(_STREAMS):
             self._hook(f"SO_WRITE_OFFSET{i}", gen7.so_write_offset, i, 32)
             self._hook(f"SO_NUM_PRIMS_WRITTEN{i}", gen7.so_num_prims_written, i, 64)
             self._hook(f"SO_PRIM_STORAGE_NEEDED{i}", gen7.so_prim_storage_needed, i, 64)
+        self._hook("CS_INVOCATION_COUNT", self.state.raw.counter, int(Counter.CS_INVOCATIONS), 64)
 
     def _hook(self, name: str, values: Any, i: int, bits: int) -> None:
         def half(low: int) -> tuple[Callable[[], int], Callable[[int], None]]:
@@ -153,6 +158,25 @@ class Gen7CommandStreamer(CommandStreamer):
 
         return self.state.stored.add(leave_if(0, predicated | indirect), leave_if(1, to_the_end), leave_if_zero(2),
                                      leave_if_zero(4), core_draw(), fallback=draw)
+
+    # --- compute ---------------------------------------------------------------------------------------------------
+    def _walker(self) -> Handler:
+        predicated = self._mask("GPGPU_WALKER", "predicate_enable", 0)
+        indirect = self._mask("GPGPU_WALKER", "indirect_parameter_enable", 0)
+        run = self.executor.compute
+
+        def walk(words: Words) -> None:
+            if words[0] & predicated and not self.registers.read(self._result) & 1:
+                return
+            if words[0] & indirect:
+                dwords = words.tolist()
+                dwords[0] &= ~indirect
+                for dword, register in zip(_WALKER_DIMENSIONS, self._dimensions, strict=True):
+                    dwords[dword] = self.registers.read(register)
+                words = _memoryview(dwords)
+            run(words)
+
+        return walk
 
     # --- batches ---------------------------------------------------------------------------------------------------
     def _run_batch(self) -> None:

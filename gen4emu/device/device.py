@@ -99,8 +99,9 @@ class Device:
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
         ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
         executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self._core_drew,
-                            core_failed=self._core_failed, fault=self._fault, blit=self._blit, media=self._media,
-                            wait_for_media=self._wait_for_media, reset_counts=self._reset_counts, flip=self._flip)
+                            core_failed=self._core_failed, fault=self._fault, compute=self._compute, blit=self._blit,
+                            media=self._media, wait_for_media=self._wait_for_media, reset_counts=self._reset_counts,
+                            flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
         return kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
                     self.options.max_batch_dwords, ring, self.numbers)
@@ -261,6 +262,20 @@ class Device:
             self._count_media()
             self._counted_media = self._begun()
         self._media_done(lib.g4_device_media(self.native, raw, len(words), where, self._fault), "MEDIA_OBJECT")
+
+    def _compute(self, words: Words) -> None:
+        if self._counting:
+            self._count_media()
+        status = lib.g4_device_compute(self.native, ffi.from_buffer("uint32_t[]", words), self._fault)
+        self.targets.latest = ()
+        if self._counting:
+            self._count(self._begun())
+        if status == Status.BAD_VALUE:
+            self._active.findings.add(f"GPGPU_WALKER of {self._fault.value} channels or threads is not executed",
+                                      f"0x{self._active.position.address:08x}")
+        elif status != Status.OK:
+            self._hang("GPGPU_WALKER", status)
+        self._drawn()
 
     def _wait_for_media(self, finish: bool) -> None:
         self._media_done(lib.g4_device_media_run(self.native, finish, self._fault), "the wait for media threads")

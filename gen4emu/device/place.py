@@ -12,6 +12,7 @@ class DrawKind(Enum):
     PRIMITIVE = "draw"
     BLIT = "blit"
     MEDIA_OBJECT = "media object"
+    DISPATCH = "dispatch"  # of thread groups: GPGPU_WALKER
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -52,6 +52,10 @@ void g4_device_free(struct g4_device *device);
 void g4_device_use(struct g4_device *device, struct g4_state *state);
 /* Run one 3DPRIMITIVE, a whole command. G4_HANG: the watchdog expired. */
 enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
+/* Run one GPGPU_WALKER, a whole command whose dimensions are in it.  G4_BAD_VALUE: it cannot be executed; the fault has
+ * the number of threads of a group or of channels of a thread that is not possible.  G4_HANG: the watchdog expired, or
+ * threads wait for each other. */
+enum g4_status g4_device_compute(struct g4_device *device, const uint32_t *walker, struct g4_fault *fault);
 /* SURFACE_STATEs, as long as the chip's, of the render targets that the last draw's pixel shader names; at most
  * `capacity` of them.  Returns how many. */
 uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity);

@@ -80,6 +80,7 @@ void g4_device_free(struct g4_device *device) {
     }
     g4_device_free_counters(device);
     g4_media_free(device->media);
+    g4_device_free_groups(device);
     g4_pool_free(device->pool);
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
         g4_worker_free(device->worker[i]);

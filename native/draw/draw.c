@@ -43,8 +43,9 @@ struct g4_draw_frame {
 struct draw {
     struct g4_device *device;
     struct g4_draw_frame *frame;
-    _Atomic uint32_t failed; /* enum g4_status of some job */
-    uint64_t streamed;       /* objects so far, with stream output */
+    _Atomic uint32_t failed;              /* enum g4_status of some job */
+    uint64_t streamed;                    /* objects so far, with stream output */
+    bool ranges_in_order, tiles_in_order; /* their kernels have effects that depend on it */
 };
 
 struct g4_draw_frame *g4_draw_frame_new(void) {
@@ -216,9 +217,9 @@ static void number_objects(const struct g4_device *device, struct g4_draw_frame 
     frame->first_number[chunk->index] = 0;
 }
 
-/* Run jobs 0..count-1 on all workers; with hooks on the calling thread, one after the other. */
-static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brief) {
-    if (!draw->device->ctx.hooks) {
+/* Run jobs 0..count-1 on all workers; with hooks or `in_order` on the calling thread, one after the other. */
+static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brief, bool in_order) {
+    if (!draw->device->ctx.hooks && !in_order) {
         g4_pool_run(draw->device->pool, fn, draw, count, brief);
         return;
     }
@@ -256,7 +257,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     if (status == G4_OK) {
         const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
         device->counts.tiles += frame->used_count;
-        run_jobs(draw, run_tile, frame->used_count, brief);
+        run_jobs(draw, run_tile, frame->used_count, brief, draw->tiles_in_order);
         status = (enum g4_status)atomic_load(&draw->failed);
     }
     clear_bins(frame);
@@ -265,7 +266,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
 
 /* ---- the draw ---- */
 
-static void begin_workers(struct g4_device *device) {
+void g4_device_begin_workers(struct g4_device *device) {
     for (uint32_t i = 0; i < device->workers; i++) {
         struct g4_worker *const worker = device->worker[i];
         memset(worker->counter, 0, sizeof worker->counter);
@@ -307,7 +308,7 @@ void g4_device_collect(struct g4_device *device) {
     g4_port_merge(&device->port, &faults);
 }
 
-static void collect_statistics(struct g4_device *device) {
+void g4_device_collect_statistics(struct g4_device *device) {
     struct g4_state *const state = device->ctx.state;
     const uint32_t invocation = device->ctx.model->quirks.counts_pixels_fourfold ? 4 : 1;
     for (uint32_t i = 0; i < device->workers; i++) {
@@ -317,6 +318,15 @@ static void collect_statistics(struct g4_device *device) {
         }
         state->counter[G4_COUNTER_PS_DEPTH] += worker->eu.ps_depth_count;
         state->counter[G4_COUNTER_PS_INVOCATIONS] += invocation * worker->eu.ps_invocations;
+    }
+}
+
+void g4_device_find_fault(const struct g4_device *device, enum g4_status status, struct g4_fault *fault) {
+    for (uint32_t i = 0; i < device->workers && status != G4_OK; i++) {
+        if (device->worker[i]->eu.fault.unit) {
+            *fault = device->worker[i]->eu.fault;
+            return;
+        }
     }
 }
 
@@ -357,6 +367,18 @@ static void count_streamed(const struct draw *draw) {
     }
 }
 
+/* Kernels that write to memory other than render targets run in order on one worker (docs/decisions.md 106). */
+static void find_order(struct draw *draw) {
+    const struct g4_draw_state *const state = &draw->device->draw_state;
+
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        draw->ranges_in_order |= state->kernel[stage] && g4_kernel_effects(state->kernel[stage]);
+    }
+    for (int i = 0; i < G4_WM_ENTRIES; i++) {
+        draw->tiles_in_order |= state->wm_kernel[i] && g4_kernel_effects(state->wm_kernel[i]);
+    }
+}
+
 static enum g4_status run_draw(struct draw *draw) {
     struct g4_device *const device = draw->device;
     struct g4_plan *const plan = &draw->frame->plan;
@@ -389,7 +411,7 @@ static enum g4_status run_draw(struct draw *draw) {
         for (uint32_t i = 0; i < device->workers; i++) {
             g4_arena_reset(device->worker[i]->batch_arena);
         }
-        run_jobs(draw, run_range, plan->count, false);
+        run_jobs(draw, run_range, plan->count, false, draw->ranges_in_order);
         const uint64_t middle = g4_now_ns();
         status = draw_tiles(draw, plan->count);
         device->counts.geometry_ns += middle - start;
@@ -419,7 +441,8 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     if (status != G4_OK) {
         return status;
     }
-    begin_workers(device);
+    g4_device_begin_workers(device);
+    find_order(&draw);
     if (device->ctx.hooks) {
         device->ctx.hooks->draw_started(device->ctx.hooks);
     }
@@ -430,7 +453,7 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     if (device->ctx.hooks) {
         device->ctx.hooks->draw_ended(device->ctx.hooks);
     }
-    collect_statistics(device);
+    g4_device_collect_statistics(device);
     g4_device_collect(device);
     if (device->ctx.hiz_watch) {
         g4_hiz_watch_collect(device->ctx.hiz_watch, &device->log);
@@ -439,14 +462,7 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
         status = G4_NO_MEMORY;
     }
     device->counts.draws++;
-    if (status != G4_OK) {
-        for (uint32_t i = 0; i < device->workers; i++) {
-            if (device->worker[i]->eu.fault.unit) {
-                *fault = device->worker[i]->eu.fault;
-                break;
-            }
-        }
-    }
+    g4_device_find_fault(device, status, fault);
     return status;
 }
 

@@ -3,9 +3,11 @@
  */
 #include "chips.h"
 #include "color/color.h"
+#include "compute/state.h"
 #include "core/model.h"
 #include "core/surface.h"
 #include "eu/op.h"
+#include "functions/dataport_gen7.h"
 #include "functions/table.h"
 #include "geometry/setup_gen6.h"
 #include "geometry/stage.h"
@@ -21,7 +23,8 @@
     .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,                              \
     .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6, .start_pixels = g4_pixel_payload_gen7,               \
     .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .surfaces = &g4_surface_loader_gen7,     \
-    .samplers = &g4_sampler_loader_gen7, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen4
+    .samplers = &g4_sampler_loader_gen7, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen4,              \
+    .load_compute = g4_load_compute_gen7, .message_effects = g4_message_effects_gen7
 
 #define GEN7_MESSAGES .functions = g4_message_functions_gen7, .sampler_messages = &g4_gen7_sampler_messages
 
@@ -55,5 +58,5 @@ const struct g4_model g4_model_haswell = {
     .functions = g4_message_functions_gen75,
     .sampler_messages = &g4_gen75_sampler_messages,
     .quirks = {QUIRKS, .stencil_buffer_has_enable = true, .counts_pixels_fourfold = true,
-               .has_stateless_coherency_indices = true},
+               .has_stateless_coherency_indices = true, .vfe_scratch_is_power_of_two = true},
 };

@@ -233,7 +233,7 @@ def test_contexts_have_their_own_commands() -> None:
 
 @pytest.mark.parametrize(("name", "fields"), [
     ("3DSTATE_GS", {"enable": True, "output_topology": 1}), ("3DSTATE_HS", {"enable": True}),
-    ("GPGPU_WALKER", {}),
+    ("GPGPU_OBJECT", {}),
 ])
 def test_stages_that_are_not_executed_are_reported(name: str, fields: dict[str, Any]) -> None:
     machine = Later()

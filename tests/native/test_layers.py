@@ -18,7 +18,7 @@ NATIVE = ROOT / "native"
 # Python.  models/ names the units of each generation, so it stands above them; units see core/model.h.  shim/ is a
 # library of its own with an order of its own.
 C_ORDER = [{"api"}, {"core"}, {"eu", "image"}, {"sampler", "color"}, {"functions"}, {"geometry"}, {"raster"},
-           {"media", "blitter"}, {"draw"}, {"models"}, {"debugger"}, {"harness"}]
+           {"media", "blitter", "compute"}, {"draw"}, {"models"}, {"debugger"}, {"harness"}]
 SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"}, {"kms"}, {"driver.h"},
               {"ioctls.h"}, {"ioctls.c", "driver.c"}, {"hooks"}]
 PYTHON_ORDER = [{"_native", "core_enums", "deferred", "errors", "__init__"}, {"selection"}, {"hw"}, {"isa"}, {"trace"},
@@ -38,11 +38,12 @@ GENERATED = {
 }
 # Layouts of commands, state blocks and registers: only loaders, which belong to a generation, include them.
 STATE = re.compile(r"hw_state\.h|state_gen\d+\.h|hw_gen\d+\.h")
-LOADER = re.compile(r"(core|draw|media|sampler|blitter)/\w+_gen\d+\.c")
+LOADER = re.compile(r"(core|draw|media|compute|sampler|blitter)/\w+_gen\d+\.c")
 STATE_BESIDES = {"core/memory.c"}  # entries of the page table
 # Layouts of messages and thread data.
 MESSAGES = re.compile(r"hw_messages\.h|messages_gen\d+\.h")
-THREAD_DATA = {"eu", "sampler", "color", "functions", "geometry", "raster", "media", "debugger", "harness"}
+THREAD_DATA = {"eu", "sampler", "color", "functions", "geometry", "raster", "media", "compute", "debugger",
+               "harness"}
 
 # Arrows that go up for a reason: (source, target).
 EXCEPTIONS = {

@@ -6,6 +6,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6 import GEN6
 from gen4emu.hw.gen7 import (
     common,
+    compute_payload,
     media,
     media_sampling,
     messages,
@@ -23,5 +24,5 @@ GEN7 = GEN6.derive(
     replace=(*mi.REPLACED, *common.REPLACED, *pipeline.REPLACED, *media.REPLACED, *state.REPLACED,
              *messages.REPLACED, *registers.REPLACED, *media_sampling.REPLACED, *mfx.REPLACED),
     add=(*mi.ADDED, *common.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED, *messages.ADDED, *registers.ADDED,
-         *mfx.ADDED, *payload.ADDED, *pixel_payload.BLOCKS),
+         *mfx.ADDED, *payload.ADDED, *pixel_payload.BLOCKS, *compute_payload.BLOCKS),
     remove=(*messages.REMOVED, *pipeline.REMOVED, *media.REMOVED, *state.REMOVED, *registers.REMOVED, *mfx.REMOVED))

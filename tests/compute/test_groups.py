@@ -1,0 +1,241 @@
+"""Thread groups of Ivy Bridge and Haswell: payloads, barriers, shared local memory (IVB PRM vol. 2 part 2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from gen4emu.device.device import EuHang
+from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
+from tests.harness.compute import BARRIER, SCRATCH, SHARED, Compute
+
+DEVICES = pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
+
+# Registers: g1 is the row of the thread; g10 the channel numbers, g11 four times that.
+LANES = """mov(8) g10<1>UW 0x76543210V { align1 WE_all 1Q };
+mov(8) g12<1>UD g10<8,8,1>UW { align1 WE_all 1Q };
+shl(8) g11<1>UD g12<8,8,1>UD 2UD { align1 WE_all 1Q };
+"""
+
+
+def offset(register: int, scale: int) -> str:
+    """The byte offset 4 * channel + scale * g1.0 in `register`: a place for each thread."""
+    return (f"mul(8) g{register}<1>UD g1<0,1,0>UD {scale}UW {{ align1 WE_all 1Q }};\n"
+            f"add(8) g{register}<1>UD g{register}<8,8,1>UD g11<8,8,1>UD {{ align1 WE_all 1Q }};\n")
+
+
+def rows(threads: int) -> list[list[int]]:
+    """A row for each thread, with its number."""
+    return [[t] for t in range(threads)]
+
+
+def per_thread(device: str) -> dict[str, int]:
+    """The descriptor's fields for one row for each thread."""
+    return {"constant_urb_entry_read_length": 1}
+
+
+@DEVICES
+def test_groups_are_numbered_from_the_start_to_the_end(device: str) -> None:
+    machine = Compute(device)
+    # 64 bytes for each group (x, y, z): its numbers, added to a place of its own
+    kernel = LANES + """
+mul(8) g20<1>UD g0.1<0,1,0>UD 32UW { align1 1Q };
+mul(8) g21<1>UD g0.6<0,1,0>UD 128UW { align1 1Q };
+mul(8) g22<1>UD g0.7<0,1,0>UD 512UW { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g21<8,8,1>UD { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g22<8,8,1>UD { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
+mov(8) g21<1>UD 1UD { align1 1Q };
+""" + machine.add(30, 20)
+    machine.dispatch(kernel, (3, 2, 2), starts=(1, 0, 1))
+    groups = {(x, y, z) for z in range(4) for y in range(4) for x in range(4)
+              if machine.dwords(x * 8 + y * 32 + z * 128, 8) == [1] * 8}
+    assert groups == {(x, y, 1) for x in (1, 2) for y in (0, 1)}
+    assert sum(machine.dwords(0, 1024)) == 4 * 8
+
+
+@DEVICES
+def test_a_group_without_threads_in_one_direction_dispatches_nothing(device: str) -> None:
+    machine = Compute(device)
+    machine.dispatch(LANES + "mov(8) g12<1>UD 1UD { align1 1Q };\n" + machine.store(11), (3, 0, 2))
+    assert not any(machine.dwords(0, 64))
+
+
+@DEVICES
+def test_the_last_thread_across_has_the_right_mask(device: str) -> None:
+    """G6-72: 2x3x1 groups of 3 threads of 16 channels, mask 0xff: 18 threads, the last of each group with 8."""
+    machine = Compute(device)
+    kernel = LANES + offset(20, 64) + """
+add(8) g22<1>UD g20<8,8,1>UD 32UD { align1 WE_all 2Q };
+mov(8) g21<1>UD 1UD { align1 WE_all 1Q };
+mov(8) g23<1>UD 1UD { align1 WE_all 1Q };
+""" + machine.add(30, 20) + machine.add(31, 22).replace("1Q", "2Q")
+    machine.dispatch(kernel, (2, 3, 1), 3, simd=SimdSize.SIMD16, mask=0xFF, constants=rows(3), **per_thread(device))
+    assert machine.dwords(0, 48) == [6] * 40 + [0] * 8
+    assert machine.register("CS_INVOCATION_COUNT") == 6 * 40
+
+
+def test_constants_are_a_row_for_each_thread_from_the_offset_on() -> None:
+    machine = Compute("ivb")
+    kernel = LANES + offset(20, 32) + "mov(8) g21<1>UD g2<8,8,1>UD { align1 1Q };\n" + machine.store(20)
+    data = [[9], *(row for t in range(3) for row in ([t], [10 * t + i for i in range(8)]))]
+    machine.dispatch(kernel, (1, 1, 1), 3, constants=data, constant_urb_entry_read_length=2,
+                     constant_urb_entry_read_offset=1)
+    assert machine.dwords(0, 24) == [10 * t + i for t in range(3) for i in range(8)]
+
+
+def test_haswell_puts_constants_of_all_threads_first() -> None:
+    machine = Compute("hsw")
+    kernel = LANES + """
+mul(8) g20<1>UD g3<0,1,0>UD 32UW { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
+add(8) g21<1>UD g1<8,8,1>UD g2<8,8,1>UD { align1 1Q };
+""" + machine.store(20)
+    data = [list(range(8)), [100] * 8, *rows(3)]
+    machine.dispatch(kernel, (1, 1, 1), 3, constants=data, constant_urb_entry_read_length=1,
+                     cross_thread_constant_data_read_length=2)
+    assert machine.dwords(0, 24) == [100 + i for _ in range(3) for i in range(8)]
+
+
+# --- barriers and shared local memory ---------------------------------------------------------------------------------
+def reversed_through_shared_memory(machine: Compute, threads: int) -> str:
+    """Every thread writes its number to shared memory and reads the one of the thread opposite to it."""
+    return LANES + offset(20, 32) + f"""
+add(8) g21<1>UD g1<0,1,0>UD 100UD {{ align1 1Q }};
+{machine.store(20, SHARED)}
+{BARRIER}
+add(8) g24<1>D -g1<0,1,0>D {threads - 1}D {{ align1 1Q }};
+mul(8) g24<1>UD g24<8,8,1>UD 32UW {{ align1 1Q }};
+add(8) g24<1>UD g24<8,8,1>UD g11<8,8,1>UD {{ align1 1Q }};
+{machine.load(21, 24, SHARED)}
+{machine.store(20)}
+"""
+
+
+@DEVICES
+@pytest.mark.parametrize("threads", [2, 8, 9, 20, 64])
+def test_threads_wait_for_all_others_of_their_group(device: str, threads: int) -> None:
+    machine = Compute(device)
+    machine.dispatch(reversed_through_shared_memory(machine, threads), (1, 1, 1), threads, constants=rows(threads),
+                     **per_thread(device))
+    assert machine.dwords(0, 8 * threads) == [100 + threads - 1 - t for t in range(threads) for _ in range(8)]
+
+
+def test_barriers_follow_each_other() -> None:
+    """Twenty threads add to shared memory in turns: what one sees is what all have added before the last barrier."""
+    machine, threads = Compute("ivb"), 20
+    turn = f"""
+mov(8) g21<1>UD 1UD {{ align1 1Q }};
+{machine.add(30, 11 + 3, SHARED)}
+{BARRIER}
+{machine.load(31, 14, SHARED)}
+{BARRIER}
+add(8) g32<1>UD g32<8,8,1>UD g31<8,8,1>UD {{ align1 1Q }};
+"""
+    kernel = (LANES + "mov(8) g14<1>UD g11<8,8,1>UD { align1 1Q };\nmov(8) g15<1>UD 1UD { align1 1Q };\n"
+              "mov(8) g32<1>UD 0UD { align1 1Q };\n" + turn * 3 + offset(20, 32)
+              + "mov(8) g21<1>UD g32<8,8,1>UD { align1 1Q };\n" + machine.store(20))
+    machine.dispatch(kernel, (1, 1, 1), threads, constants=rows(threads), **per_thread("ivb"))
+    assert machine.dwords(0, 8 * threads) == [20 + 40 + 60] * 8 * threads
+
+
+def test_threads_that_wait_for_one_that_has_ended_hang() -> None:
+    machine = Compute("ivb")
+    kernel = (LANES + "cmp.z.f0.0(8) null<1>UD g1<0,1,0>UD 0UD { align1 1Q };\n"
+              "(+f0.0) jmpi(1) 64D { align1 WE_all 1N };\n" + BARRIER)
+    with pytest.raises(EuHang):
+        machine.dispatch(kernel, (1, 1, 1), 3, constants=rows(3), **per_thread("ivb"))
+
+
+@DEVICES
+def test_shared_memory_is_zero_for_every_group_and_ends_with_its_size(device: str) -> None:
+    machine = Compute(device)
+    kernel = LANES + """
+mul(8) g20<1>UD g0.1<0,1,0>UD 32UW { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
+mov(8) g24<1>UD g11<8,8,1>UD { align1 1Q };
+add(8) g24<1>UD g24<8,8,1>UD 8176UD { align1 1Q };
+mov(8) g25<1>UD 7UD { align1 1Q };
+""" + machine.add(21, 24, SHARED) + machine.add(21, 24, SHARED) + machine.store(20)
+    machine.dispatch(kernel, (3, 1, 1), shared_local_memory_size=SharedLocalMemorySize.ENCODES_8K)
+    assert machine.dwords(0, 24) == [7, 7, 7, 7, 0, 0, 0, 0] * 3
+
+
+def test_without_shared_memory_reads_return_zero() -> None:
+    machine = Compute("ivb")
+    kernel = (LANES + "mov(8) g24<1>UD g11<8,8,1>UD { align1 1Q };\nmov(8) g25<1>UD 7UD { align1 1Q };\n"
+              + machine.store(24, SHARED) + machine.load(12, 24, SHARED) + machine.store(11))
+    machine.dispatch(kernel, shared_local_memory_size=SharedLocalMemorySize.ENCODES_0K)
+    assert machine.dwords(0, 8) == [0] * 8
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_what_atomics_return_does_not_depend_on_the_number_of_workers(workers: int) -> None:
+    machine = Compute("ivb", workers=workers)
+    kernel = LANES + """
+mul(8) g20<1>UD g0.1<0,1,0>UD 32UW { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
+mov(8) g24<1>UD 4096UD { align1 1Q };
+mov(8) g25<1>UD 1UD { align1 1Q };
+""" + machine.add(21, 24) + machine.store(20)
+    machine.dispatch(kernel, (100, 1, 1))
+    assert machine.dwords(0, 800) == list(range(800))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_groups_of_kernels_without_atomics_run_on_all_workers(workers: int) -> None:
+    machine = Compute("hsw", workers=workers)
+    kernel = LANES + """
+mul(8) g20<1>UD g0.1<0,1,0>UD 32UW { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
+mov(8) g21<1>UD g20<8,8,1>UD { align1 1Q };
+""" + machine.store(20)
+    machine.dispatch(kernel, (300, 1, 1))
+    assert machine.dwords(0, 2400) == [4 * i for i in range(2400)]
+    assert machine.register("CS_INVOCATION_COUNT") == 2400
+
+
+# --- scratch, walkers -------------------------------------------------------------------------------------------------
+@DEVICES
+def test_threads_have_scratch_space_of_their_own(device: str) -> None:
+    machine = Compute(device)
+    size = {"per_thread_scratch_space": 0} if device == "hsw" else {"per_thread_scratch_space": 2048}
+    kernel = LANES + """
+mov(8) g40<1>UD g0<8,8,1>UD { align1 WE_all 1Q };
+mov(8) g41<1>UD g1<0,1,0>UD { align1 1Q };
+send(8) null<1>UW g40<8,8,1>UD 0x040f0000 data { align1 1Q };
+"""
+    machine.dispatch(kernel, (1, 1, 1), 4, constants=rows(4), **per_thread(device),
+                     scratch={"scratch_space_base_pointer": SCRATCH, **size})
+    assert [machine.dwords(512 * t, 1, SCRATCH) for t in range(4)] == [[t] for t in range(4)]
+
+
+def test_walkers_take_dimensions_from_registers_and_obey_the_predicate() -> None:
+    machine = Compute("hsw")
+    kernel = LANES + "mov(8) g12<1>UD 1UD { align1 1Q };\n" + machine.add(30, 11)
+    for axis, groups in zip("XYZ", (2, 3, 1), strict=True):
+        machine.set_register(f"GPGPU_DISPATCHDIM{axis}", groups)
+    machine.dispatch(kernel, walker={"indirect_parameter_enable": True})
+    assert machine.dwords(0, 1) == [6]
+    machine.set_register("MI_PREDICATE_RESULT", 0)
+    machine.dispatch(kernel, walker={"predicate_enable": True})
+    assert machine.dwords(0, 1) == [6]
+    machine.set_register("MI_PREDICATE_RESULT", 1)
+    machine.dispatch(kernel, walker={"predicate_enable": True})
+    assert machine.dwords(0, 1) == [7]
+
+
+def test_constants_and_descriptors_are_read_when_their_commands_come() -> None:
+    machine = Compute("ivb")
+    batch = machine.state(LANES + "mov(8) g12<1>UD g1<8,8,1>UD { align1 1Q };\n" + machine.store(11),
+                          constants=[[1, 2, 3, 4, 5, 6, 7, 8]], constant_urb_entry_read_length=1)
+    machine.run(batch)
+    machine.memory.write(0x40000, bytes(0x2000))
+    machine.run(machine.walker())
+    assert machine.dwords(0, 8) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_threads_of_32_channels_are_reported() -> None:
+    machine = Compute("ivb")
+    machine.dispatch(LANES, simd=SimdSize.SIMD32)
+    assert machine.findings == ["GPGPU_WALKER of 32 channels or threads is not executed"]
