@@ -29,9 +29,9 @@ _IGNORED = (
     "MI_TOPOLOGY_FILTER", "MI_SET_APPID", "MI_RS_CONTROL", "MI_RS_CONTEXT", "MI_URB_ATOMIC_ALLOC", "MEDIA_STATE_FLUSH",
 )
 _NOT_EXECUTED = (
-    "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "MEDIA_OBJECT", "MEDIA_OBJECT_PRT",
-    "MEDIA_OBJECT_WALKER", "GPGPU_OBJECT",
+    "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "GPGPU_OBJECT",
 )
+_MEDIA_OBJECTS = ("MEDIA_OBJECT", "MEDIA_OBJECT_PRT", "MEDIA_OBJECT_WALKER")
 # Stages that are not executed: their commands, and the dword and field that enable them.
 _STAGES = (("3DSTATE_HS", 2, "enable"), ("3DSTATE_DS", 5, "enable"), ("3DSTATE_GS", 5, "enable"))
 _STREAMS = 4
@@ -56,24 +56,25 @@ class Gen7CommandStreamer(CommandStreamer):
         self._find_registers()
         found: dict[str, Handler] = dict.fromkeys(_IGNORED, self._nothing)
         found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
+        found |= dict.fromkeys(_MEDIA_OBJECTS, self._media)
         found |= {name: self._stage(name, self.state.handlers[name], dword, field) for name, dword, field in _STAGES}
         return {
             **self.state.handlers, **found,
             "MI_NOOP": self._noop(),
             "MI_USER_INTERRUPT": self._user_interrupt,
             "MI_SET_PREDICATE": self._set_predicate,
-            "MI_FLUSH": self._flush(),
+            "MI_FLUSH": self._after_threads(self._flush(), finish=True),
             "MI_REPORT_HEAD": self._report_head,
-            "MI_BATCH_BUFFER_END": self._batch_buffer_end,
+            "MI_BATCH_BUFFER_END": self._after_threads(self._batch_buffer_end, finish=True),
             "MI_PREDICATE": self._predicate(),
             "MI_DISPLAY_FLIP": self._display_flip,
-            "MI_SET_CONTEXT": self._set_context,
+            "MI_SET_CONTEXT": self._after_threads(self._set_context, finish=True),
             "MI_MATH": self._math,
             "MI_STORE_DATA_IMM": self._store_data_imm,
             "MI_STORE_DATA_INDEX": self._store_data_index,
             "MI_LOAD_REGISTER_IMM": self._load_register_imm,
             "MI_STORE_REGISTER_MEM": self._store_register_mem,
-            "MI_FLUSH_DW": self._flush_dw(),
+            "MI_FLUSH_DW": self._after_threads(self._flush_dw(), finish=True),
             "MI_REPORT_PERF_COUNT": self._report_perf_count,
             "MI_LOAD_REGISTER_MEM": self._load_register_mem,
             "MI_LOAD_REGISTER_REG": self._load_register_reg,

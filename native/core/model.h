@@ -64,6 +64,8 @@ struct g4_quirks {
     bool vfe_scratch_is_power_of_two; /* MEDIA_VFE_STATE has 2 KB << n of scratch space a thread, else n KB */
 
     /* media */
+    bool vfe_scratch_is_power_of_two; /* MEDIA_VFE_STATE has 2 KB << n of scratch space a thread, else n KB */
+    bool sampler_deinterlaces;        /* it has the denoise and deinterlace message */
     bool vfe_has_vld;
     bool vfe_has_avc_and_vc1;
     bool vfe_has_remap_table;

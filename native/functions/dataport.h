@@ -48,6 +48,7 @@ extern const struct g4_dataport_messages g4_gen45_dataport_reads, g4_gen45_datap
 
 /* Media blocks (media_block.c). */
 g4_message_fn g4_media_block_read, g4_media_block_write;
+g4_message_fn g4_media_block_read_gen7, g4_media_block_write_gen7;
 /* Bytes of the block that a header describes; 0 if it is too large for a message. */
 uint32_t g4_media_block_bytes(const uint32_t *header, uint32_t gen);
 

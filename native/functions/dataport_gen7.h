@@ -6,12 +6,12 @@
 
 #include "eu/eu.h"
 
-/* SFID 9 and 4: constants, read through a cache of their own; SFID 10: the data cache; SFID 12 of Haswell. */
+/* SFID 9: constants, read through a cache of their own; SFID 10: the data cache; SFID 12 of Haswell. */
 g4_message_fn g4_message_constant_cache_gen7, g4_message_data_cache_gen7, g4_message_data_cache1_gen75;
-/* The messages of SFID 5 that are not render target writes: typed surfaces, and the memory fence. */
+/* The messages of SFID 5 that are not render target writes or media blocks: typed surfaces, and the memory fence. */
 g4_message_fn g4_message_typed_surface_gen7;
-/* SFID 5: those, and render target writes. */
-g4_message_fn g4_message_render_cache_gen7;
+/* SFID 5: those, and the others; SFID 4: what SFID 9 reads, and media blocks. */
+g4_message_fn g4_message_render_cache_gen7, g4_message_sampler_cache_gen7;
 /* Models point to this: the effects of all of them (core/model.h). */
 g4_message_effects_fn g4_message_effects_gen7;
 

@@ -1,5 +1,7 @@
 /*
  * Media block read and write: rectangles of bytes of 2D surfaces, with replicated edges (965 PRM vol. 4, 5.10.4).
+ * Descriptors of Gen7 have the overrides of line stride and offset in the same bits; they select no cache, and writes
+ * have no commit.
  */
 #include <string.h>
 
@@ -208,12 +210,7 @@ static void read_block(struct g4_port *port, const struct media_surface *media, 
     }
 }
 
-enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    if (g4_data_port_read_message_target_cache(send->descriptor) ==
-        G4_TARGET_CACHE_DATA) { /* the data cache has linear memory only */
-        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
-        return G4_OK;
-    }
+enum g4_status g4_media_block_read_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const struct media_surface media = surface_of(eu, gang, send);
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         struct media_block block;
@@ -243,6 +240,15 @@ enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const
         }
     }
     return G4_OK;
+}
+
+enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    if (g4_data_port_read_message_target_cache(send->descriptor) ==
+        G4_TARGET_CACHE_DATA) { /* the data cache has linear memory only */
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
+        return G4_OK;
+    }
+    return g4_media_block_read_gen7(eu, gang, send);
 }
 
 static void write_row(struct g4_port *port, const struct media_surface *media, const struct media_block *block,
@@ -287,14 +293,13 @@ static void remember(struct g4_written *written, uint32_t surface) {
     }
 }
 
-enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+static enum g4_status write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, uint32_t response) {
     const struct media_surface media = surface_of(eu, gang, send);
 
     if (eu->written && media.surface) {
         remember(eu->written, media.surface->address);
     }
-    if (send->rlen !=
-        g4_data_port_write_message_send_write_commit_message(send->descriptor)) { /* the response of a commit */
+    if (send->rlen != response) {
         g4_message_report(eu, gang, send, G4_EVENT_BAD_RESPONSE);
     }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -316,6 +321,14 @@ enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, cons
         write_block(&eu->worker->port, &media, &block, bytes);
     }
     return G4_OK;
+}
+
+enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    return write(eu, gang, send, g4_data_port_write_message_send_write_commit_message(send->descriptor));
+}
+
+enum g4_status g4_media_block_write_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    return write(eu, gang, send, 0);
 }
 
 uint32_t g4_media_block_bytes(const uint32_t *header, uint32_t gen) {

@@ -52,22 +52,13 @@ void g4_payload_all_pointers(const struct g4_dispatch *dispatch, const struct g4
     }
 }
 
-/* `count` rows of the CURBE from `offset` on; rows past its end are zero. */
-static void read_constants(const struct g4_state *state, uint32_t offset, uint32_t count, uint32_t (*rows)[8]) {
-    memset(rows, 0, count * sizeof *rows);
-    if (offset < state->curbe_rows) {
-        const uint32_t have = state->curbe_rows - offset;
-        memcpy(rows, &state->curbe[offset * 8], (have < count ? have : count) * sizeof *rows);
-    }
-}
-
 uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_state *state, uint32_t offset,
                               uint32_t rows, uint32_t grf) {
-    uint32_t constants[64][8];
-    read_constants(state, offset, rows, constants);
+    static const uint32_t nothing[8]; /* rows past the end of the CURBE */
     for (uint32_t r = 0; r < rows && grf < G4_GRF_COUNT; r++, grf++) {
+        const uint32_t *const row = offset + r < state->curbe_rows ? &state->curbe[(offset + r) * 8] : nothing;
         for (int t = 0; t < count; t++) {
-            memcpy(gang->grf[grf].ud[t], constants[r], sizeof constants[r]);
+            memcpy(gang->grf[grf].ud[t], row, sizeof nothing);
         }
     }
     return grf;

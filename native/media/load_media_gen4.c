@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "hw_messages.h"
 #include "hw_state.h"
 #include "media/state.h"
 
@@ -50,10 +51,13 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
         .mode = state.vfe_mode,
         .scratch_base = state.scratch_space_base_pointer,
         .scratch_bytes = state.per_thread_scratch_space,
+        .scratch_size = is_vld ? 0 : state.per_thread_scratch_space / 1024 - 1,
         .max_threads = state.maximum_number_of_threads,
         .urb_entries = state.number_of_urb_entries,
         .urb_entry_units = state.urb_entry_allocation_size,
-        .descriptor_base = state.interface_descriptor_base_pointer,
+        .dynamic_state_base = context->general_state_base,
+        .instruction_base = context->general_state_base,
+        .descriptor_base = context->general_state_base + state.interface_descriptor_base_pointer,
         .counter_control = state.debug_counter_control,
         .object_id = more.object_id,
         .children_present = state.children_present,
@@ -107,13 +111,20 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
     }
 }
 
-static void load_descriptor(const struct g4_context *ctx, const uint32_t words[G4_MEDIA_DESCRIPTOR_DWORDS],
+enum {
+    DESCRIPTOR_DWORDS = 4
+};
+
+static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, uint32_t address,
                             struct g4_media_descriptor *descriptor) {
+    uint32_t words[DESCRIPTOR_DWORDS] = {0};
     struct g4_interface_descriptor in;
 
+    (void)g4_mem_read(port, address, words, sizeof words);
     g4_interface_descriptor_unpack(words, ctx->gen, &in);
     *descriptor = (struct g4_media_descriptor){
         .kernel = in.kernel_start_pointer,
+        .identity = address - ctx->state->general_state_base,
         .registers = in.grf_register_count,
         .constants_offset = in.constant_urb_entry_read_offset,
         .constants_length = in.constant_urb_entry_read_length,
@@ -124,6 +135,52 @@ static void load_descriptor(const struct g4_context *ctx, const uint32_t words[G
         .exceptions = (uint8_t)(in.mask_stack_exception_enable | in.illegal_opcode_exception_enable << 1 |
                                 in.software_exception_enable << 2),
     };
+}
+
+static void pack_header(const struct g4_context *ctx, const struct g4_media_header *header, uint32_t r0[8]) {
+    const struct g4_payload_media_r0 fields = {
+        .urb_handle = header->urb_handle,
+        .interface_descriptor_pointer = header->descriptor,
+        .sampler_state_pointer = header->sampler_state,
+        .per_thread_scratch_space = header->scratch_size,
+        .binding_table_pointer = header->binding_table,
+        .scratch_space_pointer = header->scratch_space,
+        .fftid = header->fftid,
+        .thread_count = header->thread_count,
+    };
+    g4_payload_media_r0_pack(&fields, ctx->gen, r0);
+}
+
+static void load_header(const struct g4_context *ctx, const uint32_t r0[8], struct g4_media_header *header) {
+    struct g4_payload_media_r0 fields;
+
+    g4_payload_media_r0_unpack(r0, ctx->gen, &fields);
+    *header = (struct g4_media_header){
+        .sampler_state = fields.sampler_state_pointer,
+        .binding_table = fields.binding_table_pointer,
+        .fftid = fields.fftid,
+    };
+}
+
+static void load_message(const struct g4_context *ctx, uint32_t descriptor, const uint32_t *header,
+                         struct g4_spawner_message *message) {
+    struct g4_thread_spawner_message in;
+    struct g4_thread_spawner_message_header fields;
+
+    g4_thread_spawner_message_unpack(&descriptor, ctx->gen, &in);
+    g4_thread_spawner_message_header_unpack(header, ctx->gen, &fields);
+    *message = (struct g4_spawner_message){
+        .kind = G4_SPAWNER_END,
+        .dereferences = in.dereference_target == G4_DEREFERENCE_TARGET_DEREFERENCE_URB_HANDLE,
+        .handle = fields.dispatch_urb_handle,
+        .descriptor = ctx->state->general_state_base + fields.interface_descriptor_pointer,
+        .row = 2 * fields.dispatch_urb_handle + fields.urb_handle_offset,
+        .length = fields.dispatch_urb_length,
+    };
+    if (in.opcode == G4_THREAD_SPAWNER_OPCODE_SPAWN_THREAD) {
+        message->kind = in.spawn_target == G4_SPAWN_TARGET_SYNCHRONIZED_ROOT_THREAD ? G4_SPAWNER_RELEASE_ROOT
+                                                                                    : G4_SPAWNER_SPAWN_CHILD;
+    }
 }
 
 static void load_vld_slice(const struct g4_context *ctx, const uint32_t *words, struct g4_vld_slice *slice) {
@@ -203,7 +260,11 @@ static void load_vc1(const struct g4_context *ctx, const uint32_t *words, struct
 const struct g4_media_loader g4_media_loader_gen4 = {
     .load_vfe = load_vfe,
     .load_object = load_object,
+    .descriptor_bytes = DESCRIPTOR_DWORDS * sizeof(uint32_t),
     .load_descriptor = load_descriptor,
+    .pack_header = pack_header,
+    .load_header = load_header,
+    .load_message = load_message,
     .load_vld_slice = load_vld_slice,
     .load_is_coded = load_is_coded,
     .load_avc = load_avc,

@@ -117,8 +117,17 @@ static enum g4_status run_object(struct g4_media *media, const uint32_t *words, 
     }
     fetch_indirect(media, &command);
     media->counts.objects++;
+    if (command.waits) {
+        const enum g4_status status = g4_ts_run(media, true);
+        if (status != G4_OK) {
+            return status;
+        }
+    }
     if (command.kind == G4_MEDIA_OBJECT_PRT) {
         return g4_vfe_generic(media, &command);
+    }
+    if (command.kind == G4_MEDIA_OBJECT_WALKER) {
+        return g4_vfe_walk(media, &command);
     }
     switch (media->vfe.mode) {
     case G4_VFE_MODE_VLD:

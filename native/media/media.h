@@ -31,6 +31,8 @@ struct g4_media_root {
     uint32_t entry;        /* URB entry, or G4_MEDIA_NO_ENTRY */
     bool synchronized;     /* synchronized root thread */
     bool fence;            /* parent root thread with a fence (PRT_Fence) */
+    struct g4_media_position place;
+    uint32_t color;
     uint32_t rows;
     uint32_t data[G4_MEDIA_ROWS][8]; /* registers after the constants */
 };
@@ -155,6 +157,8 @@ uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *com
 uint32_t g4_vfe_descriptor(const struct g4_media *media, uint32_t number);
 
 enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_command *command);
+/* Starts a thread for each position of a walker. */
+enum g4_status g4_vfe_walk(struct g4_media *media, const struct g4_media_command *command);
 enum g4_status g4_vfe_is(struct g4_media *media, const struct g4_media_command *command);
 enum g4_status g4_vfe_vld(struct g4_media *media, const struct g4_media_command *command);
 enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command *command);

@@ -2,7 +2,6 @@
  * The thread spawner's queues: root threads from VFE, children from messages, and their order (G45 PRM vol. 2,
  * 10.5).
  */
-#include "hw_messages.h"
 #include "media/media.h"
 
 enum {
@@ -244,13 +243,13 @@ static void dereference(struct g4_media *media, const struct g4_gang *gang, int 
 }
 
 static void spawn(struct g4_media_thread *thread, struct g4_gang *gang, int t,
-                  const struct g4_thread_spawner_message_header *header, bool root) {
+                  const struct g4_spawner_message *message) {
     struct g4_media *const media = thread->media;
     const struct g4_media_spawn request = {
-        .root = root,
-        .descriptor = gang->dispatch->general_state_base + header->interface_descriptor_pointer,
-        .row = 2 * header->dispatch_urb_handle + header->urb_handle_offset,
-        .length = header->dispatch_urb_length,
+        .root = message->kind == G4_SPAWNER_RELEASE_ROOT,
+        .descriptor = message->descriptor,
+        .row = message->row,
+        .length = message->length,
     };
     media->fenced = false;
     if (media->children < G4_MEDIA_CHILDREN) {
@@ -264,18 +263,23 @@ static void spawn(struct g4_media_thread *thread, struct g4_gang *gang, int t,
 
 void g4_ts_message(struct g4_gang *gang, int t, const struct g4_send *send, const uint32_t *header) {
     struct g4_media_thread *const thread = gang->unit_data[t];
-    const uint32_t gen = g4_media_context(thread->media)->gen;
-    struct g4_thread_spawner_message message;
-    struct g4_thread_spawner_message_header fields;
+    const struct g4_context *const ctx = g4_media_context(thread->media);
+    struct g4_spawner_message message;
 
-    g4_thread_spawner_message_unpack(&send->descriptor, gen, &message);
-    g4_thread_spawner_message_header_unpack(header, gen, &fields);
-    if (message.opcode == G4_THREAD_SPAWNER_OPCODE_SPAWN_THREAD) {
-        spawn(thread, gang, t, &fields, message.spawn_target == G4_SPAWN_TARGET_SYNCHRONIZED_ROOT_THREAD);
+    ctx->model->media->load_message(ctx, send->descriptor, header, &message);
+    switch (message.kind) {
+    case G4_SPAWNER_SPAWN_CHILD:
+    case G4_SPAWNER_RELEASE_ROOT:
+        spawn(thread, gang, t, &message);
         return;
+    case G4_SPAWNER_UNKNOWN:
+        g4_report(thread->media->log, G4_EVENT_UNMODELLED, g4_gang_address(gang, t), send->descriptor);
+        return;
+    default:
+        break;
     }
-    if (message.dereference_target == G4_DEREFERENCE_TARGET_DEREFERENCE_URB_HANDLE) {
-        dereference(thread->media, gang, t, fields.dispatch_urb_handle);
+    if (message.dereferences) {
+        dereference(thread->media, gang, t, message.handle);
     }
     thread->has_ended |= send->eot;
 }

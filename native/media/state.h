@@ -33,12 +33,14 @@ struct g4_vfe {
     uint32_t mode;         /* enum g4_vfe_mode */
     uint32_t scratch_base; /* from the general state base */
     uint32_t scratch_bytes;
-    uint32_t max_threads; /* root threads */
+    uint32_t scratch_size; /* as the state has it, for the payload */
+    uint32_t max_threads;  /* root threads */
     uint32_t urb_entries;
-    uint32_t urb_entry_units; /* of 512 bits */
-    uint32_t descriptor_base; /* from the general state base */
-    uint32_t counter_control; /* enum g4_debug_counter_control */
-    uint32_t object_id;       /* starts the debug counter in modes whose objects have none */
+    uint32_t urb_entry_units;                      /* of 512 bits */
+    uint32_t dynamic_state_base, instruction_base; /* graphics addresses; Gen4: the general state base */
+    uint32_t descriptor_base;                      /* graphics address */
+    uint32_t counter_control;                      /* enum g4_debug_counter_control */
+    uint32_t object_id;                            /* starts the debug counter in modes whose objects have none */
     bool children_present;
     bool extended;     /* the extended state of the mode is present */
     uint8_t remap[16]; /* interface descriptor numbers */
@@ -50,17 +52,36 @@ enum g4_media_object_kind {
     G4_MEDIA_OBJECT,
     G4_MEDIA_OBJECT_EX,
     G4_MEDIA_OBJECT_PRT,
+    G4_MEDIA_OBJECT_WALKER,
 };
 
-/* The contents of any of the three object commands. */
+/* A position, or a distance between two. */
+struct g4_media_position {
+    int32_t x, y;
+};
+
+/* The nested loops of MEDIA_OBJECT_WALKER.  Blocks of `block` positions cover a picture of `picture` positions; the
+ * global loops go from block to block, the local ones over a block. */
+struct g4_media_walk {
+    struct g4_media_position picture, global_start, global_outer, global_inner;
+    struct g4_media_position block, local_start, local_outer, local_middle, local_inner;
+    uint32_t global_steps, local_steps, middle_steps; /* of the outer loops and of the middle one */
+    uint32_t colors;                                  /* threads for each position */
+};
+
+/* The contents of any of the object commands. */
 struct g4_media_command {
     enum g4_media_object_kind kind;
     uint32_t object_id;
     uint32_t descriptor_offset;
     bool retain, synchronized, fence;
+    bool waits; /* for the threads of all earlier objects */
     uint32_t indirect_length, indirect_start;
     const uint32_t *words; /* inline data */
     uint32_t count;
+    struct g4_media_position place; /* scoreboard */
+    uint32_t color;
+    struct g4_media_walk walk; /* of a walker */
 };
 
 /* ---- inline data of one macroblock or slice; blocks are Y0 to Y3, Cb, Cr ---- */
@@ -100,32 +121,65 @@ struct g4_vc1_macroblock {
 
 /* ---- interface descriptors ---- */
 
-enum {
-    G4_MEDIA_DESCRIPTOR_DWORDS = 4,
-};
-
 /* An interface descriptor: the kernel of a thread and what it starts with. */
 struct g4_media_descriptor {
-    uint32_t kernel; /* from the general state base */
+    uint32_t kernel;   /* from the instruction base */
+    uint32_t identity; /* what the payload says: its offset from the general state base, from Gen7 on its number */
     uint32_t registers;
     uint32_t constants_offset, constants_length; /* in rows of 256 bits */
-    uint32_t sampler_state;                      /* from the general state base */
+    uint32_t sampler_state;                      /* from the dynamic state base */
     uint32_t binding_table;                      /* from the surface state base */
+    uint8_t rounding_mode;
     bool alternate_fp;
     bool single_program_flow;
     uint8_t exceptions; /* bit 0: mask stack, 1: illegal opcode, 2: software */
 };
 
+/* ---- payloads and messages ---- */
+
+/* The first register of a thread. */
+struct g4_media_header {
+    uint32_t urb_handle;
+    uint32_t descriptor;    /* from the general state base, from Gen7 on its number */
+    uint32_t sampler_state; /* from the dynamic state base */
+    uint32_t binding_table; /* from the surface state base */
+    uint32_t scratch_space; /* from the general state base */
+    uint32_t scratch_size;  /* as the state of VFE has it */
+    uint32_t fftid, thread_count;
+    struct g4_media_position place; /* of the scoreboard; from Gen7 on */
+    uint32_t color;
+};
+
+/* A message to the thread spawner. */
+struct g4_spawner_message {
+    enum {
+        G4_SPAWNER_END, /* the thread ends */
+        G4_SPAWNER_SPAWN_CHILD,
+        G4_SPAWNER_RELEASE_ROOT, /* a synchronized one */
+        G4_SPAWNER_UNKNOWN,
+    } kind;
+    bool dereferences; /* the URB handle */
+    uint32_t handle;
+    uint32_t descriptor; /* graphics address; of the new thread */
+    uint32_t row, length;
+};
+
 /* Unpacks for one family. */
 struct g4_media_loader {
-    /* From the dwords that the context latched at MEDIA_STATE_POINTERS. */
+    /* From the dwords that the context latched at MEDIA_STATE_POINTERS, or from MEDIA_VFE_STATE. */
     void (*load_vfe)(const struct g4_context *ctx, struct g4_vfe *vfe);
     void (*load_object)(const struct g4_context *ctx, const uint32_t *words, uint32_t dwords,
                         struct g4_media_command *command);
-    void (*load_descriptor)(const struct g4_context *ctx, const uint32_t words[G4_MEDIA_DESCRIPTOR_DWORDS],
+    uint32_t descriptor_bytes;
+    /* The descriptor at a graphics address.  Missing memory reads as 0 and is in the port's log. */
+    void (*load_descriptor)(const struct g4_context *ctx, struct g4_port *port, uint32_t address,
                             struct g4_media_descriptor *descriptor);
+    void (*pack_header)(const struct g4_context *ctx, const struct g4_media_header *header, uint32_t r0[8]);
+    void (*load_header)(const struct g4_context *ctx, const uint32_t r0[8], struct g4_media_header *header);
+    void (*load_message)(const struct g4_context *ctx, uint32_t descriptor, const uint32_t *header,
+                         struct g4_spawner_message *message);
 
-    /* Inline data: the unit has checked that it is long enough. */
+    /* Inline data: the unit has checked that it is long enough.  From Gen6 on there is no such mode. */
     void (*load_vld_slice)(const struct g4_context *ctx, const uint32_t *words, struct g4_vld_slice *slice);
     void (*load_is_coded)(const struct g4_context *ctx, const uint32_t *words, bool coded[G4_MEDIA_BLOCKS]);
     void (*load_avc)(const struct g4_context *ctx, const uint32_t *words, struct g4_avc_macroblock *macroblock);
@@ -133,6 +187,6 @@ struct g4_media_loader {
     void (*load_vc1)(const struct g4_context *ctx, const uint32_t *words, struct g4_vc1_macroblock *macroblock);
 };
 
-extern const struct g4_media_loader g4_media_loader_gen4; /* load_media_gen4.c */
+extern const struct g4_media_loader g4_media_loader_gen4, g4_media_loader_gen7; /* load_media_gen4.c and its like */
 
 #endif

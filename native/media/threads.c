@@ -8,7 +8,6 @@
 #include "core/hooks.h"
 #include "eu/kernel.h"
 #include "geometry/payload.h"
-#include "hw_messages.h"
 #include "media/media.h"
 
 enum {
@@ -76,9 +75,8 @@ static struct g4_media_unit *unused_unit(struct g4_media *media) {
 }
 
 static void read_descriptor(struct g4_media *media, uint32_t address, struct g4_media_descriptor *descriptor) {
-    uint32_t dw[G4_MEDIA_DESCRIPTOR_DWORDS] = {0};
-    (void)g4_mem_read(media->port, address, dw, sizeof dw); /* missing memory is in the port's log */
-    g4_media_context(media)->model->media->load_descriptor(g4_media_context(media), dw, descriptor);
+    const struct g4_context *const ctx = g4_media_context(media);
+    ctx->model->media->load_descriptor(ctx, media->port, address, descriptor);
 }
 
 /* The dispatch without binding table and samplers, which roots and children receive in different ways. */
@@ -89,14 +87,16 @@ static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct
 
     return (struct g4_dispatch){
         .unit = G4_UNIT_TS,
-        .kernel_address = state->general_state_base + descriptor->kernel,
+        .kernel_address = vfe->instruction_base + descriptor->kernel,
         .general_state_base = state->general_state_base,
-        .dynamic_state_base = state->general_state_base,
-        .instruction_base = state->general_state_base,
+        .dynamic_state_base = vfe->dynamic_state_base,
+        .instruction_base = vfe->instruction_base,
         .surface_state_base = state->surface_state_base,
         .scratch_base = state->general_state_base + vfe->scratch_base,
         .scratch_bytes = vfe->scratch_bytes,
+        .scratch_size = (uint8_t)vfe->scratch_size,
         .grf_count = registers,
+        .rounding_mode = descriptor->rounding_mode,
         .alternate_fp = descriptor->alternate_fp,
         .single_program_flow = descriptor->single_program_flow,
         .exceptions = descriptor->exceptions,
@@ -167,22 +167,24 @@ static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint
     media->watched_count += media->watched_capacity > 0;
 }
 
-static void root_header(const struct g4_media *media, const struct g4_media_unit *unit,
-                        const struct g4_media_descriptor *descriptor, const struct g4_media_root *root, uint32_t fftid,
-                        uint32_t r0[8]) {
+static void root_header(const struct g4_media *media, const struct g4_media_descriptor *descriptor,
+                        const struct g4_media_root *root, uint32_t fftid, uint32_t r0[8]) {
+    const struct g4_context *const ctx = g4_media_context(media);
     const struct g4_vfe *const vfe = &media->vfe;
     const bool vld = vfe->mode == G4_VFE_MODE_VLD;
-    const struct g4_payload_media_r0 in = {
+    const struct g4_media_header header = {
         .urb_handle = vld ? 0 : root->entry * vfe->urb_entry_units,
-        .interface_descriptor_pointer = root->descriptor - unit->dispatch.general_state_base,
-        .sampler_state_pointer = vld ? 0 : descriptor->sampler_state,
-        .per_thread_scratch_space = vld ? 0 : vfe->scratch_bytes / 1024 - 1,
-        .binding_table_pointer = descriptor->binding_table,
-        .scratch_space_pointer = vfe->scratch_base + fftid * vfe->scratch_bytes,
+        .descriptor = descriptor->identity,
+        .sampler_state = vld ? 0 : descriptor->sampler_state,
+        .scratch_size = vfe->scratch_size,
+        .binding_table = descriptor->binding_table,
+        .scratch_space = vfe->scratch_base + fftid * vfe->scratch_bytes,
         .fftid = fftid,
         .thread_count = root->thread_count,
+        .place = root->place,
+        .color = root->color,
     };
-    g4_payload_media_r0_pack(&in, g4_media_context(media)->gen, r0);
+    ctx->model->media->pack_header(ctx, &header, r0);
 }
 
 static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint32_t t,
@@ -195,7 +197,7 @@ static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint3
     media->live_roots++;
     unit->thread[t].fftid = fftid;
     unit->gang->slot[t] = fftid;
-    root_header(media, unit, descriptor, root, fftid, r0);
+    root_header(media, descriptor, root, fftid, r0);
     put_row(media, unit, t, 0, r0);
     const uint32_t first = reg;
     if (release) {
@@ -260,7 +262,7 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
     }
     read_descriptor(media, root[0]->descriptor, &descriptor);
     unit->dispatch = dispatch_of(media, &descriptor);
-    unit->dispatch.sampler_state = unit->dispatch.general_state_base + descriptor.sampler_state;
+    unit->dispatch.sampler_state = unit->dispatch.dynamic_state_base + descriptor.sampler_state;
     unit->dispatch.binding_table = unit->dispatch.surface_state_base + descriptor.binding_table;
     begin(media, unit, count, G4_MEDIA_ROOT);
     const uint32_t reg = g4_payload_constants(unit->gang, (int)count, g4_media_context(media)->state,
@@ -275,7 +277,7 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
 enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_media_spawn *spawn) {
     struct g4_media_unit *const unit = unused_unit(media);
     struct g4_media_descriptor descriptor;
-    struct g4_payload_media_r0 header;
+    struct g4_media_header header;
 
     if (!unit) {
         return G4_NO_MEMORY;
@@ -284,9 +286,9 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
     unit->dispatch = dispatch_of(media, &descriptor);
     begin(media, unit, 1, G4_MEDIA_CHILD);
     (void)put_urb(media, unit, 0, 0, spawn->row, 1);
-    g4_payload_media_r0_unpack(unit->gang->grf[0].ud[0], g4_media_context(media)->gen, &header);
-    unit->dispatch.sampler_state = unit->dispatch.general_state_base + header.sampler_state_pointer;
-    unit->dispatch.binding_table = unit->dispatch.surface_state_base + header.binding_table_pointer;
+    media->ctx->model->media->load_header(media->ctx, unit->gang->grf[0].ud[0], &header);
+    unit->dispatch.sampler_state = unit->dispatch.dynamic_state_base + header.sampler_state;
+    unit->dispatch.binding_table = unit->dispatch.surface_state_base + header.binding_table;
     unit->gang->slot[0] = header.fftid;
     const uint32_t reg = g4_payload_constants(unit->gang, 1, g4_media_context(media)->state,
                                               descriptor.constants_offset, descriptor.constants_length, 1);

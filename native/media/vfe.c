@@ -41,7 +41,7 @@ uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *com
 }
 
 uint32_t g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
-    return g4_media_context(media)->state->general_state_base + media->vfe.descriptor_base + 16 * number;
+    return media->vfe.descriptor_base + g4_media_context(media)->model->media->descriptor_bytes * number;
 }
 
 struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_media_command *command,
@@ -51,6 +51,8 @@ struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_me
         root->descriptor = g4_vfe_descriptor(media, descriptor);
         root->thread_count = g4_vfe_count(media, command);
         root->synchronized = command->synchronized;
+        root->place = command->place;
+        root->color = command->color;
         root->fence = command->fence;
         root->rows = 0;
     }
