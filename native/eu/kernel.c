@@ -274,7 +274,8 @@ static void find_reads(struct g4_kernel *kernel) {
         const struct g4_op *const op = &kernel->ops[i];
         const uint32_t payload = payload_top(op);
         top = payload > top ? payload : top;
-        for (int s = 0; s < 3; s++) {
+        const unsigned sources = op->opcode == G4_OPCODE_SEND ? 2 : g4_opcode_info[op->opcode].sources;
+        for (unsigned s = 0; s < sources; s++) { /* other operands are bits of immediates and jumps */
             const struct g4_src *const src = &op->src[s];
             const bool anywhere = src->kind == G4_KIND_INDIRECT || src->kind == G4_KIND_INDEXED;
             const uint32_t own = anywhere ? G4_GRF_COUNT : src_top(op, src);
