@@ -20,8 +20,15 @@ static void join(struct g4_gang *gang, int t, uint32_t ip) {
     }
 }
 
+/* The threads of the group that have channels that wait. */
+static uint8_t waiting_threads(const struct g4_run *run) {
+    const struct g4_gang *const gang = run->gang;
+    const g4_lanes waiting = (gang->dmask[0] & ~gang->amask[0]) | (gang->dmask[1] & ~gang->amask[1]);
+    return run->threads & g4_threads_any(waiting);
+}
+
 void g4_flow_join(struct g4_run *run, uint32_t ip) {
-    for (unsigned left = run->threads; left; left &= left - 1) {
+    for (unsigned left = waiting_threads(run); left; left &= left - 1) {
         join(run->gang, __builtin_ctz(left), ip);
     }
     g4_run_masks(run);

@@ -404,7 +404,7 @@ enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const st
 
     gang->waiting = 0; /* set again by each wait whose notification has not come */
     g4_run_control(&run);
-    g4_fpenv_set(g4_fpenv_eu(eu->ctx->options.round_to_nearest || eu->ctx->model->quirks.rounds_by_control_register));
+    g4_fpenv_set(g4_fpenv_of(eu->ctx));
     while (run.status == G4_OK && eu->instructions < until &&
            (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
         uint32_t ip;

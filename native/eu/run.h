@@ -4,6 +4,7 @@
 #ifndef G4_EU_RUN_H
 #define G4_EU_RUN_H
 
+#include "core/model.h"
 #include "eu/eu.h"
 #include "eu/fpenv.h"
 #include "eu/op.h"
@@ -66,6 +67,11 @@ bool g4_is_dot_integer(const struct g4_op *op);
 /* Run a gang with these handlers; `translated`: and with machine code. */
 enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                 const struct g4_fast_handlers *const *tables, bool translated);
+
+/* The floating point mode of instructions, unless a thread has chosen another one. */
+static inline g4_fpenv g4_fpenv_of(const struct g4_context *ctx) {
+    return g4_fpenv_eu(ctx->options.round_to_nearest || ctx->model->quirks.rounds_by_control_register);
+}
 
 /* ---- masks ---- */
 

@@ -503,11 +503,16 @@ def first_difference(bench: Bench, straight: Straight) -> tuple[Instruction, lis
 # --- programs with branches ---
 
 class FlowProgram:
-    """Nested ifs and loops as Mesa emits them, with halts; integers in r10 to r40, loop counters from r60 on."""
+    """Nested ifs and loops as Mesa emits them, with halts; integers in r10 to r40, loop counters from r60 on.
 
-    def __init__(self, seed: int, gen: Gen) -> None:
+    `plain`: only instructions that native/eu/jit/loops.c can translate, with floats in r80 to r110 and their constants
+    in r6.
+    """
+
+    def __init__(self, seed: int, gen: Gen, *, plain: bool = False) -> None:
         self.rng = random.Random(seed)
         self.gen = gen
+        self.plain = plain
         self.size = self.rng.choice((8, 16, 16))
         self.code: list[Instruction] = []
         self.loops: list[tuple[int, int]] = []  # branches of open loops: loop, index
@@ -524,25 +529,77 @@ class FlowProgram:
         shape = DestRegion(1) if dst else _SCALAR if scalar else _PACKED
         return DirectOperand(RegFile.GRF, T.D, 10 + 2 * self.rng.randrange(15) if nr is None else nr, 0, shape)
 
+    def float_source(self) -> DirectOperand:
+        rng = self.rng
+        negate = rng.random() < 0.2
+        if rng.random() < 0.25:
+            return DirectOperand(RegFile.GRF, T.F, 6, 4 * rng.randrange(8), _SCALAR, negate)
+        return DirectOperand(RegFile.GRF, T.F, 80 + 2 * rng.randrange(15), 0, _PACKED, negate)
+
+    def ternary(self, name: str, dst: DirectOperand) -> None:
+        """Sixteen channels take two instructions."""
+        sources = [self.float_source() for _ in range(3)]
+        scalar = [source.region is _SCALAR for source in sources]
+        for half in range(self.size // 8):
+            src0, src1, src2 = (replace(source, nr=source.nr + (0 if one else half), region=TernaryRegion(one))
+                                for source, one in zip(sources, scalar, strict=True))
+            self.emit(name, exec_size=EXEC_SIZE_CODES[8], align16=True, quarter=half, src0=src0, src1=src1, src2=src2,
+                      dst=replace(dst, nr=dst.nr + half, region=DestRegion(HSTRIDE_CODES[1], 15)))
+
+    def float_body(self) -> None:
+        """Floats, and constants that no mask applies to."""
+        rng = self.rng
+        null = DirectOperand(RegFile.ARF, T.F, 0, 0, DestRegion(1))
+        for _ in range(rng.randint(1, 4)):
+            name = rng.choice(("add", "mul", "add", "mul", "mad", "mad", "lrp", "math", "frc", "rndd", "rnde", "rndz",
+                               "sel", "cmp", "constant"))
+            dst = DirectOperand(RegFile.GRF, T.F, 80 + 2 * rng.randrange(15), 0, DestRegion(1))
+            if name == "constant":
+                number = rng.choice((0x3F800000, 0xBF000000, 0x40490FDB, 0x3E800000))
+                place = DirectOperand(RegFile.GRF, T.D, 6, 4 * rng.randrange(8), DestRegion(1))
+                self.emit("mov", dst=place, src0=Immediate(ImmType.D, number), nomask=True, exec_size=0)
+            elif name in ("mad", "lrp"):
+                self.ternary(name, dst)
+            elif name == "math":
+                self.emit("math", dst=dst, src0=self.float_source(), src1=replace(null, region=_PACKED),
+                          math_function=rng.choice((1, 4, 5, 4, 5, 2)))
+            elif name in ("frc", "rndd", "rnde", "rndz"):
+                self.emit(name, dst=dst, src0=self.float_source(), saturate=rng.random() < 0.1)
+            elif name == "cmp":
+                self.emit("cmp", dst=null, src0=self.float_source(), src1=self.float_source(),
+                          cond_modifier=rng.randint(1, 6))
+            elif name == "sel":
+                choice = {"predicate": 1} if rng.random() < 0.5 else {"cond_modifier": rng.choice((4, 5))}
+                self.emit("sel", dst=dst, src0=self.float_source(), src1=self.float_source(), **choice)
+            else:
+                self.emit(name, dst=dst, src0=self.float_source(), src1=self.float_source(),
+                          predicate=int(rng.random() < 0.1), saturate=rng.random() < 0.1)
+
     def body(self) -> None:
         rng = self.rng
+        if self.plain and rng.random() < 0.7:
+            self.float_body()
+            return
         for _ in range(rng.randint(1, 3)):
             name = rng.choice(("add", "xor", "mov", "shr", "sel"))
             src1 = None if name == "mov" else rng.choice(
                 (self.register(), Immediate(ImmType.D, rng.randint(0, 40))))
             self.emit(name, dst=self.register(dst=True), src0=self.register(scalar=rng.random() < 0.2), src1=src1,
-                      predicate=int(name == "sel" or rng.random() < 0.2), nomask=rng.random() < 0.05,
-                      flag_reg=rng.randrange(2))
+                      predicate=int(name == "sel" or rng.random() < 0.2),
+                      nomask=not self.plain and rng.random() < 0.05, flag_reg=self.flag())
+
+    def flag(self) -> int:
+        return 0 if self.plain else self.rng.randrange(2)
 
     def condition(self) -> dict[str, object]:
         """A flag from data or from an earlier instruction, and a predicate on it."""
         rng = self.rng
-        flag = {"flag_reg": rng.randrange(2), "flag_subreg": 0}
+        flag = {"flag_reg": self.flag(), "flag_subreg": 0}
         if rng.random() < 0.8:
             null = DirectOperand(RegFile.ARF, T.D, 0, 0, DestRegion(1))
             self.emit("cmp", dst=null, src0=self.register(), cond_modifier=rng.randint(1, 6),
                       src1=rng.choice((self.register(), Immediate(ImmType.D, rng.randint(-3, 8) & 0xFFFFFFFF))), **flag)
-        control = rng.choice((1, 1, 1, 1, 6, 7, 8, 9))
+        control = 1 if self.plain else rng.choice((1, 1, 1, 1, 6, 7, 8, 9))
         return {"predicate": control, "predicate_inverse": rng.random() < 0.3, **flag}
 
     def block(self) -> None:
@@ -550,7 +607,7 @@ class FlowProgram:
         for _ in range(rng.randint(1, 3)):
             kind = rng.choices(("body", "if", "loop", "leave", "halt"),
                                (5, 3 if self.depth < 4 else 0, 2 if len(self.loops) < 2 and self.depth < 4 else 0,
-                                2 if self.loops else 0, 0.5))[0]
+                                2 if self.loops else 0, 0 if self.plain else 0.5))[0]
             if kind == "body":
                 self.body()
             elif kind == "if":
@@ -558,7 +615,8 @@ class FlowProgram:
             elif kind == "loop":
                 self.loop()
             elif kind == "leave":
-                self.loops.append((self.loops[-1][0], self.emit(rng.choice(("break", "cont")), **self.condition())))
+                name = rng.choice(("break",) if self.plain else ("break", "cont"))
+                self.loops.append((self.loops[-1][0], self.emit(name, **self.condition())))
             else:
                 self.halts.append(self.emit("halt", **self.condition()))
 
@@ -618,8 +676,9 @@ class FlowProgram:
         return None
 
     def finish(self) -> list[Instruction]:
-        last = self.emit("halt")
-        self.point(last, jip=last + 1, uip=last + 1)
+        last = self.emit("nop" if self.plain else "halt")
+        if not self.plain:
+            self.point(last, jip=last + 1, uip=last + 1)
         for index, inst in enumerate(self.code[:-1]):
             name = inst.info.name if inst.info else ""
             if name in ("break", "cont", "endif", "halt"):
@@ -630,9 +689,13 @@ class FlowProgram:
         return [*self.code, *epilogue(self.gen), end(self.gen)]
 
 
-def flow_case(seed: int, gen: Gen) -> Case:
+def flow_case(seed: int, gen: Gen, *, plain: bool = False) -> Case:
     case = random_start(seed, gen)
-    make = FlowProgram(seed, gen)
+    make = FlowProgram(seed, gen, plain=plain)
+    if plain and seed % 4:  # numbers that give no NaN, for most of the programs
+        shape = case.grf[:, 80:112].shape
+        case.grf[:, 80:112] = np.random.default_rng(seed).uniform(0.25, 4, shape).astype(np.float32).view(np.uint32)
+        case.grf[:, 6] = 0x3F000000
     and_ = opcode_named("and", gen)
     assert and_ is not None
     first = Instruction(and_.number, gen, EXEC_SIZE_CODES[16], nomask=True, dst=make.register(8, dst=True),

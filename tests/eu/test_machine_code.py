@@ -27,6 +27,7 @@ from gen4emu.isa.registers import (
     Predicate,
     RegType,
 )
+from tests.eu import gen7_programs
 from tests.eu.differential import PARTS, Bench, Case, Outcome, random_start, straight_case, text
 from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end, grf
@@ -67,6 +68,13 @@ def test_programs_like_those_of_compilers_agree(gen: Gen) -> None:
     bench = Bench(gen, MANY)
     for seed in range(60):
         compare(bench, flow_case(7000 * int(gen) + seed, gen, plain=True))
+
+
+@pytest.mark.parametrize("gen", gen7_programs.PARTS, ids=lambda g: g.name)
+def test_programs_with_channel_pointers_agree(gen: Gen) -> None:
+    bench = Bench(gen, MANY)
+    for seed in range(80):
+        compare(bench, gen7_programs.flow_case(7000 * int(gen) + seed, gen, plain=True))
 
 
 def with_epilogue(case: Case, rows: list[int]) -> Case:

@@ -101,6 +101,7 @@ static void find_live_ranges(struct ir *ir) {
         const struct ir_instruction *const ins = &ir->instructions[i];
         touch(ir, ins->a, 2 * i);
         touch(ir, ins->b, 2 * i);
+        touch(ir, ins->c, 2 * i);
         touch(ir, ins->mask, 2 * i);
         if (ins->keep || writes_early(ins)) {
             touch(ir, ins->dst, 2 * i);

@@ -137,18 +137,34 @@ static uint32_t translate_from(struct translator *t, const struct g4_op *ops, ui
 }
 
 /* Mark the ops that instructions jump to. */
+static void mark(const struct g4_kernel *kernel, bool *is_target, uint32_t ip) {
+    const uint32_t at = ip - kernel->base;
+    if (at < kernel->bytes && kernel->index[at >> 3] != G4_KERNEL_NONE) {
+        is_target[kernel->index[at >> 3]] = true;
+    }
+}
+
 static void mark_targets(const struct g4_kernel *kernel, bool *is_target) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
         uint32_t target = 0;
         if (g4_op_branches(op)) {
-            target = op->target;
-        } else if (!g4_op_writes_ip(op) || !g4_op_ip_target(op, &target)) {
-            continue;
+            mark(kernel, is_target, op->target);
+            mark(kernel, is_target, op->channel_pointers ? op->uip : op->target);
+        } else if (g4_op_writes_ip(op) && g4_op_ip_target(op, &target)) {
+            mark(kernel, is_target, target);
         }
-        const uint32_t at = target - kernel->base;
-        if (at < kernel->bytes && kernel->index[at >> 3] != G4_KERNEL_NONE) {
-            is_target[kernel->index[at >> 3]] = true;
+    }
+}
+
+/* Count the loops that begin at each op without an instruction of their own: a `while` jumps back to it. */
+static void find_loops(const struct g4_kernel *kernel, uint8_t *begins) {
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        const uint32_t at = op->target - kernel->base;
+        if (op->channel_pointers && op->opcode == G4_OPCODE_WHILE && op->target <= op->ip && at < kernel->bytes &&
+            kernel->index[at >> 3] != G4_KERNEL_NONE && begins[kernel->index[at >> 3]] < UINT8_MAX) {
+            begins[kernel->index[at >> 3]]++;
         }
     }
 }
@@ -175,15 +191,13 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
         uint32_t count = 1;
 
         t->first = i;
-        if (g4_op_opens(op) && !kernel->reads_stacks) {
-            if (g4_lower_loop(t, op, kernel->count - i, block)) {
-                block->start = start;
-                op->block = block;
-                translation->count++;
-            } else {
-                t->code.size = start;
-            }
+        if ((g4_op_opens(op) || t->begins[i]) && !kernel->reads_stacks &&
+            g4_lower_loop(t, op, kernel->count - i, block)) {
+            block->start = start;
+            op->block = block;
+            translation->count++;
         } else {
+            t->code.size = start;
             const uint32_t own = translate_from(t, op, kernel->count - i, is_target + i);
             if (own) {
                 describe(t, block, op, own, start);
@@ -207,12 +221,6 @@ static const struct backend *backend_of(enum g4_variant variant) {
     }
 }
 
-/* Rows that are not read again need not be stored, unless something else reads the registers of ended threads. Payloads
- * in the GRF, which come with channel pointers, are not known here. */
-static bool finds_liveness(const struct g4_context *ctx) {
-    return !ctx->keeps_registers && !ctx->model->quirks.has_channel_pointers;
-}
-
 void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     const enum g4_variant variant = g4_variant_current();
     const struct backend *const backend = backend_of(variant);
@@ -221,25 +229,31 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     }
     struct g4_translation *const translation = calloc(1, sizeof *translation);
     bool *const is_target = calloc(kernel->count + 1, sizeof *is_target);
+    uint8_t *const begins = calloc(kernel->count + 1, sizeof *begins);
     struct translator *const t = calloc(1, sizeof *t);
 
-    if (!translation || !is_target || !t ||
+    if (!translation || !is_target || !begins || !t ||
         !(translation->blocks = calloc(kernel->count + 1, sizeof *translation->blocks))) {
         free(is_target);
+        free(begins);
         free(t);
         g4_translation_free(translation);
         return;
     }
-    struct g4_row_set *const live = finds_liveness(ctx) ? g4_row_liveness(kernel) : NULL;
+    /* rows that are not read again need not be stored, unless something else reads registers of ended threads */
+    struct g4_row_set *const live = ctx->keeps_registers ? NULL : g4_row_liveness(kernel);
     t->gen = ctx->gen;
     t->live = live;
     t->backend = backend;
-    t->fpenv = g4_fpenv_eu(false);
+    t->kernel = kernel;
+    t->begins = begins;
+    t->fpenv = g4_fpenv_of(ctx);
     translation->variant = variant;
     translation->drops_rows = live != NULL;
     translation->threads = backend->threads;
     translation->capacity = kernel->count + 1;
     mark_targets(kernel, is_target);
+    find_loops(kernel, begins);
     translate_all(t, kernel, translation, is_target);
     if (!t->code.failed && !t->constants.failed && translation->count &&
         g4_translation_seal(translation, &t->code, &t->constants)) {
@@ -251,6 +265,7 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
         g4_translation_free(translation);
     }
     free(is_target);
+    free(begins);
     free(live);
     free(t->code.bytes);
     free(t->constants.bytes);

@@ -145,7 +145,7 @@ static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *b
 /* Machine code finds overflows by the exception flags. */
 static void clear_exceptions(const struct g4_run *run) {
     if (g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
-        g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
+        g4_fpenv_set(g4_fpenv_of(run->eu->ctx));
     }
 }
 
@@ -195,6 +195,16 @@ static void count_blocks(struct g4_run *run, const struct g4_jit_block *block, c
     }
     eu->instructions += instructions;
     eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
+}
+
+/* Channels that wait behind a loop or branch join those of the threads that have executed it. */
+static void join_after(struct g4_run *run, const struct g4_op *last, g4_lanes failed) {
+    const uint8_t threads = run->threads;
+    if (last->channel_pointers) {
+        run->threads = threads & (uint8_t)~g4_threads_any(failed);
+        g4_flow_join(run, last->next);
+        run->threads = threads;
+    }
 }
 
 /* Threads that have executed the loop continue after it, the others stay at its start. */
@@ -261,6 +271,7 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
     if (failed == run->group) {
         return false;
     }
+    join_after(run, &first[block->count - 1], failed);
     if (failed) {
         split_group(run, first, block, failed);
     }
@@ -273,6 +284,9 @@ bool g4_jit_run(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
     if (block->fuel > fuel || block->top > g4_owned(run->gang) || (block->ieee_only && run->alternate) ||
         __atomic_load_n(&block->failure_score, __ATOMIC_RELAXED) > MAX_FAILURE_SCORE) {
         return false;
+    }
+    if (first->joins) {
+        g4_flow_join(run, first->ip);
     }
     if (block->loop) {
         return run_region(run, first, block);

@@ -83,6 +83,20 @@ static inline unsigned target_of(const struct emitter *e, ir_operand operand, un
     return value->in_memory ? temp : value->place;
 }
 
+/* The immediate of X86_ROUND. */
+static inline int x86_rounding(unsigned rounding) {
+    static const uint8_t immediate[] = {[IR_ROUND_DOWN] = X86_ROUND_DOWN,
+                                        [IR_ROUND_UP] = X86_ROUND_UP,
+                                        [IR_ROUND_NEAREST] = X86_ROUND_NEAREST,
+                                        [IR_ROUND_ZERO] = X86_ROUND_ZERO};
+    return immediate[rounding];
+}
+
+/* Whether MXCSR rounds to nearest while the code runs. */
+static inline bool rounds_to_nearest(const struct emitter *e) {
+    return (e->fpenv & X86_MXCSR_ROUNDING) == 0;
+}
+
 /* The operation with its operands in the order in which the second one may be in memory. */
 static inline struct ir_instruction in_register_first(const struct emitter *e, const struct ir_instruction *ins) {
     struct ir_instruction ordered = *ins;

@@ -101,6 +101,29 @@ static void compute(struct emitter *e, const struct ir_instruction *ins, enum x8
     }
 }
 
+static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
+    const bool merges = ins->keep && ins->mask != IR_NONE;
+    const unsigned a = vector(e, ins->a, V_A);
+    const struct x86_rm b = operand_of(e, ins->b);
+    const struct x86_rm c = operand_of(e, ins->c);
+    const unsigned to = merges ? (unsigned)V_TO : target_of(e, ins->dst, V_TO);
+    if (a == to) {
+        binary(e, X86_MULADD_213, to, vector(e, ins->b, V_B), c);
+    } else if (!b.memory && b.reg == to) {
+        binary(e, X86_MULADD_213, to, a, c);
+    } else {
+        if (c.memory || c.reg != to) {
+            load(e, to, c);
+        }
+        binary(e, X86_MULADD_231, to, a, b);
+    }
+    if (merges) {
+        merge(e, ins);
+    } else {
+        finish(e, ins->dst, to);
+    }
+}
+
 /* ---- vectors ---- */
 
 /* dst = a, without an instruction for the value itself if it is blended. */
@@ -232,9 +255,9 @@ static void narrow(struct emitter *e, const struct ir_instruction *ins) {
     finish(e, ins->dst, to);
 }
 
-/* Roots and inverses, rounded to nearest while the mode is toward zero: truncated in double precision, plus half of the
- * last place of a float, truncated again.  There are no ties, and all 2^24 mantissas and parities of the exponent have
- * been compared with the results of an AVX-512 host. */
+/* Roots and inverses, rounded to nearest.  While the mode is toward zero: truncated in double precision, plus half of
+ * the last place of a float, truncated again.  There are no ties, and all 2^24 mantissas and parities of the exponent
+ * have been compared with the results of an AVX-512 host. */
 static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins) {
     const struct x86_rm half_place = uniform_double(e, 0x10000000);
     const struct x86_rm one = uniform_double(e, 0x3ff0000000000000);
@@ -259,8 +282,10 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
         binary(e, X86_DIVPD, V_A, V_TO, x86_rm_reg(V_A));
         binary(e, X86_DIVPD, V_B, V_TO, x86_rm_reg(V_B));
     }
-    binary(e, X86_ADD_64_256, V_A, V_A, half_place);
-    binary(e, X86_ADD_64_256, V_B, V_B, half_place);
+    if (!rounds_to_nearest(e)) {
+        binary(e, X86_ADD_64_256, V_A, V_A, half_place);
+        binary(e, X86_ADD_64_256, V_B, V_B, half_place);
+    }
     unary(e, X86_NARROW, V_A, x86_rm_reg(V_A));
     unary(e, X86_NARROW, V_B, x86_rm_reg(V_B));
     emit_vex_imm(e->code, X86_JOIN_256, to, V_A, x86_rm_reg(V_B), 1);
@@ -404,7 +429,10 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         unary(e, X86_STORE, vector(e, ins->a, V_A), sum_in_memory(ins));
         break;
     case IR_ROUND:
-        compute(e, ins, X86_ROUND, false, ins->imm == IR_ROUND_UP ? X86_ROUND_UP : X86_ROUND_DOWN);
+        compute(e, ins, X86_ROUND, false, x86_rounding(ins->imm));
+        break;
+    case IR_MULADD:
+        multiply_add(e, ins);
         break;
     case IR_FROM_UD:
         from_unsigned(e, ins);

@@ -93,6 +93,31 @@ static void compute(struct emitter *e, const struct ir_instruction *ins, enum x8
     finish_vector(e, ins->dst, to);
 }
 
+/* The instruction with which the destination need not be moved, if it shares its register with a source. */
+static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned lanes = mask(e, ins->mask, K_A);
+    const unsigned zero = lanes && !ins->keep ? X86_ZERO : X86_MERGE;
+    const unsigned a = vector(e, ins->a, V_A);
+    const struct x86_rm b = operand_of(e, ins->b);
+    const struct x86_rm c = operand_of(e, ins->c);
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    if (ins->keep && to == V_TO) {
+        load(e, V_TO, slot_in_memory(value_of(e, ins->dst)));
+    }
+    if (a == to) {
+        emit_evex(e->code, X86_MULADD_213, to, vector(e, ins->b, V_B), c, lanes, zero);
+    } else if (!b.memory && b.reg == to) {
+        emit_evex(e->code, X86_MULADD_213, to, a, c, lanes, zero);
+    } else {
+        if (c.memory || c.reg != to) {
+            emit_evex(e->code, c.broadcast ? X86_BROADCAST : X86_LOAD, to, 0,
+                      c.broadcast ? x86_rm_at(CONSTANTS_REG, (size_t)c.offset) : c, lanes, zero);
+        }
+        emit_evex(e->code, X86_MULADD_231, to, a, b, lanes, zero);
+    }
+    finish_vector(e, ins->dst, to);
+}
+
 /* ---- vectors ---- */
 
 static void store(struct emitter *e, const struct ir_instruction *ins) {
@@ -428,7 +453,10 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         emit_evex(e->code, X86_STORE, vector(e, ins->a, V_A), 0, sum_in_memory(ins), 0, X86_MERGE);
         break;
     case IR_ROUND:
-        compute(e, ins, X86_ROUND, false, ins->imm == IR_ROUND_UP ? X86_ROUND_UP : X86_ROUND_DOWN);
+        compute(e, ins, X86_ROUND, false, x86_rounding(ins->imm));
+        break;
+    case IR_MULADD:
+        multiply_add(e, ins);
         break;
     case IR_SHR_BY:
         shift_by(e, ins, X86_SHIFT_SHR);

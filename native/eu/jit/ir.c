@@ -45,7 +45,7 @@ void ir_add(struct ir *ir, struct ir_instruction instruction) {
     }
     ir->instructions = larger;
     ir->instructions[ir->count] = instruction;
-    const ir_operand used[] = {instruction.dst, instruction.a, instruction.b, instruction.mask};
+    const ir_operand used[] = {instruction.dst, instruction.a, instruction.b, instruction.c, instruction.mask};
     for (unsigned i = 0; i < sizeof used / sizeof *used; i++) {
         if (ir_is_value(used[i])) {
             ir->values[used[i]].weight += ir->weight;
@@ -113,6 +113,7 @@ static void count_read(struct ir *ir, const struct ir_instruction *ins, ir_opera
 static void count_reads(struct ir *ir, const struct ir_instruction *ins, int32_t change) {
     count_read(ir, ins, ins->a, change);
     count_read(ir, ins, ins->b, change);
+    count_read(ir, ins, ins->c, change);
     count_read(ir, ins, ins->mask, change);
 }
 

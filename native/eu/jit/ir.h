@@ -41,7 +41,8 @@ enum ir_op {
     IR_MULPS,
     IR_MINPS,
     IR_MAXPS,
-    IR_ROUND, /* imm: enum ir_round */
+    IR_MULADD, /* dst = a * b + c, rounded once */
+    IR_ROUND,  /* imm: enum ir_round */
     IR_FROM_D,
     IR_FROM_UD,
     IR_TO_D, /* toward zero; raises `invalid` out of range */
@@ -119,7 +120,9 @@ enum ir_op {
 
 enum ir_round {
     IR_ROUND_DOWN,
-    IR_ROUND_UP
+    IR_ROUND_UP,
+    IR_ROUND_NEAREST,
+    IR_ROUND_ZERO,
 };
 
 enum ir_condition {
@@ -137,7 +140,7 @@ struct ir_instruction {
     uint8_t op;
     uint8_t imm;
     bool keep;
-    ir_operand dst, a, b, mask;
+    ir_operand dst, a, b, c, mask;
     uint32_t at;
 };
 

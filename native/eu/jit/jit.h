@@ -4,12 +4,15 @@
  * A block is a sequence of instructions that neither jump nor send nor are jump targets (a basic block; messages to the
  * math unit may be part of it), or a whole loop or branch.  The code of a block executes a unit of threads at a time:
  * two with AVX-512, one with AVX2.  It does the operations of the fast handlers on the same lanes in the same order,
- * but keeps registers of the gang in vector registers.  If a result may be NaN, infinite or overflowed, which rounding
- * toward zero alone does not get right, the handlers execute the whole block: the contents of rows that they could see
- * are stored at the end, or restored.
+ * but keeps registers of the gang in vector registers.  If a result may be NaN, infinite or overflowed, which the
+ * host's rounding alone does not get right, the handlers execute the whole block: the contents of rows that they could
+ * see are stored at the end, or restored.
  *
- * Only on hosts with AVX2.  Not used if only the general handler may run, while a debugger is attached, or in ALT
- * mode for square roots of -0.
+ * Kernels with channel pointers have no instruction at the start of a loop.  A loop or branch that is executed as a
+ * whole leaves no channel waiting inside; those that wait behind it join when it has been executed.
+ *
+ * Only on hosts with AVX2 and FMA.  Not used if only the general handler may run, while a debugger is attached, or in
+ * ALT mode for square roots of -0.
  */
 #ifndef G4_EU_JIT_H
 #define G4_EU_JIT_H

@@ -54,12 +54,22 @@ static bool is_fast(const struct g4_op *op) {
 /* Whether lanes of a source read only themselves, in the half of their part. */
 static bool reads_by_lane(const struct g4_op *op, unsigned s) {
     return is_fast(op) && op->in[s].load == G4_LOAD_PACKED && !op->nomask && op->half + op->parts <= 2 &&
-           op->handler >> 8 != G4_TABLE_DOUBLE;
+           (op->handler >> 8 != G4_TABLE_DOUBLE || g4_has_three_sources(op));
+}
+
+static void mark_payload(struct row_facts *facts, const struct g4_op *op) {
+    for (unsigned i = 0; i < op->payload_length && op->mrf + i < G4_GRF_COUNT; i++) {
+        g4_row_set_add(&facts->always, op->mrf + i);
+    }
 }
 
 static void collect(struct row_facts *facts, const struct g4_op *op) {
     const unsigned sources = op->opcode == G4_OPCODE_SEND ? 1 : g4_opcode_info[op->opcode].sources;
-    for (unsigned s = 0; s < sources && s < 2; s++) {
+    if (op->grf_payload) {
+        mark_payload(facts, op);
+        return;
+    }
+    for (unsigned s = 0; s < sources; s++) {
         if (!reads_by_lane(op, s)) {
             mark_region(facts, op, &op->src[s]);
             continue;
@@ -78,9 +88,10 @@ static bool is_analysable(const struct g4_kernel *kernel) {
         const struct g4_op *const op = &kernel->ops[i];
         const bool writes = op->dst.kind == G4_KIND_ARF && !g4_op_branches(op) && op->opcode != G4_OPCODE_SEND;
         const unsigned arf = writes ? op->dst.reg >> 4 : (unsigned)G4_ARF_NULL;
-        if (op->breakpoint || op->undefined || g4_op_writes_ip(op) || op->opcode == G4_OPCODE_HALT ||
-            op->opcode == G4_OPCODE_CONT || op->handler == G4_HANDLER_MASK_STACK || op->handler == G4_HANDLER_WAIT ||
-            (arf != G4_ARF_NULL && arf != G4_ARF_A && arf != G4_ARF_F)) {
+        const bool leaves = op->opcode == G4_OPCODE_HALT || op->opcode == G4_OPCODE_CONT;
+        if (op->breakpoint || op->undefined || g4_op_writes_ip(op) || (leaves && !op->channel_pointers) ||
+            op->opcode == G4_OPCODE_CALL || op->opcode == G4_OPCODE_RET || op->handler == G4_HANDLER_MASK_STACK ||
+            op->handler == G4_HANDLER_WAIT || (arf != G4_ARF_NULL && arf != G4_ARF_A && arf != G4_ARF_F)) {
             return false;
         }
         jumps |= op->opcode == G4_OPCODE_JMPI;
@@ -127,6 +138,10 @@ static struct g4_row_set live_after(const struct g4_kernel *kernel, const struct
         return after;
     }
     join(&after, live_at(kernel, live, op->target));
+    if (op->channel_pointers) { /* where channels may wait */
+        join(&after, live_at(kernel, live, op->uip));
+        return after;
+    }
     const struct g4_op *const target = g4_kernel_find(kernel, op->target);
     if (target && target->opcode == G4_OPCODE_ELSE) { /* the channels of its other side go on */
         join(&after, live_at(kernel, live, target->next));
@@ -140,7 +155,7 @@ static struct g4_row_set live_after(const struct g4_kernel *kernel, const struct
 
 static void read_rows(const struct g4_op *op, struct g4_row_set *set) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
-    for (unsigned s = 0; s < sources && s < 2 && op->opcode != G4_OPCODE_SEND; s++) {
+    for (unsigned s = 0; s < sources && op->opcode != G4_OPCODE_SEND; s++) {
         for (int part = 0; reads_by_lane(op, s) && part < op->parts; part++) {
             g4_row_set_add(set, op->in[s].reg[part]);
         }

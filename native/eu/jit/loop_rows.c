@@ -58,14 +58,63 @@ static void record_op(struct loop *loop, const struct g4_op *op, uint32_t score,
     }
 }
 
+static struct constant_write *find_constant(struct loop *loop, unsigned row, unsigned dword) {
+    for (int i = 0; i < loop->constant_count; i++) {
+        if (loop->constants[i].row == row && loop->constants[i].dword == dword) {
+            return &loop->constants[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_read_before(const struct loop *loop, unsigned row, unsigned dword) {
+    for (int i = 0; i < loop->element_count; i++) {
+        if (loop->elements[i].row == row && loop->elements[i].dword == dword) {
+            return true;
+        }
+    }
+    return loop->element_count == MAX_ELEMENTS;
+}
+
+static void record_constant(struct loop *loop, uint32_t at, bool by_all) {
+    const struct g4_op *const op = &loop->ops[at];
+    const unsigned row = op->dst.base / G4_REGISTER_BYTES;
+    const unsigned dword = op->dst.base % G4_REGISTER_BYTES / 4u;
+    struct constant_write *const earlier = find_constant(loop, row, dword);
+    loop->has_constants[row] = true;
+    if (earlier) {
+        earlier->by_all = earlier->only = false;
+    } else if (loop->constant_count == MAX_CONSTANTS) {
+        loop->too_many_constants = true;
+    } else {
+        loop->constants[loop->constant_count++] =
+            (struct constant_write){.at = at,
+                                    .row = (uint8_t)row,
+                                    .dword = (uint8_t)dword,
+                                    .by_all = by_all && !is_read_before(loop, row, dword),
+                                    .only = true,
+                                    .bits = (uint32_t)op->in[0].imm[0]};
+    }
+}
+
 static void record_all(struct loop *loop) {
     uint32_t score = 1;
     int depth = 0;
+    bool may_leave = false; /* threads may have left the loop */
     for (uint32_t i = 0; i < loop->count; i++) {
         const struct g4_op *const op = &loop->ops[i];
-        if (!is_flow(op)) {
-            record_op(loop, op, score, depth == 1 && loop->ops[0].opcode == G4_OPCODE_DO);
-        } else if (g4_op_opens(op)) {
+        for (unsigned n = begins_at(loop, i); n > 0; n--) {
+            depth++;
+            score *= score < 4096 ? 8 : 1;
+        }
+        const bool ordinary = depth == 1 && begins_with_loop(loop);
+        if (g4_is_constant_element(op)) {
+            record_constant(loop, i, ordinary && !may_leave);
+        } else if (!is_flow(op)) {
+            record_op(loop, op, score, ordinary);
+        }
+        may_leave |= is_flow(op) && op->opcode != G4_OPCODE_DO;
+        if (g4_op_opens(op)) {
             depth++;
             score *= op->opcode == G4_OPCODE_DO && score < 4096 ? 8 : 1;
         } else if (g4_op_closes(op)) {
@@ -78,10 +127,20 @@ static void record_all(struct loop *loop) {
     }
 }
 
+/* Whether constants of a row are stored before the end. */
+static bool stores_constants(const struct loop *loop, unsigned row) {
+    for (int i = 0; i < loop->constant_count; i++) {
+        if (loop->constants[i].row == row && !loop->constants[i].by_all) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t g4_loop_stored_rows(const struct loop *loop, uint8_t rows[ROWS]) {
     uint32_t count = 0;
     for (unsigned row = 0; row < ROWS; row++) {
-        if (loop->written[row] && !loop->read[row]) {
+        if ((loop->written[row] && !loop->read[row]) || stores_constants(loop, row)) {
             rows[count++] = (uint8_t)row;
         }
     }
@@ -106,9 +165,53 @@ static void find_finite(struct loop *loop) {
     }
 }
 
-void g4_loop_record(struct loop *loop) {
+bool g4_loop_record(struct loop *loop) {
     record_all(loop);
     find_finite(loop);
+    for (unsigned row = 0; row < ROWS; row++) {
+        if (loop->has_constants[row] && (loop->read[row] || loop->written[row])) {
+            return false;
+        }
+    }
+    return !loop->too_many_constants;
+}
+
+/* ---- constants ---- */
+
+static void store_constant(struct loop *loop, const struct constant_write *constant, ir_operand threads) {
+    struct translator *const t = loop->t;
+    const ir_operand value = vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, constant->bits), IR_NONE);
+    ir_operand lanes = mask_constant(t, 1u << constant->dword);
+    if (threads != IR_NONE) {
+        lanes = mask_of(t, IR_MASK_AND, lanes, threads);
+    }
+    ir_add(&t->ir,
+           (struct ir_instruction){
+               .op = IR_STORE, .a = value, .mask = lanes, .at = constant->row * (uint32_t)sizeof(union g4_reg)});
+}
+
+bool g4_loop_write_constant(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+    const struct constant_write *const constant =
+        find_constant(loop, op->dst.base / G4_REGISTER_BYTES, op->dst.base % G4_REGISTER_BYTES / 4u);
+    if (!constant->by_all) {
+        struct constant_write other = *constant;
+        other.bits = (uint32_t)op->in[0].imm[0];
+        store_constant(loop, &other, g4_whole_threads(loop->t));
+    }
+    if (constant->only) {
+        g4_know_element(loop->t, constant->row, constant->dword, constant->bits);
+    }
+    /* in memory, or known */
+    return !constant->by_all || g4_known_element(loop->t, constant->row, constant->dword);
+}
+
+void g4_loop_store_constants(struct loop *loop) {
+    for (int i = 0; i < loop->constant_count; i++) {
+        if (loop->constants[i].by_all) {
+            store_constant(loop, &loop->constants[i], g4_group(loop->t));
+        }
+    }
 }
 
 static void load_elements(struct loop *loop) {
@@ -116,7 +219,7 @@ static void load_elements(struct loop *loop) {
     for (int i = 0; i < loop->element_count; i++) {
         const struct element *const e = &loop->elements[i];
         uint8_t *finite;
-        if (loop->written[e->row] || t->element_count == ELEMENTS) {
+        if (loop->written[e->row] || t->element_count == ELEMENTS || find_constant(loop, e->row, e->dword)) {
             continue;
         }
         const ir_operand value = g4_element(t, e->row, e->dword, &finite);

@@ -6,9 +6,9 @@
  * have new values.  They are stored at the end, except for rows that are never read: these are written in place, and
  * the caller restores them on failure.
  *
- * Threads are counted at the start of each basic block, because a thread without lanes would have
- * jumped.  For the counts to be right, a branch may have a break only as its last instruction and directly inside of a
- * loop, and there may be no cont and no instruction that ignores masks.
+ * Threads are counted at the start of each basic block, because a thread without lanes would have jumped.  There may be
+ * no cont, and no instruction that ignores masks but moves of immediates to single elements.  With mask stacks, a
+ * branch may have a break only as its last instruction and directly inside of a loop, for the counts to be right.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,16 @@
 
 /* ---- can this code be translated as a loop? ---- */
 
-/* The number of ops from DO or IF to the matching end; 0: there is none within MAX_OPS. */
-static uint32_t flow_length(const struct g4_op *ops, uint32_t left) {
-    int depth = 0;
-    for (uint32_t i = 0; i < left && i < MAX_OPS; i++) {
+/* The op that ends the loop or branch that begins at an op; of the loops that begin there without an instruction of
+ * their own, the one that has `inside` - 1 others in it.  0: there is none within MAX_OPS. */
+static uint32_t end_of(const struct translator *t, const struct g4_op *ops, uint32_t count, uint32_t at,
+                       unsigned inside) {
+    int depth = (int)inside;
+    for (uint32_t i = at; i < count && i < at + MAX_OPS; i++) {
+        depth += i > at ? t->begins[t->first + i] : 0;
         depth += g4_op_opens(&ops[i]) - g4_op_closes(&ops[i]);
         if (depth == 0 && is_flow(&ops[i])) {
-            return i + 1;
+            return i;
         }
     }
     return 0;
@@ -50,11 +53,32 @@ static bool is_simple_flow(const struct g4_op *op) {
 static bool can_lower_all(struct loop *loop) {
     for (uint32_t i = 0; i < loop->count; i++) {
         const struct g4_op *const op = &loop->ops[i];
-        if (!uses_one_flag(loop, op) || !(is_flow(op) ? is_simple_flow(op) : g4_can_lower_in_loop(loop->t, op))) {
+        const bool can_lower =
+            is_flow(op) ? is_simple_flow(op) : g4_is_constant_element(op) || g4_can_lower_in_loop(loop->t, op);
+        if (!uses_one_flag(loop, op) || !can_lower) {
             return false;
         }
     }
     return true;
+}
+
+/* Whether channels may wait inside, although their thread comes from outside: branches elsewhere have targets in it. */
+static bool is_entered_elsewhere(const struct loop *loop) {
+    const struct g4_kernel *const kernel = loop->t->kernel;
+    const struct g4_op *const last = &loop->ops[loop->count - 1];
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        if (!op->channel_pointers || (op >= loop->ops && op <= last)) {
+            continue;
+        }
+        const uint32_t targets[] = {op->target, op->uip, op->next};
+        for (unsigned n = 0; n < sizeof targets / sizeof *targets; n++) {
+            if (targets[n] > loop->ops->ip && targets[n] <= last->ip) {
+                return true;
+            }
+        }
+    }
+    return kernel->leaves && last->channel_pointers;
 }
 
 /* ---- blocks ---- */
@@ -154,15 +178,18 @@ static struct frame *innermost(struct loop *loop) {
     return &loop->frame[loop->depth - 1];
 }
 
-static bool push_frame(struct loop *loop, uint32_t at) {
+/* Begin a loop or branch; `inside` is as of end_of. */
+static bool push_frame(struct loop *loop, uint32_t at, unsigned inside) {
     if (loop->depth == G4_LOOP_DEPTH) {
         return false;
     }
     struct frame *const frame = &loop->frame[loop->depth++];
     *frame = (struct frame){.begin = at,
-                            .end = at + flow_length(loop->ops + at, loop->count - at) - 1,
+                            .end = end_of(loop->t, loop->ops, loop->count, at, inside),
                             .exit = ir_label(&loop->t->ir),
-                            .weight = loop->t->ir.weight};
+                            .weight = loop->t->ir.weight,
+                            .is_loop = inside > 0 || loop->ops[at].opcode == G4_OPCODE_DO,
+                            .known_elements = loop->t->element_count};
     save(loop, frame);
     return frame->end > at;
 }
@@ -171,6 +198,7 @@ static void pop_frame(struct loop *loop) {
     const struct frame *const frame = innermost(loop);
     put_label(loop, frame->exit);
     restore(loop, frame);
+    loop->t->element_count = frame->known_elements;
     loop->depth--;
 }
 
@@ -183,12 +211,13 @@ enum {
     MAX_WEIGHT = 4096,
 };
 
-static bool flow_do(struct loop *loop, uint32_t at) {
+/* Begin a loop; `inside` is as of end_of. */
+static bool begin_loop(struct loop *loop, uint32_t at, unsigned inside) {
     struct ir *const ir = &loop->t->ir;
-    count_op(loop, &loop->ops[at]);
-    if (!push_frame(loop, at) || loop->ops[innermost(loop)->end].opcode != G4_OPCODE_WHILE) {
+    if (!push_frame(loop, at, inside) || loop->ops[innermost(loop)->end].opcode != G4_OPCODE_WHILE) {
         return false;
     }
+    innermost(loop)->block = loop->basic_block_count;
     innermost(loop)->first = ir->count;
     innermost(loop)->top = ir_label(ir);
     put_label(loop, innermost(loop)->top);
@@ -196,15 +225,16 @@ static bool flow_do(struct loop *loop, uint32_t at) {
     return begin_block(loop);
 }
 
-static bool flow_while(struct loop *loop, uint32_t at) {
-    const struct g4_op *const op = &loop->ops[at];
+static bool flow_do(struct loop *loop, uint32_t at) {
+    count_op(loop, &loop->ops[at]);
+    return begin_loop(loop, at, 0);
+}
+
+/* Let the lanes that pass the predicate make another turn; the others continue after the loop. */
+static bool end_loop(struct loop *loop, const struct g4_op *op) {
     struct ir *const ir = &loop->t->ir;
     const struct frame *const frame = innermost(loop);
 
-    if (loop->ops[frame->begin].opcode != G4_OPCODE_DO || op->target != ip_after(loop, frame->begin)) {
-        return false;
-    }
-    count_op(loop, op);
     if (op->predicate != G4_PRED_NONE || op->exec_size <= 8) { /* else the counted threads go on */
         keep_passing_lanes(loop, op);
         jump_if_none(loop, frame->exit);
@@ -216,6 +246,17 @@ static bool flow_while(struct loop *loop, uint32_t at) {
     ir->weight = frame->weight;
     pop_frame(loop);
     return begin_block_of_exec(loop);
+}
+
+static bool flow_while(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+    const struct frame *const frame = innermost(loop);
+
+    if (loop->ops[frame->begin].opcode != G4_OPCODE_DO || op->target != ip_after(loop, frame->begin)) {
+        return false;
+    }
+    count_op(loop, op);
+    return end_loop(loop, op);
 }
 
 /* Threads without lanes jump past the ENDIF and pop the mask stack. */
@@ -285,18 +326,12 @@ static bool flow_break(struct loop *loop, uint32_t at) {
     return begin_block(loop);
 }
 
-static bool flow_if(struct loop *loop, uint32_t at) {
-    const struct g4_op *const op = &loop->ops[at];
-
-    count_op(loop, op);
-    if (!push_frame(loop, at)) {
-        return false;
-    }
-    struct frame *const frame = innermost(loop);
+/* Find the ELSE of a branch; false: there are several. */
+static bool find_other_side(const struct loop *loop, struct frame *frame) {
     int depth = 0;
-    for (uint32_t i = at + 1; i < frame->end; i++) {
+    for (uint32_t i = frame->begin + 1; i < frame->end; i++) {
         const struct g4_op *const inner = &loop->ops[i];
-        depth += g4_op_opens(inner) - g4_op_closes(inner);
+        depth += (int)begins_at(loop, i) + g4_op_opens(inner) - g4_op_closes(inner);
         if (is_flow(inner) && inner->opcode == G4_OPCODE_ELSE && depth == 0) {
             if (frame->other) {
                 return false;
@@ -304,6 +339,17 @@ static bool flow_if(struct loop *loop, uint32_t at) {
             frame->other = i;
         }
     }
+    return true;
+}
+
+static bool flow_if(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+
+    count_op(loop, op);
+    if (!push_frame(loop, at, 0) || !find_other_side(loop, innermost(loop))) {
+        return false;
+    }
+    struct frame *const frame = innermost(loop);
     const bool iff = op->opcode == G4_OPCODE_IFF;
     const uint32_t dead_go_to = frame->other ? loop->ops[frame->other].ip
                                 : iff        ? ip_after(loop, frame->end)
@@ -359,10 +405,180 @@ static bool flow_endif(struct loop *loop, uint32_t at) {
     return true;
 }
 
+/* ---- flow with channel pointers ----
+ *
+ * Lanes that leave a loop wait behind it until all have left.  A thread without lanes jumps to the next end of a loop
+ * or of a side of a branch, and executes the instruction there.  So all threads that begin a turn of a loop execute its
+ * `while`, all that begin a side of a branch the `else` after it, and all that execute an `if` its `endif`.
+ */
+
+/* Add an op to the statistics of an earlier block, whose threads all execute it. */
+static void count_op_in(struct loop *loop, uint32_t block, const struct g4_op *op) {
+    g4_block_cost_add(&loop->basic_blocks[block], op);
+}
+
+static bool is_before_other_side(const struct frame *frame, uint32_t at) {
+    return frame->other && at < frame->other;
+}
+
+/* The op that ends a loop, or the side of a branch that an op is on. */
+static const struct g4_op *end_around(const struct loop *loop, const struct frame *frame, uint32_t at) {
+    return &loop->ops[is_before_other_side(frame, at) ? frame->other : frame->end];
+}
+
+/* Jump there if no lane is left. */
+static void jump_to_end_if_none(struct loop *loop, const struct frame *frame, uint32_t at) {
+    jump_if_none(loop, is_before_other_side(frame, at) ? frame->to_other : frame->exit);
+}
+
+static unsigned halves_of(const struct g4_op *op) {
+    return op->exec_size > 8 ? 2 : 1;
+}
+
+static bool pointer_while(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+    const struct frame *const frame = innermost(loop);
+
+    if (!frame->is_loop || frame->end != at || op->target != loop->ops[frame->begin].ip) {
+        return false;
+    }
+    count_op_in(loop, frame->block, op);
+    return end_loop(loop, op);
+}
+
+static bool pointer_break(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+    const struct frame *const inner = innermost(loop);
+    struct frame *around = &loop->frame[loop->depth - 1];
+    const uint32_t stay = ir_label(&loop->t->ir);
+    ir_operand leave[2] = {IR_NONE, IR_NONE};
+
+    while (around > loop->frame && !around->is_loop) {
+        around--;
+    }
+    if (!around->is_loop || op->uip != ip_after(loop, around->end) || op->target != end_around(loop, inner, at)->ip) {
+        return false;
+    }
+    count_op(loop, op);
+    for (unsigned half = 0; half < halves_of(op); half++) {
+        leave[half] = ir_value(&loop->t->ir, IR_MASK);
+        passing_lanes(loop, op, half, leave[half]);
+    }
+    jump_if_none_of(loop, leave[0], leave[halves_of(op) - 1], stay);
+    for (unsigned half = 0; half < halves_of(op); half++) {
+        set_mask(loop, exec(loop, half), IR_MASK_AND_NOT, leave[half], exec(loop, half));
+        for (struct frame *frame = around + 1; frame < loop->frame + loop->depth; frame++) {
+            set_mask(loop, frame->masks[half], IR_MASK_AND_NOT, leave[half], frame->masks[half]);
+            frame->is_left = true;
+        }
+    }
+    jump_to_end_if_none(loop, inner, at);
+    count_threads(loop, exec(loop, 0), exec(loop, 1));
+    put_label(loop, stay);
+    return begin_block(loop);
+}
+
+static bool pointer_if(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+
+    count_op(loop, op);
+    const uint32_t block = loop->basic_block_count - 1;
+    if (!push_frame(loop, at, 0) || !find_other_side(loop, innermost(loop))) {
+        return false;
+    }
+    struct frame *const frame = innermost(loop);
+    const struct g4_op *const end = &loop->ops[frame->end];
+    const struct g4_op *const other = frame->other ? &loop->ops[frame->other] : NULL;
+    if (end->opcode != G4_OPCODE_ENDIF || op->target != (other ? other->next : end->ip) ||
+        (other && (other->target != end->ip || other->exec_size != op->exec_size))) {
+        return false;
+    }
+    count_op_in(loop, block, end);
+    for (unsigned half = 0; half < halves_of(op); half++) {
+        if (other) {
+            frame->others[half] = ir_variable(&loop->t->ir, IR_MASK);
+        }
+        passing_lanes(loop, op, half, exec(loop, half));
+        if (other) {
+            set_mask(loop, frame->others[half], IR_MASK_AND_NOT, exec(loop, half), frame->masks[half]);
+        }
+    }
+    frame->to_other = ir_label(&loop->t->ir);
+    jump_if_none(loop, other ? frame->to_other : frame->exit);
+    if (!begin_block_of_exec(loop)) {
+        return false;
+    }
+    if (other) {
+        count_op_in(loop, loop->basic_block_count - 1, other);
+    }
+    return true;
+}
+
+static bool pointer_else(struct loop *loop, uint32_t at) {
+    const struct frame *const frame = innermost(loop);
+
+    if (frame->is_loop || frame->other != at) {
+        return false;
+    }
+    put_label(loop, frame->to_other);
+    for (unsigned half = 0; half < halves_of(&loop->ops[at]); half++) {
+        set_mask(loop, exec(loop, half), IR_MASK_MOVE, frame->others[half], IR_NONE);
+    }
+    loop->t->element_count = frame->known_elements;
+    jump_if_none(loop, frame->exit);
+    return begin_block_of_exec(loop);
+}
+
+static bool pointer_endif(struct loop *loop, uint32_t at) {
+    const struct frame branch = *innermost(loop);
+
+    if (branch.is_loop || branch.end != at) {
+        return false;
+    }
+    pop_frame(loop);
+    if (branch.is_left) {
+        if (loop->ops[at].target != end_around(loop, innermost(loop), at)->ip) {
+            return false;
+        }
+        jump_to_end_if_none(loop, innermost(loop), at);
+    }
+    return begin_block_of_exec(loop);
+}
+
+static bool flow_pointers(struct loop *loop, uint32_t at) {
+    switch (loop->ops[at].opcode) {
+    case G4_OPCODE_WHILE:
+        return pointer_while(loop, at);
+    case G4_OPCODE_BREAK:
+        return pointer_break(loop, at);
+    case G4_OPCODE_IF:
+        return pointer_if(loop, at);
+    case G4_OPCODE_ELSE:
+        return pointer_else(loop, at);
+    case G4_OPCODE_ENDIF:
+        return pointer_endif(loop, at);
+    default:
+        return false;
+    }
+}
+
+/* Begin the loops at an op that have no instruction of their own. */
+static bool begin_loops(struct loop *loop, uint32_t at) {
+    for (unsigned inside = begins_at(loop, at); inside > 0; inside--) {
+        if (!begin_loop(loop, at, inside)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool flow(struct loop *loop, uint32_t at) {
     const unsigned opcode = loop->ops[at].opcode;
     if (loop->depth == 0 && at != 0) {
         return false;
+    }
+    if (loop->ops[at].channel_pointers) {
+        return flow_pointers(loop, at);
     }
     switch (opcode) {
     case G4_OPCODE_DO:
@@ -407,6 +623,7 @@ static void leave(struct loop *loop) {
     add(loop, (struct ir_instruction){.op = IR_JUMP_IF_ANY, .a = t->failed_lanes, .at = loop->failure});
     add(loop, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = loop->failure});
     g4_store_late(t);
+    g4_loop_store_constants(loop);
     add(loop, (struct ir_instruction){.op = IR_RETURN, .at = 0});
     put_label(loop, loop->failure);
     add(loop, (struct ir_instruction){.op = IR_RETURN, .at = 1});
@@ -416,41 +633,60 @@ static void leave(struct loop *loop) {
 static uint32_t next_flow(const struct loop *loop, uint32_t at) {
     while (at < loop->count && !is_flow(&loop->ops[at])) {
         at++;
+        if (at < loop->count && begins_at(loop, at)) {
+            break;
+        }
     }
     return at;
 }
 
+static bool lower_at(struct loop *loop, uint32_t at) {
+    struct translator *const t = loop->t;
+    const struct g4_op *const op = &loop->ops[at];
+
+    if (begins_at(loop, at)) {
+        t->at = t->end = at;
+        g4_join_rows(t);
+        if (!begin_loops(loop, at)) {
+            return false;
+        }
+    }
+    t->at = at;
+    t->end = next_flow(loop, at);
+    if (is_flow(op)) {
+        g4_join_rows(t);
+        return flow(loop, at);
+    }
+    count_op(loop, op);
+    return g4_is_constant_element(op) ? g4_loop_write_constant(loop, at) : g4_lower_op(t, op);
+}
+
 bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
-    struct loop state = {.t = t, .ops = ops, .count = flow_length(ops, left), .flag = -1};
+    struct loop state = {.t = t, .ops = ops, .count = end_of(t, ops, left, 0, t->begins[t->first]) + 1, .flag = -1};
     struct loop *const loop = &state;
     uint8_t stored_rows[ROWS];
 
-    if (loop->count == 0 || !can_lower_all(loop)) {
+    if (loop->count == 1 || !can_lower_all(loop) || is_entered_elsewhere(loop)) {
         return false;
     }
     g4_translator_clear(t);
     t->loop = true;
     t->ops = ops;
     loop->failure = ir_label(&t->ir);
-    g4_loop_record(loop);
+    if (!g4_loop_record(loop)) {
+        return false;
+    }
     enter(loop);
     if (!begin_block_of_exec(loop)) {
         return false;
     }
     for (uint32_t i = 0; i < loop->count; i++) {
-        t->at = i;
-        t->end = next_flow(loop, i);
-        if (is_flow(&ops[i])) {
-            g4_join_rows(t);
-            if (!flow(loop, i)) {
-                return false;
-            }
-        } else {
-            count_op(loop, &ops[i]);
-            if (!g4_lower_op(t, &ops[i])) {
-                return false;
-            }
+        if (!lower_at(loop, i)) {
+            return false;
         }
+    }
+    if (loop->depth != 0) {
+        return false;
     }
     t->end = loop->count;
     leave(loop);

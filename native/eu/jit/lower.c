@@ -33,8 +33,15 @@ static bool lower_float_binary(struct translator *t, const struct g4_op *op) {
         operation = IR_SUBPS;
     }
     for (int part = 0; part < op->parts; part++) {
-        const ir_operand a = g4_float_source(t, op, 0, part, true);
-        const ir_operand b = g4_float_operand(t, op, 1, part, true);
+        ir_operand a = g4_float_operand(t, op, 0, part, true);
+        ir_operand b = g4_float_operand(t, op, 1, part, true);
+        if (ir_is_constant(a) && !ir_is_constant(b) && operation != IR_SUBPS) {
+            const ir_operand constant = a;
+            a = b;
+            b = constant;
+        } else if (ir_is_constant(a)) {
+            a = g4_float_source(t, op, 0, part, true);
+        }
         g4_float_binary(t, op, part, operation, a, b);
     }
     return true;
@@ -56,17 +63,37 @@ static ir_operand flushed(struct translator *t, ir_operand value, ir_operand mas
     return vector_of(t, IR_MULPS, value, g4_uniform(t, 0x3f800000), mask);
 }
 
-static bool lower_float_unary(struct translator *t, const struct g4_op *op) {
+/* How an operation rounds to an integer; -1: it does not. */
+static int rounding_of(unsigned index) {
+    switch (index) {
+    case G4_FAST_MOVF_P:
+        return -1;
+    case G4_FAST_RNDU_P:
+        return IR_ROUND_UP;
+    case G4_FAST_ROUND_EVEN_P:
+        return IR_ROUND_NEAREST;
+    case G4_FAST_TRUNCATE_P:
+        return IR_ROUND_ZERO;
+    default:
+        return IR_ROUND_DOWN;
+    }
+}
+
+static bool lower_float_unary(struct translator *t, const struct g4_op *op, unsigned index) {
+    const int rounding = rounding_of(index);
     for (int part = 0; part < op->parts; part++) {
         const ir_operand source = g4_float_source(t, op, 0, part, true);
         const ir_operand mask = g4_op_lanes(t, op, part, true);
         const ir_operand x = flushed(t, source, mask);
         ir_operand result = x;
-        if (op->opcode == G4_OPCODE_FRC) {
-            const ir_operand below = vector_imm(t, IR_ROUND, x, mask, IR_ROUND_DOWN);
-            result = vector_of(t, IR_SUBPS, x, below, mask);
-        } else if (op->opcode != G4_OPCODE_MOV) {
-            result = vector_imm(t, IR_ROUND, x, mask, op->opcode == G4_OPCODE_RNDU ? IR_ROUND_UP : IR_ROUND_DOWN);
+        if (rounding >= 0) {
+            result = vector_imm(t, IR_ROUND, x, mask, (unsigned)rounding);
+        }
+        if (index == G4_FAST_FRC_P || index == G4_FAST_FRACTION_P) {
+            result = vector_of(t, IR_SUBPS, x, result, mask);
+        }
+        if (index == G4_FAST_FRACTION_P) { /* the largest float below 1 instead of 1 */
+            result = vector_of(t, IR_MINPS, result, g4_uniform(t, 0x3f7fffff), mask);
         }
         g4_finish_float(t, op, part, mask, result);
     }
@@ -104,6 +131,48 @@ static bool lower_select(struct translator *t, const struct g4_op *op, bool floa
         } else {
             g4_finish_int(t, op, part, mask, value, 0);
         }
+    }
+    return true;
+}
+
+/* sel with a condition: flags are not written.  If one operand is NaN, the other is selected. */
+static bool lower_choice(struct translator *t, const struct g4_op *op, bool copies) {
+    struct g4_op plain = *op;
+    plain.cond = G4_COND_NONE;
+    for (int part = 0; part < op->parts; part++) {
+        const ir_operand mask = g4_op_lanes(t, op, part, false);
+        ir_operand a = g4_float_source(t, op, 0, part, !copies);
+        ir_operand b = g4_float_source(t, op, 1, part, !copies);
+        if (!copies) {
+            a = flushed(t, a, mask);
+            b = flushed(t, b, mask);
+        }
+        ir_operand chosen = g4_compare(t, IR_COMPARE_F, g4_condition(op->cond), a, b, mask);
+        if (copies && op->in[1].load != G4_LOAD_IMM) {
+            const ir_operand nan = g4_compare(t, IR_COMPARE_F, IR_NOT_EQUAL, b, b, mask);
+            const enum ir_op with_nan = op->cond == G4_COND_NZ ? IR_MASK_AND_NOT : IR_MASK_OR;
+            chosen = mask_of(t, with_nan, nan, chosen);
+        }
+        const ir_operand value = vector_of(t, IR_BLEND, b, a, chosen);
+        if (copies) {
+            g4_finish_int(t, &plain, part, mask, value, 0);
+        } else {
+            g4_finish_float(t, &plain, part, mask, value);
+        }
+    }
+    return true;
+}
+
+static bool lower_integer_choice(struct translator *t, const struct g4_op *op) {
+    struct g4_op plain = *op;
+    plain.cond = G4_COND_NONE;
+    for (int part = 0; part < op->parts; part++) {
+        const ir_operand mask = g4_op_lanes(t, op, part, false);
+        const ir_operand a = g4_int_source(t, op, 0, part);
+        const ir_operand b = g4_int_source(t, op, 1, part);
+        const enum ir_op compare = op->function ? IR_COMPARE_UD : IR_COMPARE_D;
+        const ir_operand chosen = g4_compare(t, compare, g4_condition(op->cond), a, b, mask);
+        g4_finish_int(t, &plain, part, mask, vector_of(t, IR_BLEND, b, a, chosen), 0);
     }
     return true;
 }
@@ -177,11 +246,19 @@ static bool lower_float(struct translator *t, const struct g4_op *op, unsigned i
     case G4_FAST_FRC_P:
     case G4_FAST_RNDD_P:
     case G4_FAST_RNDU_P:
-        return lower_float_unary(t, op);
+    case G4_FAST_FRACTION_P:
+    case G4_FAST_ROUND_EVEN_P:
+    case G4_FAST_TRUNCATE_P:
+        return lower_float_unary(t, op, index);
     case G4_FAST_RNDZ_R:
         return lower_round_to_zero(t, op);
     case G4_FAST_SELF_P:
         return op->predicate != G4_PRED_NONE && lower_select(t, op, true);
+    case G4_FAST_SELCF_COPY:
+    case G4_FAST_SELCF_P:
+        return lower_choice(t, op, index == G4_FAST_SELCF_COPY);
+    case G4_FAST_MATH_P:
+        return g4_lower_math_opcode(t, op);
     case G4_FAST_RNDE_R:
         return false;
     default:
@@ -215,6 +292,8 @@ static bool lower_int(struct translator *t, const struct g4_op *op, unsigned ind
         return lower_move(t, op);
     case G4_FAST_NOT_P:
         return lower_not(t, op);
+    case G4_FAST_SELC_P:
+        return lower_integer_choice(t, op);
     default:
         return false;
     }
@@ -282,6 +361,26 @@ static bool lower_flags(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
+/* ---- scalar constants ---- */
+
+bool g4_is_constant_element(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_MOV && op->handler >> 8 == G4_TABLE_INT && op->dst.kind == G4_KIND_GRF &&
+           op->exec_size == 1 && op->nomask && op->dst.size == 4 && op->dst.base % 4 == 0 && op->half == 0 &&
+           op->in[0].load == G4_LOAD_IMM && op->in[0].invert == 0 && op->in[0].minus == 0 &&
+           op->out.convert == G4_CONVERT_NONE && op->predicate == G4_PRED_NONE && op->cond == G4_COND_NONE &&
+           !op->saturate && !op->align16;
+}
+
+/* A move of an immediate; the elements that it does not write keep their known values. */
+static bool lower_constant_element(struct translator *t, const struct g4_op *op) {
+    if (!lower_move(t, op)) {
+        return false;
+    }
+    g4_know_element(t, op->dst.base / G4_REGISTER_BYTES, op->dst.base % G4_REGISTER_BYTES / 4u,
+                    (uint32_t)op->in[0].imm[0]);
+    return true;
+}
+
 bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
     switch (op->handler >> 8) {
@@ -291,6 +390,8 @@ bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op) {
     case G4_TABLE_FLOAT:
     case G4_TABLE_INT:
         return !op->nomask && op->out.store != G4_STORE_WORDS && can_lower(op);
+    case G4_TABLE_DOUBLE:
+        return !op->nomask && g4_has_three_sources(op) && can_lower(op);
     default:
         return false;
     }
@@ -307,6 +408,9 @@ bool g4_lower_op(struct translator *t, const struct g4_op *op) {
     }
     if (!can_lower(op)) {
         return false;
+    }
+    if (g4_is_constant_element(op)) {
+        return lower_constant_element(t, op);
     }
     switch (op->handler >> 8) {
     case G4_TABLE_FLOAT:
@@ -342,11 +446,15 @@ static void touch_out(struct g4_op_rows *rows, unsigned half, unsigned row, enum
     rows->out[i].copies = (int16_t)copies;
 }
 
+enum {
+    SELCF_COPY_HANDLER = G4_TABLE_FLOAT << 8 | G4_FAST_SELCF_COPY
+};
+
 static bool gives_floats(const struct g4_op *op) {
     if (op->handler >> 8 == G4_TABLE_INT) {
         return op->out.convert == G4_CONVERT_TO_FLOAT || op->out.convert == G4_CONVERT_UD_TO_FLOAT;
     }
-    return !g4_op_compares(op) && op->out.convert == G4_CONVERT_NONE;
+    return !g4_op_compares(op) && op->out.convert == G4_CONVERT_NONE && op->handler != SELCF_COPY_HANDLER;
 }
 
 static void math_rows(const struct g4_op *op, struct g4_op_rows *rows) {

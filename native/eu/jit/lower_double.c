@@ -1,5 +1,6 @@
 /*
- * Translates operations that keep more than single precision until the end: accumulators, line and pln, dot products.
+ * Translates operations that keep more than single precision until the end: accumulators, line and pln, dot products,
+ * mad and lrp.
  */
 #include <string.h>
 
@@ -168,8 +169,46 @@ static bool lower_dot(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
+/* src1 * src2 + src0, rounded once; the product needs an operand in a register. */
+static bool lower_multiply_add(struct translator *t, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
+        const ir_operand c = g4_float_operand(t, op, 0, part, true);
+        ir_operand a = g4_float_operand(t, op, 1, part, true);
+        ir_operand b = g4_float_operand(t, op, 2, part, true);
+        if (ir_is_constant(a) && !ir_is_constant(b)) {
+            const ir_operand constant = a;
+            a = b;
+            b = constant;
+        } else if (ir_is_constant(a)) {
+            a = g4_float_source(t, op, 1, part, true);
+        }
+        g4_float_ternary(t, op, part, a, b, c);
+    }
+    return true;
+}
+
+/* src0 * src1 + (1 - src0) * src2 */
+static bool lower_interpolate(struct translator *t, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
+        const ir_operand x = g4_float_source(t, op, 0, part, false);
+        const ir_operand y = g4_float_source(t, op, 1, part, false);
+        const ir_operand z = g4_float_source(t, op, 2, part, false);
+        const ir_operand minus = vector_of(t, IR_XOR, x, g4_uniform(t, 0x80000000), IR_NONE);
+        const struct wide one = widened(t, vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, 0x3f800000), IR_NONE));
+        const struct wide rest = wide_binary(t, IR_ADDPD, one, widened(t, minus));
+        const struct wide first = wide_binary(t, IR_MULPD, widened(t, x), widened(t, y));
+        const struct wide second = wide_binary(t, IR_MULPD, rest, widened(t, z));
+        finish_wide(t, op, part, wide_binary(t, IR_ADDPD, first, second));
+    }
+    return true;
+}
+
 bool g4_lower_double(struct translator *t, const struct g4_op *op, unsigned index) {
     switch (index) {
+    case G4_FAST_MAD_P:
+        return lower_multiply_add(t, op);
+    case G4_FAST_LRP_P:
+        return lower_interpolate(t, op);
     case G4_FAST_PLN:
     case G4_FAST_LINE:
         return lower_plane(t, op);

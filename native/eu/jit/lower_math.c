@@ -1,10 +1,11 @@
 /*
- * Translates messages to the extended math unit: square roots and inverses.
+ * Translates extended math: square roots and inverses, as messages to the unit and as instructions.
  */
 #include <string.h>
 
 #include "core/variant.h"
 #include "eu/jit/operands.h"
+#include "isa_gen7.h"
 
 #if G4_HAVE_X86_VARIANTS
 
@@ -28,7 +29,7 @@ bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, stru
     const unsigned first = op->dst.base % G4_REGISTER_BYTES;
 
     g4_extended_math_message_unpack(&op->descriptor, t->gen, message);
-    return op->src[1].kind == G4_KIND_IMM &&
+    return !op->grf_payload && op->src[1].kind == G4_KIND_IMM &&
            g4_message_descriptor_shared_function(op->descriptor) == G4_SHARED_FUNCTION_EXTENDED_MATH &&
            !g4_message_descriptor_end_of_thread(op->descriptor) && (moved || payload->kind == G4_KIND_NULL) &&
            g4_message_descriptor_message_length(op->descriptor) == 1 &&
@@ -69,6 +70,7 @@ static ir_operand math_operand(struct translator *t, const struct g4_op *op, int
             x = g4_permuted(t, x, dword);
         }
         t->top = from + 1 > t->top ? (uint8_t)(from + 1) : t->top;
+        g4_forget_elements(t, g4_math_payload(op, pass), ALL_DWORDS);
         g4_write_row(t, g4_math_payload(op, pass), LANES_GROUP, g4_whole_threads(t), true, x, 0);
     }
     if (scalar) { /* channels 0 and 4 apply to their groups of four */
@@ -90,6 +92,25 @@ static enum ir_op math_operation(const struct g4_extended_math_message *message)
     }
 }
 
+bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
+    static const uint8_t operation[] = {[GEN7_MATH_FUNCTION_INV] = IR_INVERSE,
+                                        [GEN7_MATH_FUNCTION_SQRT] = IR_ROOT,
+                                        [GEN7_MATH_FUNCTION_RSQ] = IR_INVERSE_ROOT};
+
+    if (op->function >= sizeof operation || !operation[op->function]) {
+        return false;
+    }
+    t->ieee_only |= op->function == GEN7_MATH_FUNCTION_SQRT; /* sqrt(-0) differs in ALT mode */
+    for (int part = 0; part < op->parts; part++) {
+        const ir_operand x = g4_float_source(t, op, 0, part, false);
+        const ir_operand mask = g4_op_lanes(t, op, part, true);
+        const ir_operand value = vector_of(t, (enum ir_op)operation[op->function], x, IR_NONE, mask);
+        g4_check_finite(t, value, mask);
+        g4_finish_float(t, op, part, mask, value);
+    }
+    return true;
+}
+
 bool g4_lower_math(struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
 
@@ -109,6 +130,7 @@ bool g4_lower_math(struct translator *t, const struct g4_op *op) {
             value = g4_shifted(t, value, shift);
             mask = g4_shifted_mask(t, mask, shift);
         }
+        g4_forget_elements(t, g4_math_destination(op, pass), ALL_DWORDS);
         g4_write_row(t, g4_math_destination(op, pass), lanes, mask, whole, value, LANES_ALL);
     }
     return true;

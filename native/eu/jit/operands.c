@@ -152,11 +152,25 @@ ir_operand g4_int_source(struct translator *t, const struct g4_op *op, int s, in
     return g4_negated(t, &op->in[s], g4_raw_source(t, op, s, part, &finite));
 }
 
-ir_operand g4_int_operand(struct translator *t, const struct g4_op *op, int s, int part) {
+/* Whether a source has one value in all lanes that is known now. */
+static bool is_known(const struct translator *t, const struct g4_op *op, int s, int part, uint32_t *bits) {
     const struct g4_fast_src *const in = &op->in[s];
     if (is_uniform(in)) {
-        const uint32_t value = (uint32_t)in->imm[0];
-        return g4_uniform(t, g4_is_negated(in) ? 0 - value : value);
+        *bits = (uint32_t)in->imm[0];
+        return true;
+    }
+    const struct element_state *const element =
+        in->load == G4_LOAD_SCALAR ? g4_known_element(t, in->reg[part], in->sub[part] / 4u) : NULL;
+    if (element) {
+        *bits = element->bits;
+    }
+    return element != NULL;
+}
+
+ir_operand g4_int_operand(struct translator *t, const struct g4_op *op, int s, int part) {
+    uint32_t bits;
+    if (is_known(t, op, s, part, &bits)) {
+        return g4_uniform(t, g4_is_negated(&op->in[s]) ? 0 - bits : bits);
     }
     return g4_int_source(t, op, s, part);
 }
@@ -191,8 +205,9 @@ ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, 
 
 ir_operand g4_float_operand(struct translator *t, const struct g4_op *op, int s, int part, bool check) {
     const struct g4_fast_src *const in = &op->in[s];
-    if (is_uniform(in) && in->convert == G4_CONVERT_NONE) {
-        return g4_uniform(t, ((uint32_t)in->imm[0] & in->keep) ^ in->flip);
+    uint32_t bits;
+    if (in->convert == G4_CONVERT_NONE && is_known(t, op, s, part, &bits) && (!check || g4_is_finite(bits))) {
+        return g4_uniform(t, (bits & in->keep) ^ in->flip);
     }
     return g4_float_source(t, op, s, part, check);
 }
@@ -250,6 +265,7 @@ static void store_words(struct translator *t, const struct g4_op *op, int part, 
     const unsigned number = g4_row_of(op, part);
     const ir_operand old = g4_row(t, number, LANES_GROUP);
     const ir_operand row = ir_variable(&t->ir, IR_VECTOR);
+    g4_forget_elements(t, number, ALL_DWORDS);
     ir_add(&t->ir, (struct ir_instruction){.op = IR_MOVE, .dst = row, .a = old});
     ir_add(&t->ir, (struct ir_instruction){.op = IR_STORE_WORDS,
                                            .imm = op->out.off[8 * part] % G4_REGISTER_BYTES != 0,
@@ -274,6 +290,8 @@ static void store(struct translator *t, const struct g4_op *op, int part, ir_ope
         value = g4_shifted(t, value, shift_of(op));
         mask = g4_shifted_mask(t, mask, shift_of(op));
     }
+    const unsigned written = op->count < 8 ? (1u << op->count) - 1 : ALL_DWORDS;
+    g4_forget_elements(t, g4_row_of(op, part), written << shift_of(op));
     g4_write_row(t, g4_row_of(op, part), widest(op, part), mask, g4_writes_row(op) && !gated, value, finite);
 }
 
@@ -305,30 +323,39 @@ static bool is_direct(const struct translator *t, const struct g4_op *op, int pa
            !t->rows[number].pending && g4_row_is_live(t, number);
 }
 
-/* a op b in the lanes of a mask, in the variable of the destination if possible. */
-static ir_operand binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
-                         ir_operand b, ir_operand mask) {
-    if (!is_direct(t, op, part)) {
-        return vector_of(t, operation, a, b, mask);
-    }
-    const ir_operand variable = t->rows[g4_row_of(op, part)].variable;
-    ir_add(&t->ir, (struct ir_instruction){
-                       .op = (uint8_t)operation, .keep = true, .dst = variable, .a = a, .b = b, .mask = mask});
-    return variable;
+/* An operation on vectors in the lanes of a mask, in the variable of the destination if possible. */
+static ir_operand compute(struct translator *t, const struct g4_op *op, int part, struct ir_instruction instruction) {
+    instruction.keep = is_direct(t, op, part);
+    instruction.dst =
+        instruction.keep ? t->rows[g4_row_of(op, part)].variable : (ir_operand)ir_value(&t->ir, IR_VECTOR);
+    ir_add(&t->ir, instruction);
+    return instruction.dst;
 }
 
 void g4_float_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
                      ir_operand b) {
     const ir_operand mask = g4_op_lanes(t, op, part, true);
     t->raises = true;
-    g4_finish_float(t, op, part, mask, binary(t, op, part, operation, a, b, mask));
+    g4_finish_float(
+        t, op, part, mask,
+        compute(t, op, part, (struct ir_instruction){.op = (uint8_t)operation, .a = a, .b = b, .mask = mask}));
+}
+
+void g4_float_ternary(struct translator *t, const struct g4_op *op, int part, ir_operand a, ir_operand b,
+                      ir_operand c) {
+    const ir_operand mask = g4_op_lanes(t, op, part, true);
+    t->raises = true;
+    g4_finish_float(
+        t, op, part, mask,
+        compute(t, op, part, (struct ir_instruction){.op = IR_MULADD, .a = a, .b = b, .c = c, .mask = mask}));
 }
 
 void g4_int_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
                    ir_operand b) {
     const ir_operand mask = g4_op_lanes(t, op, part, true);
-    const ir_operand lanes = is_direct(t, op, part) ? mask : IR_NONE;
-    g4_finish_int(t, op, part, mask, binary(t, op, part, operation, a, b, lanes), 0);
+    g4_finish_int(t, op, part, mask,
+                  compute(t, op, part, (struct ir_instruction){.op = (uint8_t)operation, .a = a, .b = b, .mask = mask}),
+                  0);
 }
 
 void g4_finish_float(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value) {

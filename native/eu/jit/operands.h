@@ -6,12 +6,20 @@
 
 #include "eu/jit/translator.h"
 
+enum {
+    ALL_DWORDS = 0xff, /* of a row and thread, as bits */
+};
+
 /* ---- constants ---- */
 
 /* One dword for all lanes. */
 ir_operand g4_uniform(struct translator *t, uint32_t value);
 /* A dword by channel; `step` is added in the second thread. */
 ir_operand g4_by_channel(struct translator *t, const int32_t channel[8], int32_t step);
+
+static inline bool g4_has_three_sources(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_MAD || op->opcode == G4_OPCODE_LRP;
+}
 
 /* ---- lanes ---- */
 
@@ -38,6 +46,9 @@ bool g4_can_load(const struct g4_fast_src *in);
 /* Modifiers of integers: a negation, or the bias of unsigned comparisons. */
 bool g4_is_negated(const struct g4_fast_src *in);
 bool g4_is_biased(const struct g4_fast_src *in);
+static inline bool g4_is_finite(uint32_t bits) {
+    return (bits & 0x7fffffff) < 0x7f800000;
+}
 bool g4_is_finite_immediate(const struct g4_fast_src *in);
 
 /* The elements of a part without modifiers.  *finite: where the lanes without NaN and infinity are recorded, or NULL.
@@ -69,6 +80,8 @@ ir_operand g4_shifted_mask(struct translator *t, ir_operand mask, unsigned shift
 /* a op b, finished as a float result. */
 void g4_float_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
                      ir_operand b);
+/* a * b + c, finished likewise. */
+void g4_float_ternary(struct translator *t, const struct g4_op *op, int part, ir_operand a, ir_operand b, ir_operand c);
 /* a op b, finished as an integer result. */
 void g4_int_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
                    ir_operand b);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/variant.h"
-#include "eu/jit/translator.h"
+#include "eu/jit/operands.h"
 
 #if G4_HAVE_X86_VARIANTS
 
@@ -31,7 +31,7 @@ ir_operand g4_exec(struct translator *t, unsigned half) {
 }
 
 /* A unit of one thread is only executed if the thread is in the group. */
-static ir_operand group(struct translator *t) {
+ir_operand g4_group(struct translator *t) {
     if (t->group == IR_NONE && t->backend->threads > 1) {
         t->group = ir_value(&t->ir, IR_MASK);
         ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_GROUP, .dst = t->group});
@@ -41,14 +41,14 @@ static ir_operand group(struct translator *t) {
 
 ir_operand g4_whole_threads(struct translator *t) {
     if (!t->loop || t->backend->threads == 1) {
-        return group(t);
+        return g4_group(t);
     }
     return mask_of(t, IR_MASK_THREAD, mask_of(t, IR_MASK_OR, t->exec[0], t->exec[1]), IR_NONE);
 }
 
 /* The mask of some lanes. */
 static ir_operand mask_of_lanes(struct translator *t, enum lanes lanes) {
-    return lanes == LANES_GROUP ? group(t) : g4_exec(t, lanes == LANES_EXEC_1);
+    return lanes == LANES_GROUP ? g4_group(t) : g4_exec(t, lanes == LANES_EXEC_1);
 }
 
 void g4_check_finite(struct translator *t, ir_operand value, ir_operand mask) {
@@ -181,13 +181,37 @@ void g4_join_rows(struct translator *t) {
     }
 }
 
-ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite) {
+static struct element_state *find_element(struct translator *t, unsigned number, unsigned dword) {
     for (uint32_t i = 0; i < t->element_count; i++) {
         struct element_state *const found = &t->elements[i];
         if (found->row == number && found->dword == dword) {
-            *finite = &found->finite;
-            return found->value;
+            return found;
         }
+    }
+    return NULL;
+}
+
+const struct element_state *g4_known_element(const struct translator *t, unsigned number, unsigned dword) {
+    const struct element_state *const found = find_element((struct translator *)t, number, dword);
+    return found && found->is_constant ? found : NULL;
+}
+
+void g4_know_element(struct translator *t, unsigned number, unsigned dword, uint32_t bits) {
+    if (t->element_count < ELEMENTS) {
+        t->elements[t->element_count++] = (struct element_state){.row = (uint8_t)number,
+                                                                 .dword = (uint8_t)dword,
+                                                                 .finite = g4_is_finite(bits) ? LANES_ALL : 0,
+                                                                 .is_constant = true,
+                                                                 .bits = bits};
+    }
+}
+
+ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite) {
+    struct element_state *const found = find_element(t, number, dword);
+    if (found) {
+        *finite = &found->finite;
+        return found->is_constant ? vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, found->bits), IR_NONE)
+                                  : found->value;
     }
     ir_operand value = IR_NONE;
     if (t->rows[number].pending || t->rows[number].written) {
@@ -205,10 +229,10 @@ ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uin
     return value;
 }
 
-static void forget_elements(struct translator *t, unsigned number) {
+void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->element_count; i++) {
-        if (t->elements[i].row != number) {
+        if (t->elements[i].row != number || !(dwords >> t->elements[i].dword & 1)) {
             t->elements[kept++] = t->elements[i];
         }
     }
@@ -293,7 +317,6 @@ static void write_variable(struct translator *t, unsigned number, enum lanes lan
 void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
                   ir_operand value, uint8_t finite) {
     struct row_state *const row = &t->rows[number];
-    forget_elements(t, number);
     switch (row->home) {
     case ROW_EARLY:
     case ROW_LATE:
@@ -329,7 +352,7 @@ void g4_store_late(struct translator *t) {
                                .op = IR_STORE_SUM, .imm = (uint8_t)half, .a = t->sums[acc].half[half], .at = acc});
         }
     }
-    for (unsigned flag = 0; flag < 2; flag++) {
+    for (unsigned flag = 0; flag < FLAGS; flag++) {
         for (unsigned half = 0; half < 2; half++) {
             if (t->flags[flag][half].dirty) {
                 ir_add(&t->ir, (struct ir_instruction){

@@ -53,10 +53,13 @@ struct element_state {
     ir_operand value;
     uint8_t row, dword;
     uint8_t finite;
+    bool is_constant;
+    uint32_t bits; /* of a constant */
 };
 
 enum {
-    ELEMENTS = 64
+    ELEMENTS = 64,
+    FLAGS = 4, /* f0.0, f0.1, f1.0, f1.1 */
 };
 
 struct translator {
@@ -68,6 +71,8 @@ struct translator {
     struct g4_code constants;
     struct emitter emitter;
     const struct g4_row_set *live; /* before each op of the kernel; NULL: all rows are */
+    const struct g4_kernel *kernel;
+    const uint8_t *begins; /* by op of the kernel: loops that begin there without an instruction of their own */
 
     /* of the block */
     bool loop;               /* a loop or branch: variables are loaded at its start */
@@ -84,7 +89,7 @@ struct translator {
     struct {
         ir_operand value;
         bool dirty;
-    } flags[2][2];
+    } flags[FLAGS][2];
     struct {
         ir_operand half[2];
         bool dirty;
@@ -109,7 +114,13 @@ void g4_join_rows(struct translator *t);
 bool g4_row_is_live(const struct translator *t, unsigned number);
 /* An element of a row.  *finite: where the lanes without NaN and infinity are recorded, or NULL. */
 ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite);
-/* Write a row in the lanes of a mask; `whole`: the mask is that of `lanes`. */
+/* Elements of a row are written: those whose bits are set in `dwords`. */
+void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords);
+/* An element of a row has a known value from now on. */
+void g4_know_element(struct translator *t, unsigned number, unsigned dword, uint32_t bits);
+/* The known value of an element; NULL: none. */
+const struct element_state *g4_known_element(const struct translator *t, unsigned number, unsigned dword);
+/* Write a row in the lanes of a mask; `whole`: the mask is that of `lanes`.  The caller forgets elements. */
 void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
                   ir_operand value, uint8_t finite);
 /* Store rows, sums and flags whose values are not in memory, after the block has succeeded. */
@@ -119,6 +130,8 @@ ir_operand g4_exec(struct translator *t, unsigned half);
 ir_operand g4_flag(struct translator *t, unsigned flag, unsigned half);
 /* Set flags to `bits` in the lanes of a mask. */
 void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand bits, ir_operand mask);
+/* The lanes of all threads of the group. */
+ir_operand g4_group(struct translator *t);
 /* The lanes of all threads of the group, or in a loop of those that execute the instruction. */
 ir_operand g4_whole_threads(struct translator *t);
 /* Fail if a lane is NaN or infinite. */
@@ -160,9 +173,14 @@ struct wide {
     ir_operand half[2];
 };
 
+/* A move of one immediate to one dword of each thread, whatever channels are enabled. */
+bool g4_is_constant_element(const struct g4_op *op);
+
 /* Instructions with files of their own: lower_double.c, lower_math.c. */
 bool g4_lower_double(struct translator *t, const struct g4_op *op, unsigned index);
 bool g4_lower_math(struct translator *t, const struct g4_op *op);
+/* The opcode `math`. */
+bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op);
 
 /* Whether a message to the math unit can be translated, and its rows. */
 bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message);
@@ -172,14 +190,18 @@ unsigned g4_math_destination(const struct g4_op *op, int pass);
 
 /* ---- loops (loops.c) ---- */
 
+static inline bool g4_op_is_flow(const struct g4_op *op) {
+    return op->handler == G4_HANDLER_FLOW || op->handler == G4_HANDLER_FLOW_GEN6;
+}
+
 /* Whether an instruction begins (ends) a loop or branch. */
 static inline bool g4_op_opens(const struct g4_op *op) {
-    return op->handler == G4_HANDLER_FLOW &&
+    return g4_op_is_flow(op) &&
            (op->opcode == G4_OPCODE_DO || op->opcode == G4_OPCODE_IF || op->opcode == G4_OPCODE_IFF);
 }
 
 static inline bool g4_op_closes(const struct g4_op *op) {
-    return op->handler == G4_HANDLER_FLOW && (op->opcode == G4_OPCODE_WHILE || op->opcode == G4_OPCODE_ENDIF);
+    return g4_op_is_flow(op) && (op->opcode == G4_OPCODE_WHILE || op->opcode == G4_OPCODE_ENDIF);
 }
 
 /* Translate the loop or branch that begins at an op, and describe it in `block`; false: not possible. */

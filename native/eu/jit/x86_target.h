@@ -41,10 +41,11 @@ enum x86_jump {
     X86_JNA = 0x86,
 };
 
-/* MXCSR exception flags */
+/* MXCSR */
 enum {
     X86_MXCSR_INVALID = 1 << 0,
     X86_MXCSR_OVERFLOW = 1 << 3,
+    X86_MXCSR_ROUNDING = 3 << 13, /* a field: 0 is to nearest */
 };
 
 /* Vector instructions: opcode map, mandatory prefix (none, 66, F3, F2), the W bit, opcode.  Most have an EVEX form, of
@@ -62,6 +63,8 @@ enum x86_form {
     X86_MINPS = X86_FORM(1, 0, 0, 0x5d),
     X86_DIVPS = X86_FORM(1, 0, 0, 0x5e),
     X86_MAXPS = X86_FORM(1, 0, 0, 0x5f),
+    X86_MULADD_231 = X86_FORM(2, 1, 0, 0xb8), /* dst = second * third + dst */
+    X86_MULADD_213 = X86_FORM(2, 1, 0, 0xa8), /* dst = second * dst + third */
     X86_SQRTPS = X86_FORM(1, 0, 0, 0x51),
     X86_SQRTPD = X86_FORM(1, 1, 1, 0x51),
     X86_ADDPD = X86_FORM(1, 1, 1, 0x58),
@@ -123,8 +126,10 @@ enum x86_form {
 };
 
 enum {
+    X86_ROUND_NEAREST = 8,
     X86_ROUND_DOWN = 9,
     X86_ROUND_UP = 10,
+    X86_ROUND_ZERO = 11,
     X86_SHIFT_SHR = 2, /* first operand of X86_SHIFT */
     X86_SHIFT_ASR = 4,
     X86_NAN_OR_INFINITY = 0x99, /* classes of X86_CLASS_512 */
