@@ -251,19 +251,13 @@ void g4_hiz_select(struct g4_depth *depth, uint32_t gen, uint32_t slice) {
 
 /* Resolve the whole image, or forget its entries: drivers name the whole image, too. */
 static void operate(struct g4_worker *worker, struct g4_depth *depth, bool resolve) {
-    struct g4_hiz_counts *const counts = depth->hiz.counts;
-
     for (uint32_t y = 0; y < depth->map.height; y += G4_HIZ_HEIGHT) {
         for (uint32_t x = 0; x < depth->map.width; x += G4_HIZ_WIDTH) {
-            const uint64_t contradictions = counts->contradictions;
             struct group group;
             open_group(&group, depth, &worker->port, x, y);
             const struct g4_hiz_entry before = group.entry.entry;
-            (resolve ? g4_hiz_resolve : g4_hiz_ambiguate)(&group.entry, counts);
+            (resolve ? g4_hiz_resolve : g4_hiz_ambiguate)(&group.entry, depth->hiz.counts);
             close_group(&group, &before);
-            if (counts->contradictions != contradictions) {
-                g4_report(depth->hiz.log, G4_EVENT_HIERARCHICAL_DEPTH, entry_address(&group), depth->surface.base);
-            }
         }
     }
 }

@@ -1,0 +1,181 @@
+/*
+ * Draws into depth buffers of each format and number of samples, and writes to standard output everything that depends
+ * on them: colors, depths read back, depths sampled, and occlusion counts.
+ */
+#define GL_GLEXT_PROTOTYPES
+#include <EGL/egl.h>
+#include <GL/gl.h>
+#include <GL/glext.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    WIDTH = 77,
+    HEIGHT = 50
+};
+
+static GLuint compile(const char *pixel) {
+    const char *const sources[2] = {
+        "#version 130\nin vec4 at; out vec4 color;\n"
+        "void main() { gl_Position = at; color = vec4(at.xy * 0.5 + 0.5, at.z, 1.0); }\n",
+        pixel,
+    };
+    const GLenum kinds[2] = {GL_VERTEX_SHADER, GL_FRAGMENT_SHADER};
+    const GLuint program = glCreateProgram();
+    GLint linked;
+
+    for (int i = 0; i < 2; i++) {
+        const GLuint shader = glCreateShader(kinds[i]);
+        glShaderSource(shader, 1, &sources[i], NULL);
+        glCompileShader(shader);
+        glAttachShader(program, shader);
+    }
+    glBindAttribLocation(program, 0, "at");
+    glLinkProgram(program);
+    glGetProgramiv(program, GL_LINK_STATUS, &linked);
+    if (!linked) {
+        fputs("a shader does not link\n", stderr);
+        exit(1);
+    }
+    return program;
+}
+
+static GLuint plain, discards, computes, samples_depth;
+
+/* A triangle whose corners have depths a, b, c. */
+static void triangle(float x, float y, float size, float a, float b, float c) {
+    const float at[3][3] = {{x, y, a}, {x + size, y, b}, {x, y + size, c}};
+    glVertexAttribPointer(0, 3, GL_FLOAT, GL_FALSE, 0, at);
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+}
+
+static void draw(void) {
+    GLuint query, passed;
+
+    glGenQueries(1, &query);
+    glDisable(GL_SCISSOR_TEST);
+    glEnable(GL_DEPTH_TEST);
+    glDepthMask(GL_TRUE);
+    glDepthFunc(GL_LESS);
+    glClearDepth(0.75);
+    glClearColor(0.1f, 0.2f, 0.3f, 1);
+    glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
+    glUseProgram(plain);
+    glBeginQuery(GL_SAMPLES_PASSED, query);
+    triangle(-1, -1, 4, 0.25f, 0.25f, 0.25f);     /* everywhere, one depth */
+    triangle(-1, -1, 4, 0.5f, 0.5f, 0.5f);        /* behind it */
+    triangle(-0.5f, -0.5f, 1, -0.5f, 0.9f, 0.3f); /* through it */
+    glUseProgram(discards);
+    triangle(-0.9f, -0.9f, 2, -0.7f, 0.1f, 0.2f);
+    glUseProgram(computes);
+    triangle(0, -1, 2, 0, 0, 0);
+    glEnable(GL_SCISSOR_TEST);
+    glScissor(5, 3, 41, 21);
+    glClear(GL_DEPTH_BUFFER_BIT); /* a part */
+    glDisable(GL_SCISSOR_TEST);
+    glUseProgram(plain);
+    for (int i = 0; i < 8; i++) {
+        glDepthFunc(GL_NEVER + (GLenum)i);
+        glDepthMask(i % 3 != 2);
+        triangle(-1 + 0.2f * (float)i, -0.8f, 0.7f, 0.1f * (float)i - 0.3f, 0.4f, 0.2f);
+    }
+    glEndQuery(GL_SAMPLES_PASSED);
+    glGetQueryObjectuiv(query, GL_QUERY_RESULT, &passed);
+    fwrite(&passed, sizeof passed, 1, stdout);
+    glDeleteQueries(1, &query);
+}
+
+static void read_back(void) {
+    static unsigned char color[WIDTH * HEIGHT * 4];
+    static float depth[WIDTH * HEIGHT];
+    glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, color);
+    glReadPixels(0, 0, WIDTH, HEIGHT, GL_DEPTH_COMPONENT, GL_FLOAT, depth);
+    fwrite(color, sizeof color, 1, stdout);
+    fwrite(depth, sizeof depth, 1, stdout);
+}
+
+static void framebuffer(GLuint textures[2], GLuint buffers[2], GLenum format, int samples) {
+    GLuint frame;
+    glGenFramebuffers(1, &frame);
+    glBindFramebuffer(GL_FRAMEBUFFER, frame);
+    if (samples) {
+        glGenRenderbuffers(2, buffers);
+        glBindRenderbuffer(GL_RENDERBUFFER, buffers[0]);
+        glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, GL_RGBA8, WIDTH, HEIGHT);
+        glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, buffers[0]);
+        glBindRenderbuffer(GL_RENDERBUFFER, buffers[1]);
+        glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, format, WIDTH, HEIGHT);
+        glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, buffers[1]);
+        return;
+    }
+    glGenTextures(2, textures);
+    for (int i = 0; i < 2; i++) {
+        glBindTexture(GL_TEXTURE_2D, textures[i]);
+        glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+        glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    }
+    glTexImage2D(GL_TEXTURE_2D, 0, (GLint)format, WIDTH, HEIGHT, 0, GL_DEPTH_COMPONENT, GL_FLOAT, NULL);
+    glBindTexture(GL_TEXTURE_2D, textures[0]);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, WIDTH, HEIGHT, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, textures[0], 0);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, textures[1], 0);
+}
+
+static void test(GLenum format, int samples) {
+    GLuint textures[2], buffers[2], resolved[2], unused[2], frame;
+
+    framebuffer(textures, buffers, format, samples);
+    glViewport(0, 0, WIDTH, HEIGHT);
+    draw();
+    if (samples) {
+        glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, (GLint *)&frame);
+        framebuffer(resolved, unused, format, 0);
+        glBindFramebuffer(GL_READ_FRAMEBUFFER, frame);
+        glBlitFramebuffer(0, 0, WIDTH, HEIGHT, 0, 0, WIDTH, HEIGHT, GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT,
+                          GL_NEAREST);
+        glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, (GLint *)&frame);
+        glBindFramebuffer(GL_READ_FRAMEBUFFER, frame);
+        read_back();
+        return;
+    }
+    /* Sample it, draw on, and read it. */
+    GLuint other[2];
+    framebuffer(other, unused, GL_DEPTH_COMPONENT24, 0);
+    glDisable(GL_DEPTH_TEST);
+    glBindTexture(GL_TEXTURE_2D, textures[1]);
+    glUseProgram(samples_depth);
+    triangle(-1, -1, 4, 0, 0, 0);
+    read_back();
+    glEnable(GL_DEPTH_TEST);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, textures[1], 0);
+    glUseProgram(plain);
+    glDepthFunc(GL_LEQUAL);
+    triangle(-0.5f, -1, 2, -0.9f, 0.9f, 0.5f);
+    read_back();
+}
+
+int main(void) {
+    static const GLenum formats[] = {GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT24, GL_DEPTH_COMPONENT32F,
+                                     GL_DEPTH24_STENCIL8};
+    static const int samples[] = {0, 4, 8};
+    EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
+    eglInitialize(display, NULL, NULL);
+    eglBindAPI(EGL_OPENGL_API);
+    EGLContext context = eglCreateContext(display, NULL, EGL_NO_CONTEXT, NULL);
+    eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context);
+
+    plain = compile("#version 130\nin vec4 color; out vec4 to;\nvoid main() { to = color; }\n");
+    discards = compile("#version 130\nin vec4 color; out vec4 to;\n"
+                       "void main() { if (fract(gl_FragCoord.x * 0.3) < 0.5) discard; to = color.zxyw; }\n");
+    computes = compile("#version 130\nin vec4 color; out vec4 to;\n"
+                       "void main() { to = color.yzxw; gl_FragDepth = fract(gl_FragCoord.y * 0.07); }\n");
+    samples_depth = compile("#version 130\nin vec4 color; out vec4 to; uniform sampler2D t;\n"
+                            "void main() { to = fract(vec4(1, 16, 256, 0) * texture(t, color.xy).x); }\n");
+    glEnableVertexAttribArray(0);
+    for (unsigned f = 0; f < sizeof formats / sizeof *formats; f++) {
+        for (unsigned s = 0; s < sizeof samples / sizeof *samples; s++) {
+            test(formats[f], samples[s]);
+        }
+    }
+    return glGetError() != GL_NO_ERROR;
+}

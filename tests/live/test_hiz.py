@@ -1,0 +1,109 @@
+"""Hierarchical depth buffers of real drivers: every mode draws the same, and a missing resolve is found."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from gen4emu.core_enums import Event, HierarchicalDepthMode
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
+from gen4emu.hw.catalogue import catalogue_of
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.trace import events
+from gen4emu.trace.reader import open as open_trace
+from tests.harness.commands import command
+from tests.live.real_client import TIMEOUT, environment, needs_client
+
+CLIENT = Path(__file__).parent / "clients" / "depth.c"
+MODES = [mode.name.lower() for mode in HierarchicalDepthMode]
+
+
+@cache
+def client() -> str:
+    output = Path(mkdtemp(prefix="gen4emu-test-")) / "depth"
+    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", str(CLIENT), "-o", str(output), "-lEGL", "-lGL"],
+                   check=True)
+    return str(output)
+
+
+@cache
+def result(device: str, mode: str) -> tuple[bytes, dict[str, object]]:
+    """Everything that the client prints, and the result as JSON."""
+    path = Path(mkdtemp(prefix="gen4emu-test-")) / "result.json"
+    arguments = ["run", "-q", "--strict", "--device", device, "--hiz", mode, "--json", str(path), "--", client()]
+    done = subprocess.run([sys.executable, "-m", "gen4emu", *arguments], env=environment(EGL_PLATFORM="surfaceless"),
+                          check=False, timeout=TIMEOUT, capture_output=True)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert (done.returncode, document["events"]) == (0, []), done.stderr
+    return done.stdout, document
+
+
+@needs_client
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_depths_colors_and_counts_are_those_without_hierarchical_depth(device: str, mode: str) -> None:
+    """D16, D24, D32F, with 1, 4 and 8 samples; partial clears, discarded pixels and computed depths."""
+    printed, document = result(device, mode)
+    plain, other = result(device, "off")
+    assert len(plain) == 4 * (4 * 77 * 50 * 8 + 3 * 4)
+    assert printed == plain
+    assert document["counts"] == other["counts"]
+    counts = document["hierarchical_depth"]
+    assert isinstance(counts, dict)
+    assert counts["contradictions"] == 0
+    assert all(counts[name] for name in ("passed", "failed", "undecided", "plane_exact", "expand_bytes",
+                                         "resolve_bytes"))
+    assert "hierarchical_depth" not in other
+
+
+@cache
+def trace() -> Path:
+    path = Path(mkdtemp(prefix="gen4emu-test-")) / "depth.g4c"
+    arguments = ["capture", "-q", "--device", "ivb", "-o", str(path), "--", client()]
+    subprocess.run([sys.executable, "-m", "gen4emu", *arguments], env=environment(EGL_PLATFORM="surfaceless"),
+                   check=True, timeout=TIMEOUT, stdout=subprocess.DEVNULL)
+    return path
+
+
+def forget_resolves(data: bytes) -> bytes:
+    """A batch without the bits that make a rectangle resolve depth."""
+    chip = BY_NAME["ivb"]
+    wm = catalogue_of(chip.gen).command("3DSTATE_WM")
+    resolve = command("3DSTATE_WM", chip.gen, depth_buffer_resolve_enable=True)
+    header = resolve[0]
+    changed = bytearray(data)
+    at = changed.find(struct.pack("<I", header))
+    while at >= 0:
+        words = list(struct.unpack_from("<3I", changed, at))
+        view = wm.view(words, gen=chip.gen)
+        if at % 4 == 0 and view.depth_buffer_resolve_enable:
+            struct.pack_into("<I", changed, at + 4, words[1] & ~resolve[1])
+        at = changed.find(struct.pack("<I", header), at + 4)
+    return bytes(changed)
+
+
+def replayed(mode: HierarchicalDepthMode, *, resolves: bool = True) -> dict[Event, int]:
+    """The events of a replay of the client."""
+    found = BY_NAME["ivb"]
+    with Device(found, Options(hierarchical_depth=mode, workers=1)) as device:
+        for event in open_trace(trace()):
+            if isinstance(event, events.MemoryWrite) and not resolves:
+                event = replace(event, data=forget_resolves(bytes(event.data)))
+            device.apply(event)
+        return {Event(event.kind): event.count for event in device.events()}
+
+
+@needs_client
+def test_a_missing_resolve_is_reported() -> None:
+    assert replayed(HierarchicalDepthMode.STRICT) == {}
+    assert replayed(HierarchicalDepthMode.STRICT, resolves=False)[Event.STALE_DEPTH] > 0
+    assert Event.STALE_DEPTH not in replayed(HierarchicalDepthMode.ON, resolves=False)  # memory has every depth
