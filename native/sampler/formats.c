@@ -19,12 +19,77 @@ INLINE const uint8_t *memory_of(const struct g4_bilinear *job) {
     return (const uint8_t *)start; /* NOLINT(performance-no-int-to-ptr): not of an object */
 }
 
+/* ---- numbers in double precision: of eight lookups, as many in a vector as a register has ---- */
+
+#if G4_VARIANT_LEVEL > 1
+enum {
+    PARTS = 1
+};
+typedef double part_f64 __attribute__((vector_size(64)));
+typedef int64_t part_i64 __attribute__((vector_size(64)));
+#else
+enum {
+    PARTS = 2
+};
+typedef double part_f64 __attribute__((vector_size(32)));
+typedef int64_t part_i64 __attribute__((vector_size(32)));
+#endif
+
+struct doubles {
+    part_f64 part[PARTS];
+};
+
+INLINE struct doubles doubles_of_float(vf v) {
+#if G4_VARIANT_LEVEL > 1
+    return (struct doubles){{(part_f64)_mm512_cvtps_pd((__m256)v)}};
+#else
+    return (struct doubles){{(part_f64)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v)),
+                             (part_f64)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1))}};
+#endif
+}
+
+INLINE struct doubles doubles_of_int(vi v) {
+#if G4_VARIANT_LEVEL > 1
+    return (struct doubles){{(part_f64)_mm512_cvtepi32_pd((__m256i)v)}};
+#else
+    return (struct doubles){{(part_f64)_mm256_cvtepi32_pd(_mm256_castsi256_si128((__m256i)v)),
+                             (part_f64)_mm256_cvtepi32_pd(_mm256_extracti128_si256((__m256i)v, 1))}};
+#endif
+}
+
+INLINE vf floats_of(const struct doubles *v) {
+#if G4_VARIANT_LEVEL > 1
+    return (vf)_mm512_cvtpd_ps((__m512d)v->part[0]);
+#else
+    const __m128 low = _mm256_cvtpd_ps((__m256d)v->part[0]);
+    const __m128 high = _mm256_cvtpd_ps((__m256d)v->part[1]);
+    return (vf)_mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+#endif
+}
+
+/* sum + a * b; the products are exact, so it does not matter that they are fused. */
+INLINE part_f64 plus_product(part_f64 sum, part_f64 a, part_f64 b) {
+#if G4_VARIANT_LEVEL > 1
+    return (part_f64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum);
+#else
+    return (part_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
+#endif
+}
+
+/* The first of two NaN stays, because the compiler may swap the operands of an addition, and the processor returns the
+ * first NaN. */
+INLINE part_f64 plus_product_or_nan(part_f64 sum, part_f64 a, part_f64 b) {
+    const part_i64 number = sum == sum;
+    const part_f64 next = sum + a * b;
+    return (part_f64)((number & (part_i64)next) | (~number & (part_i64)sum));
+}
+
 /* ---- the corners of a vector of lookups ---- */
 
 struct corner {
     vi x, y;
-    vd weight; /* 2^16 times */
-    vi used;   /* weight is not 0 */
+    struct doubles weight; /* 2^16 times */
+    vi used;               /* weight is not 0 */
 };
 
 INLINE void find_corners(const struct g4_bilinear *job, enum wrap_shape shape, const float *u, const float *v,
@@ -39,14 +104,17 @@ INLINE void find_corners(const struct g4_bilinear *job, enum wrap_shape shape, c
         out[corner] = (struct corner){
             .x = corner & 1 ? x.second : x.first,
             .y = corner >> 1 ? y.second : y.first,
-            .weight = vd_of_int(weight),
+            .weight = doubles_of_int(weight),
             .used = weight > vi_all(0),
         };
     }
 }
 
-INLINE vf rounded(vd sum) {
-    return __builtin_convertvector(sum * (1.0 / 65536.0), vf);
+INLINE vf rounded(struct doubles sum) {
+    for (int p = 0; p < PARTS; p++) {
+        sum.part[p] *= 1.0 / 65536.0;
+    }
+    return floats_of(&sum);
 }
 
 /* ---- texels of 1, 2, 4 or 8 bytes ---- */
@@ -64,27 +132,28 @@ INLINE vf look_up(const float *table, vu index) {
     return (vf)_mm256_i32gather_ps(table, (__m256i)index, sizeof *table);
 }
 #else
-/* Vectors are assembled in registers, because loading one that was stored in parts is slow. */
+/* Vectors are assembled in registers, because loading one that was stored in parts is slow; numbers are read from
+ * memory, because taking them out of a vector is. */
 INLINE vu load_dwords(const uint8_t *memory, vu offset) {
-    const vi at = (vi)offset;
+    uint32_t at[LANES];
+    store(at, (vi)offset);
     return (vu){load32(memory + at[0]), load32(memory + at[1]), load32(memory + at[2]), load32(memory + at[3]),
                 load32(memory + at[4]), load32(memory + at[5]), load32(memory + at[6]), load32(memory + at[7])};
 }
 
-INLINE vf look_up(const float *table, vu i) {
+INLINE vf look_up(const float *table, vu index) {
+    uint32_t i[LANES];
+    store(i, (vi)index);
     return (vf){table[i[0]], table[i[1]], table[i[2]], table[i[3]], table[i[4]], table[i[5]], table[i[6]], table[i[7]]};
 }
 #endif
 
 /* Texels are aligned, so the dwords that contain them are in the same page. */
-INLINE struct texels load_texels(const struct g4_bilinear *job, const struct layout *l, uint32_t shift, vi x, vi y) {
-    const uint8_t *const memory = memory_of(job);
-    const vu offset = column_of(job, l, x, shift) + row_of(job, l, y);
+INLINE struct texels load_texels(const uint8_t *memory, uint32_t shift, vu offset) {
     struct texels out = {{{0}, {0}}};
 
     if (shift < 2) {
-        const vu address = offset + vu_all(job->base);
-        const vu within = address & vu_all(3);
+        const vu within = (offset + vu_all((uint32_t)(uintptr_t)memory)) & vu_all(3);
         out.word[0] = load_dwords(memory, offset - within) >> (within << 3);
     } else {
         out.word[0] = load_dwords(memory, offset);
@@ -132,15 +201,36 @@ INLINE vf decode(const struct g4_component *component, enum g4_component_kind ki
     }
 }
 
+INLINE bool are_finite(const vf value[CORNERS]) {
+    vi largest = vi_all(0);
+    for (int i = 0; i < CORNERS; i++) {
+        largest = vi_max(largest, (vi)magnitude(value[i]));
+    }
+    return vi_bits(largest >= vi_all(0x7f800000)) == 0;
+}
+
 INLINE vf filter(const struct g4_component *component, enum g4_component_kind kind, bool finite,
                  const struct corner corner[CORNERS], const struct texels texels[CORNERS]) {
-    vd sum = {0};
+    struct doubles sum = {{{0}}};
+    vf value[CORNERS];
+
     for (int i = 0; i < CORNERS; i++) {
-        vf value = decode(component, kind, true, &texels[i]);
-        if (!finite) { /* Inf and NaN of weight 0 do not count */
-            value = (vf)((vi)value & corner[i].used);
+        value[i] = decode(component, kind, true, &texels[i]);
+    }
+    if (finite || __builtin_expect(are_finite(value), 1)) {
+        for (int i = 0; i < CORNERS; i++) {
+            const struct doubles texel = doubles_of_float(value[i]);
+            for (int p = 0; p < PARTS; p++) {
+                sum.part[p] = plus_product(sum.part[p], corner[i].weight.part[p], texel.part[p]);
+            }
         }
-        sum = vd_plus(sum, corner[i].weight * vd_of_float(value), finite);
+        return rounded(sum);
+    }
+    for (int i = 0; i < CORNERS; i++) { /* Inf and NaN of weight 0 do not count */
+        const struct doubles texel = doubles_of_float((vf)((vi)value[i] & corner[i].used));
+        for (int p = 0; p < PARTS; p++) {
+            sum.part[p] = plus_product_or_nan(sum.part[p], corner[i].weight.part[p], texel.part[p]);
+        }
     }
     return rounded(sum);
 }
@@ -170,6 +260,7 @@ INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     const bool finite = j.texture->finite;
+    const uint8_t *const memory = memory_of(&j);
 
     for
         EACH_VECTOR(i, n) {
@@ -177,7 +268,8 @@ INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
             struct texels texels[CORNERS];
             find_corners(&j, shape, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
-                texels[c] = load_texels(&j, &l, shift, corner[c].x, corner[c].y);
+                const vu offset = column_of(&j, &l, corner[c].x, shift) + row_of(&j, &l, corner[c].y);
+                texels[c] = load_texels(memory, shift, offset);
             }
             for (uint32_t k = 0; k < j.texture->components; k++) {
                 const struct g4_component *const component = &j.texture->component[k];
@@ -232,15 +324,16 @@ static uint32_t shift_of(uint32_t bits) {
     return bits == 128 ? 4 : bits == 64 ? 3 : bits == 32 ? 2 : bits == 16 ? 1 : 0;
 }
 
-static void words_nearest(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
+INLINE void words_nearest_of_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_shape shape, bool round,
+                                   const float *u, const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
-    const uint32_t shift = shift_of(j.texture->bits);
+    const uint8_t *const memory = memory_of(&j) + (shape == WRAP_POWER ? first_texel(&j, &l, shift) : 0);
 
     for
         EACH_VECTOR(i, n) {
-            const struct place place = nearest_place(&j, &u[i], &v[i]);
-            const struct texels texels = load_texels(&j, &l, shift, place.x, place.y);
+            const vu offset = nearest_offset(&j, &l, shift, shape, round, &u[i], &v[i]);
+            const struct texels texels = load_texels(memory, shift, offset);
             for (uint32_t k = 0; k < j.texture->components; k++) {
                 const struct g4_component *const component = &j.texture->component[k];
                 vf value = {0};
@@ -251,6 +344,35 @@ static void words_nearest(const struct g4_bilinear *job, const float *u, const f
                 }
             }
         }
+}
+
+INLINE void words_nearest_of_size(const struct g4_bilinear *job, uint32_t shift, const float *u, const float *v,
+                                  uint32_t n) {
+    const bool round = job->axis[0].round;
+    if (common_shape(job) != WRAP_POWER || round != job->axis[1].round) {
+        words_nearest_of_shape(job, shift, ANY, false, u, v, n);
+    } else if (round) {
+        words_nearest_of_shape(job, shift, WRAP_POWER, true, u, v, n);
+    } else {
+        words_nearest_of_shape(job, shift, WRAP_POWER, false, u, v, n);
+    }
+}
+
+static void words_nearest(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
+    switch (job->texture->bits) {
+    case 8:
+        words_nearest_of_size(job, 0, u, v, n);
+        break;
+    case 16:
+        words_nearest_of_size(job, 1, u, v, n);
+        break;
+    case 32:
+        words_nearest_of_size(job, 2, u, v, n);
+        break;
+    default:
+        words_nearest_of_size(job, 3, u, v, n);
+        break;
+    }
 }
 
 /* ---- compressed blocks: all channels of a lookup at once ---- */
