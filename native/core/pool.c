@@ -1,6 +1,7 @@
 #include "core/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -9,6 +10,8 @@
 enum {
     G4_POOL_MAX = 64,
     ALONE_NS = 15000, /* about the time to wake a thread */
+    SPIN_NS = 30000,  /* at most, for the next round: small draws follow each other within some microseconds */
+    SPINS = 32,       /* between two looks at the clock */
 };
 
 struct g4_pool_thread {
@@ -17,21 +20,32 @@ struct g4_pool_thread {
     pthread_t thread;
 };
 
+/* A round is one call of g4_pool_run.  Threads join it while it is open, and it ends when it is closed and the last one
+ * has left.  Every thread announces itself in `busy` or `sleeping` before it looks at `open`, and the caller writes
+ * `open` before it looks at those, so neither can miss the other. */
 struct g4_pool {
     uint32_t workers;
-    uint32_t started; /* threads, one less than workers */
+    uint32_t started;      /* threads, one less than workers */
+    _Atomic uint64_t open; /* the number of the round that threads may join; 0: none */
+    _Atomic uint32_t busy; /* threads that work, or are about to find that the round is closed */
+    _Atomic uint32_t next; /* job */
+    _Atomic uint32_t sleeping;
+    _Atomic bool caller_sleeps;
+    _Atomic bool stop;
+    uint64_t rounds;
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    uint64_t round; /* counts calls to work */
-    bool open;      /* threads may join this round; one that wakes later finds it closed and does not delay it */
-    uint32_t busy;  /* threads that joined and are not done */
-    bool stop;
     g4_job_fn *fn;
     void *data;
     uint32_t count;
-    _Atomic uint32_t next;
     struct g4_pool_thread thread[G4_POOL_MAX];
 };
+
+static inline void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
 
 static void work_through(struct g4_pool *pool, uint32_t worker) {
     for (;;) {
@@ -43,33 +57,70 @@ static void work_through(struct g4_pool *pool, uint32_t worker) {
     }
 }
 
+/* ---- threads ---- */
+
+static bool is_new(struct g4_pool *pool, uint64_t seen) {
+    const uint64_t open = atomic_load(&pool->open);
+    return (open != 0 && open != seen) || atomic_load(&pool->stop);
+}
+
+/* Wait actively; false: for `ns` in vain. */
+static bool spin(struct g4_pool *pool, uint64_t seen, uint64_t ns) {
+    const uint64_t end = g4_now_ns() + ns;
+    do {
+        for (int i = 0; i < SPINS; i++) {
+            if (is_new(pool, seen)) {
+                return true;
+            }
+            pause_briefly();
+        }
+        (void)sched_yield(); /* on a busy machine, other threads come first */
+    } while (g4_now_ns() < end);
+    return false;
+}
+
+static void sleep_until_new(struct g4_pool *pool, uint64_t seen) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleeping, 1);
+    while (!is_new(pool, seen)) {
+        pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    atomic_fetch_sub(&pool->sleeping, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void leave(struct g4_pool *pool) {
+    if (atomic_fetch_sub(&pool->busy, 1) == 1 && atomic_load(&pool->caller_sleeps)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
 static void *thread_main(void *argument) {
     struct g4_pool_thread *const self = argument;
     struct g4_pool *const pool = self->pool;
     uint64_t seen = 0;
+    uint64_t patience = 0; /* grows when waiting actively pays off */
 
-    pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (pool->round == seen && !pool->stop) {
-            pthread_cond_wait(&pool->work, &pool->lock);
+        if (patience && spin(pool, seen, patience)) {
+            patience = SPIN_NS;
+        } else {
+            sleep_until_new(pool, seen);
+            patience = SPIN_NS / 2;
         }
-        if (pool->stop) {
-            break;
+        if (atomic_load(&pool->stop)) {
+            return NULL;
         }
-        seen = pool->round;
-        if (!pool->open) {
-            continue;
+        atomic_fetch_add(&pool->busy, 1);
+        const uint64_t open = atomic_load(&pool->open);
+        if (open != 0 && open != seen) {
+            seen = open;
+            work_through(pool, self->index);
         }
-        pool->busy++;
-        pthread_mutex_unlock(&pool->lock);
-        work_through(pool, self->index);
-        pthread_mutex_lock(&pool->lock);
-        if (--pool->busy == 0) {
-            pthread_cond_signal(&pool->done);
-        }
+        leave(pool);
     }
-    pthread_mutex_unlock(&pool->lock);
-    return NULL;
 }
 
 struct g4_pool *g4_pool_new(uint32_t workers) {
@@ -99,7 +150,7 @@ void g4_pool_free(struct g4_pool *pool) {
         return;
     }
     pthread_mutex_lock(&pool->lock);
-    pool->stop = true;
+    atomic_store(&pool->stop, true);
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     for (uint32_t i = 1; i <= pool->started; i++) {
@@ -115,38 +166,58 @@ uint32_t g4_pool_workers(const struct g4_pool *pool) {
     return pool->workers;
 }
 
-/* Run jobs on the calling thread while others may join. */
-static void run_together(struct g4_pool *pool) {
-    pthread_mutex_lock(&pool->lock);
-    pool->open = true;
-    pool->round++;
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
+/* ---- the caller ---- */
 
-    work_through(pool, 0);
-
-    pthread_mutex_lock(&pool->lock);
-    pool->open = false;
-    while (pool->busy) {
-        pthread_cond_wait(&pool->done, &pool->lock);
+static void wake(struct g4_pool *pool) {
+    if (atomic_load(&pool->sleeping)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_broadcast(&pool->work);
+        pthread_mutex_unlock(&pool->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
+}
+
+/* Wait until no thread works any more: most end within microseconds of each other. */
+static void wait_for_threads(struct g4_pool *pool) {
+    const uint64_t end = g4_now_ns() + SPIN_NS;
+    while (atomic_load(&pool->busy)) {
+        if (g4_now_ns() < end) {
+            (void)sched_yield();
+            continue;
+        }
+        pthread_mutex_lock(&pool->lock);
+        atomic_store(&pool->caller_sleeps, true);
+        while (atomic_load(&pool->busy)) {
+            pthread_cond_wait(&pool->done, &pool->lock);
+        }
+        atomic_store(&pool->caller_sleeps, false);
+        pthread_mutex_unlock(&pool->lock);
+    }
 }
 
 void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, bool brief) {
-    const bool alone = pool->workers == 1 || count <= 1;
-    const uint64_t end = brief ? g4_now_ns() + ALONE_NS : 0;
-    uint32_t job = 0;
-
-    while (job < count && (alone || (brief && g4_now_ns() < end))) {
-        fn(data, 0, job++);
-    }
-    if (job == count) {
+    if (pool->workers == 1 || count <= 1) {
+        for (uint32_t job = 0; job < count; job++) {
+            fn(data, 0, job);
+        }
         return;
     }
     pool->fn = fn; /* no thread reads these while the round is closed */
     pool->data = data;
     pool->count = count;
-    atomic_store_explicit(&pool->next, job, memory_order_relaxed);
-    run_together(pool);
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    atomic_store(&pool->open, ++pool->rounds);
+    const uint64_t end = brief ? g4_now_ns() + ALONE_NS : 0;
+    while (brief && g4_now_ns() < end) {
+        const uint32_t job = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (job >= count) {
+            break;
+        }
+        fn(data, 0, job);
+    }
+    if (atomic_load_explicit(&pool->next, memory_order_relaxed) < count) {
+        wake(pool);
+        work_through(pool, 0);
+    }
+    atomic_store(&pool->open, 0);
+    wait_for_threads(pool);
 }
