@@ -60,9 +60,6 @@ struct g4_quirks {
 
     bool stencil_buffer_has_enable; /* else an address of 0 disables it */
 
-    /* compute */
-    bool vfe_scratch_is_power_of_two; /* MEDIA_VFE_STATE has 2 KB << n of scratch space a thread, else n KB */
-
     /* media */
     bool vfe_scratch_is_power_of_two; /* MEDIA_VFE_STATE has 2 KB << n of scratch space a thread, else n KB */
     bool sampler_deinterlaces;        /* it has the denoise and deinterlace message */
