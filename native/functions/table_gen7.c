@@ -16,7 +16,7 @@ static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const 
     [0] = g4_message_null, [1] = no_function, [2] = g4_message_sampler_gen7, [3] = g4_message_gateway_gen7,            \
     [4] = g4_message_sampler_cache_gen7, [5] = g4_message_render_cache_gen7, [6] = g4_message_urb_gen7,                \
     [7] = g4_message_spawner_gen7, [8] = no_function, [9] = g4_message_constant_cache_gen7,                            \
-    [10] = g4_message_data_cache_gen7, [11] = no_function, [13 ... G4_FUNCTIONS - 1] = no_function
+    [10] = g4_message_data_cache_gen7, [11] = g4_message_interpolator_gen7, [13 ... G4_FUNCTIONS - 1] = no_function
 
 g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS] = {FUNCTIONS, [12] = no_function};
 g4_message_fn *const g4_message_functions_gen75[G4_FUNCTIONS] = {FUNCTIONS, [12] = g4_message_data_cache1_gen75};

@@ -228,6 +228,87 @@ static void put_attributes(const struct g4_wm *wm, struct g4_gang *gang, int thr
     }
 }
 
+/* ---- messages to the pixel interpolator ---- */
+
+static int32_t signed_nibble(uint32_t bits) {
+    return (int32_t)(bits & 15) - (bits & 8 ? 16 : 0);
+}
+
+/* Move the places to offsets from the centers of the pixels, in 1/16. */
+static void offset_place(const struct g4_wm *wm, struct g4_pixel_places *places, uint32_t pixel, uint32_t x,
+                         uint32_t y) {
+    const float center = wm->draw->multisampling.upper_left ? 0.5f : 0.0f;
+    places->x[pixel] += center + (float)signed_nibble(x) / 16.0f;
+    places->y[pixel] += center + (float)signed_nibble(y) / 16.0f;
+}
+
+static void sample_place(const struct g4_wm *wm, struct g4_pixel_places *places, uint32_t pixel, uint32_t sample) {
+    const struct g4_multisampling *const m = &wm->draw->multisampling;
+    double x = 0;
+    double y = 0;
+    if (sample < m->samples && m->samples > 1) {
+        g4_sample_offset(m, sample, &x, &y);
+    }
+    places->x[pixel] += (float)x;
+    places->y[pixel] += (float)y;
+}
+
+static void find_named_places(const struct g4_wm *wm, const struct g4_pixel_block *block, const struct g4_gang *gang,
+                              const struct g4_send *send, int t, struct g4_pixel_places *places) {
+    const uint32_t data = gen7_pixel_interpolator_message_message_data(send->descriptor);
+    const uint32_t groups = gen7_pixel_interpolator_message_simd16(send->descriptor) ? 2 : 1;
+    const uint32_t type = gen7_pixel_interpolator_message_message_type(send->descriptor);
+    const bool centroid = type == GEN7_INTERPOLATOR_MESSAGE_TYPE_CENTROID;
+
+    find_places(wm, block, centroid ? G4_PLACE_CENTROID : G4_PLACE_PIXEL, places);
+    for (uint32_t i = 0; i < HALF * groups; i++) {
+        switch (type) {
+        case GEN7_INTERPOLATOR_MESSAGE_TYPE_SHARED_OFFSET:
+            offset_place(wm, places, i, data, data >> 4);
+            break;
+        case GEN7_INTERPOLATOR_MESSAGE_TYPE_SAMPLE_POSITION:
+            sample_place(wm, places, i, data >> 4 & 15);
+            break;
+        case GEN7_INTERPOLATOR_MESSAGE_TYPE_PER_SLOT_OFFSET:
+            offset_place(wm, places, i, g4_payload(gang, send, i / HALF, t)[i % HALF],
+                         g4_payload(gang, send, groups + i / HALF, t)[i % HALF]);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* The response is laid out as the payload: both coordinates of eight pixels, then those of the next eight. */
+static void interpolate(struct g4_gang *gang, const struct g4_send *send) {
+    const struct g4_wm *const wm = gang->owner.data;
+    const bool linear = gen7_pixel_interpolator_message_linear(send->descriptor);
+    const uint32_t groups = gen7_pixel_interpolator_message_simd16(send->descriptor) ? 2 : 1;
+    const uint32_t upper = gen7_pixel_interpolator_message_slot_group(send->descriptor) && wm->mode == G4_WM_32;
+
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        const struct g4_pixel_block *const block = (const struct g4_pixel_block *)gang->unit_data[t] + upper;
+        struct g4_pixel_places places;
+        struct g4_pixel_values values;
+        if (!(send->threads >> t & 1)) {
+            continue;
+        }
+        find_named_places(wm, block, gang, send, t, &places);
+        variants[g4_variant_current()]->evaluate(block->setup->planes, &places, HALF * groups,
+                                                 linear ? G4_VALUE_LINEAR : G4_VALUE_PERSPECTIVE, &values);
+        for (uint32_t r = 0; r < 2 * groups; r++) {
+            const float(*const b)[G4_BLOCK_PIXELS] = linear ? values.linear : values.perspective;
+            uint32_t *const row = g4_response(gang, send, r, t);
+            const unsigned enable = g4_thread_lanes(send->emask[r / 2], t);
+            for (uint32_t i = 0; i < HALF && row; i++) {
+                if (enable >> i & 1) {
+                    memcpy(&row[i], &b[r % 2][HALF * (r / 2) + i], sizeof row[i]);
+                }
+            }
+        }
+    }
+}
+
 /* ---- all of it ---- */
 
 /* The properties of an object that the payloads of its threads depend on. */
@@ -261,7 +342,7 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
     uint16_t y[G4_GANG_THREADS];
 
     g4_gang_start_for(gang, &draw->wm_dispatch[width], draw->wm_kernel[width], threads);
-    gang->owner = (struct g4_gang_owner){0};
+    gang->owner = (struct g4_gang_owner){.interpolate = interpolate, .data = wm};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];
         struct g4_pixel_block *const block = thread->block;

@@ -1,0 +1,46 @@
+"""Compute shaders and interpolateAt* of real programs: the bytes of Mesa's software renderer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from tests.live.real_client import TIMEOUT, environment, needs_client
+
+CLIENT = Path(__file__).parent / "clients" / "compute.c"
+_BYTES = 10 * 65536 + 5 * 64 * 64 * 4
+
+
+@cache
+def client() -> str:
+    output = Path(mkdtemp(prefix="gen4emu-test-")) / "compute"
+    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", str(CLIENT), "-o", str(output), "-lEGL", "-lGL"],
+                   check=True)
+    return str(output)
+
+
+@cache
+def reference() -> bytes:
+    done = subprocess.run([client()], check=True, timeout=TIMEOUT, capture_output=True, env=environment(
+        EGL_PLATFORM="surfaceless", LIBGL_ALWAYS_SOFTWARE="1", GALLIUM_DRIVER="llvmpipe"))
+    return done.stdout
+
+
+@needs_client
+@pytest.mark.parametrize(("device", "workers"), [("ivb", 1), ("ivb", 3), ("hsw", 2), ("byt", 1)])
+def test_results_are_those_of_llvmpipe(device: str, workers: int) -> None:
+    """Groups, barriers, shared memory, atomics, indirect dispatches; offsets, samples, both also dynamically."""
+    path = Path(mkdtemp(prefix="gen4emu-test-")) / "result.json"
+    command = ["run", "-q", "--strict", "--device", device, "--workers", str(workers), "--json", str(path), "--", client()]
+    done = subprocess.run([sys.executable, "-m", "gen4emu", *command], env=environment(EGL_PLATFORM="surfaceless"),
+                          check=False, timeout=TIMEOUT, capture_output=True)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert (done.returncode, document["events"]) == (0, []), done.stderr
+    assert len(reference()) == _BYTES
+    assert done.stdout == reference()
