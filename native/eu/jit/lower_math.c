@@ -5,7 +5,6 @@
 
 #include "core/variant.h"
 #include "eu/jit/operands.h"
-#include "isa_gen7.h"
 
 #if G4_HAVE_X86_VARIANTS
 
@@ -93,14 +92,14 @@ static enum ir_op math_operation(const struct g4_extended_math_message *message)
 }
 
 bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
-    static const uint8_t operation[] = {[GEN7_MATH_FUNCTION_INV] = IR_INVERSE,
-                                        [GEN7_MATH_FUNCTION_SQRT] = IR_ROOT,
-                                        [GEN7_MATH_FUNCTION_RSQ] = IR_INVERSE_ROOT};
+    static const uint8_t operation[] = {[G4_MATH_FUNCTION_INV] = IR_INVERSE,
+                                        [G4_MATH_FUNCTION_SQRT] = IR_ROOT,
+                                        [G4_MATH_FUNCTION_RSQ] = IR_INVERSE_ROOT};
 
     if (op->function >= sizeof operation || !operation[op->function]) {
         return false;
     }
-    t->ieee_only |= op->function == GEN7_MATH_FUNCTION_SQRT; /* sqrt(-0) differs in ALT mode */
+    t->ieee_only |= op->function == G4_MATH_FUNCTION_SQRT; /* sqrt(-0) differs in ALT mode */
     for (int part = 0; part < op->parts; part++) {
         const ir_operand x = g4_float_source(t, op, 0, part, false);
         const ir_operand mask = g4_op_lanes(t, op, part, true);
