@@ -70,10 +70,10 @@ def compare_gen7(count: int, seed: int, length: int, stop: int) -> int:
         gen = gen7_programs.PARTS[seed % 2]
         if cases % 2000 == 0:
             benches = {}
-        bench = benches.get(int(gen)) or benches.setdefault(int(gen), Bench(gen))
+        bench = benches.get(int(gen)) or benches.setdefault(int(gen), Bench(gen, watchdog=WATCHDOG))
         found: list[str] | None
         if seed % 20 >= 18:
-            case = gen7_programs.flow_case(seed, gen)
+            case = gen7_programs.flow_case(seed, gen, plain=seed % 4 < 2)
             executed += len(case.code) // 16
             found = gen7_programs.check_flow(bench, case)
             skipped += found is None
