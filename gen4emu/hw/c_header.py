@@ -96,7 +96,8 @@ def _thread_data(family: Family) -> tuple[Block, ...]:
 
 def _is_thread_data(block: Block) -> bool:
     """Whether a layout is a message descriptor, or data that a thread or the VFE reads or writes."""
-    return (isinstance(block, Message) or block.name in _THREAD_DATA or block.name.startswith("PAYLOAD_")
+    return (isinstance(block, Message) or block.name in _THREAD_DATA
+            or block.name.startswith(("PAYLOAD_", "PATCH_HEADER_"))
             or block.name.endswith(("_MESSAGE_HEADER", "_PAYLOAD", "_RESPONSE")))
 
 
