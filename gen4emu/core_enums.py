@@ -52,6 +52,8 @@ class Unit(CoreEnum):
     DATA_PORT = 13
     BLT = 14
     APERTURE = 15
+    HS = 16
+    DS = 17
 
 
 class FaultKind(CoreEnum):
@@ -142,6 +144,8 @@ class Counter(CoreEnum):
     PS_INVOCATIONS = 7
     PS_DEPTH = 8
     CS_INVOCATIONS = 9
+    HS_INVOCATIONS = 10
+    DS_INVOCATIONS = 11
 
 
 class Event(CoreEnum):
@@ -196,6 +200,8 @@ class CountedStage(CoreEnum):
     SF = 3
     WM = 4
     MEDIA = 5
+    HS = 6
+    DS = 7
 
 
 class SurfaceRole(CoreEnum):

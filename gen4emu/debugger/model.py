@@ -21,7 +21,8 @@ from gen4emu.hw.layout import View
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.image.texels import decode
 
-STAGES = {Unit.VS: "vs", Unit.GS: "gs", Unit.CLIP: "clip", Unit.SF: "sf", Unit.WM: "wm", Unit.TS: "media"}
+STAGES = {Unit.VS: "vs", Unit.GS: "gs", Unit.CLIP: "clip", Unit.SF: "sf", Unit.WM: "wm", Unit.TS: "media",
+          Unit.HS: "hs", Unit.DS: "ds"}
 UNITS = {name: unit for unit, name in STAGES.items()}
 
 

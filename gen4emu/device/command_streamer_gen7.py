@@ -32,8 +32,6 @@ _NOT_EXECUTED = (
     "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "GPGPU_OBJECT",
 )
 _MEDIA_OBJECTS = ("MEDIA_OBJECT", "MEDIA_OBJECT_PRT", "MEDIA_OBJECT_WALKER")
-# Stages that are not executed: their commands, and the dword and field that enable them.
-_STAGES = (("3DSTATE_HS", 2, "enable"), ("3DSTATE_DS", 5, "enable"), ("3DSTATE_GS", 5, "enable"))
 _STREAMS = 4
 _WALKER_DIMENSIONS = (4, 6, 8)  # the dwords of GPGPU_WALKER with the ends of x, y and z
 _PARAMETERS = ("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")  # dwords 2 to 6
@@ -57,7 +55,6 @@ class Gen7CommandStreamer(CommandStreamer):
         found: dict[str, Handler] = dict.fromkeys(_IGNORED, self._nothing)
         found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
         found |= dict.fromkeys(_MEDIA_OBJECTS, self._media)
-        found |= {name: self._stage(name, self.state.handlers[name], dword, field) for name, dword, field in _STAGES}
         return {
             **self.state.handlers, **found,
             "MI_NOOP": self._noop(),
@@ -126,15 +123,6 @@ class Gen7CommandStreamer(CommandStreamer):
             self.findings.add(f"{name} is not executed", self._where())
 
         return report
-
-    def _stage(self, name: str, store: Handler, dword: int, field: str) -> Handler:
-        enable = self._mask(name, field, dword)
-
-        def report(words: Words) -> None:
-            store(words)
-            self.findings.add(f"{name} enables a stage that is not executed", self._where())
-
-        return self.state.verbatim_gen7(name.removeprefix("3DSTATE_").lower(), leave_if(dword, enable), fallback=report)
 
     # --- draws -----------------------------------------------------------------------------------------------------
     def _draw_handler(self) -> Handler:

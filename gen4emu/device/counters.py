@@ -15,6 +15,7 @@ from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.targets import Target
 
 STAGES = tuple(stage.name.lower() for stage in CountedStage)
+_TESSELLATION = ("hs", "ds")  # shown only if they run
 FUNCTIONS = ("null", "math", "sampler", "gateway", "data_port_read", "data_port_write", "urb", "thread_spawner")
 _ROLES: dict[int, str] = {role: role.name.lower().replace("_", " ") for role in SurfaceRole}
 BLIT_SOURCE, BLIT_DESTINATION = "blit source", "blit destination"
@@ -195,7 +196,8 @@ class Counters:
         return {"vertices": self.vertices.as_json(), "objects": self.objects.as_json(),
                 "fragments": self.fragments.as_json(), "media": self.media.as_json(),
                 "pixels_blitted": self.pixels_blitted,
-                "stages": {name: stage.as_json() for name, stage in self.stages.items()},
+                "stages": {name: stage.as_json() for name, stage in self.stages.items()
+                           if stage.threads or name not in _TESSELLATION},
                 "surfaces": [s.as_json() for s in self.surfaces]}
 
 

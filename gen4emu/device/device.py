@@ -110,6 +110,8 @@ class Device:
         streamer = self.streamers[events.Engine.RENDER]
         streamer.hook_registers()
         for i, name in _COUNTERS.items():
+            if not self.registers.has(name):
+                continue
             offset = self.registers.offset(name)
             for half in (0, 1):
                 self.registers.on_read(offset + 4 * half, _counter_read(streamer, i, half))
@@ -421,7 +423,8 @@ _COUNTERS = {
     Counter.VS_INVOCATIONS: "VS_INVOCATION_COUNT", Counter.GS_INVOCATIONS: "GS_INVOCATION_COUNT",
     Counter.GS_PRIMITIVES: "GS_PRIMITIVES_COUNT", Counter.CL_INVOCATIONS: "CL_INVOCATION_COUNT",
     Counter.CL_PRIMITIVES: "CL_PRIMITIVES_COUNT", Counter.PS_INVOCATIONS: "PS_INVOCATION_COUNT",
-    Counter.PS_DEPTH: "PS_DEPTH_COUNT",
+    Counter.PS_DEPTH: "PS_DEPTH_COUNT", Counter.HS_INVOCATIONS: "HS_INVOCATION_COUNT",
+    Counter.DS_INVOCATIONS: "DS_INVOCATION_COUNT",
 }
 
 

@@ -187,6 +187,18 @@ void g4_fixed_object(const struct g4_fixed *fixed, uint32_t object, struct g4_fi
 uint32_t g4_fixed_covered(struct g4_fixed *fixed, uint32_t object, uint32_t x, uint32_t y);
 struct g4_fixed_values g4_fixed_values(const struct g4_fixed *fixed, uint32_t object, float x, float y);
 
+/* The points and objects that the tessellator makes of one patch (geometry/tessellator.h). */
+struct g4_tessellated_view {
+    uint32_t points;
+    uint32_t uv[65 * 65][2]; /* 1.0 is 0x10000 */
+    uint32_t indices;
+    uint16_t index[3 * 2 * 64 * 64];
+};
+
+/* `factors`: of four edges, then of the inside along U and V. */
+void g4_tessellated_view_of(uint32_t domain, uint32_t partitioning, uint32_t output, const float factors[6],
+                            struct g4_tessellated_view *view);
+
 enum {
     G4_VIEW_ROWS = 8
 };

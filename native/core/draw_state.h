@@ -19,6 +19,8 @@ enum {
     G4_STAGE_CLIP,
     G4_STAGE_SF,
     G4_STAGE_WM,
+    G4_STAGE_HS,
+    G4_STAGE_DS,
     G4_STAGES
 };
 enum {
@@ -84,10 +86,62 @@ struct g4_stage {
     bool statistics;
 };
 
+/* What the threads of a geometry shader work on, from Gen7 on. */
+enum g4_gs_dispatch {
+    G4_GS_SINGLE,         /* one object, or one instance of it */
+    G4_GS_DUAL_INSTANCES, /* two instances of an object */
+    G4_GS_DUAL_OBJECTS,
+};
+
 struct g4_geometry_shader {
-    bool reorder;
+    uint8_t odd_triangles; /* enum g4_odd_triangles */
     bool discard_adjacency;
     uint32_t max_viewport;
+
+    /* From Gen7 on.  A thread has one entry for each object or instance: control data, then vertices. */
+    uint8_t dispatch; /* enum g4_gs_dispatch */
+    uint32_t instances;
+    bool has_primitive_ids, has_vertex_handles; /* in the payload */
+    uint32_t control_rows;                      /* 0: no control data */
+    bool control_is_streams;                    /* two bits a vertex: its stream; else one bit: the strip ends */
+    uint32_t vertex_slots;                      /* of 128 bits, of a vertex that it writes */
+    uint32_t output_topology;                   /* enum g4_primitive_topology */
+    uint32_t default_stream;
+};
+
+/* ---- tessellation, from Gen7 on ---- */
+
+enum g4_tessellation_domain {
+    G4_DOMAIN_QUADS,
+    G4_DOMAIN_TRIANGLES,
+    G4_DOMAIN_ISOLINES,
+};
+
+enum g4_tessellation_partitioning {
+    G4_PARTITIONING_INTEGER,
+    G4_PARTITIONING_ODD,
+    G4_PARTITIONING_EVEN,
+};
+
+enum g4_tessellation_output {
+    G4_TESSELLATED_POINTS,
+    G4_TESSELLATED_LINES,
+    G4_TESSELLATED_CLOCKWISE,
+    G4_TESSELLATED_COUNTERCLOCKWISE,
+};
+
+struct g4_tessellator_state {
+    uint8_t domain, partitioning, output; /* the enumerations above */
+    float most_odd, most_even;            /* largest factors */
+};
+
+struct g4_tessellation {
+    bool enable;
+    uint32_t hull_instances; /* hull shader threads of a patch */
+    bool has_vertex_handles; /* in the payload of the hull shader */
+    struct g4_tessellator_state tessellator;
+    bool computes_w;    /* the third coordinate of a triangle's points */
+    bool single_points; /* a domain shader thread works on one point */
 };
 
 struct g4_guardband {
@@ -115,6 +169,7 @@ struct g4_clip {
 /* ---- stream output, from Gen7 on ---- */
 
 enum {
+    G4_STREAMS = 4,
     G4_STREAM_BUFFERS = 4,
     G4_STREAM_DECLARATIONS = 128,
 };
@@ -128,19 +183,37 @@ struct g4_stream_declaration {
 
 struct g4_stream_buffer {
     uint32_t address; /* where the first object of the draw is written */
+    uint32_t room;    /* bytes from there to the end of the buffer */
+    bool missing;     /* not even empty objects fit */
     uint32_t pitch_bytes;
+};
+
+/* The vertices of one stream. */
+struct g4_vertex_stream {
+    uint32_t buffers; /* bit b: the stream has data for buffer b */
+    uint32_t declarations;
+    struct g4_stream_declaration declaration[G4_STREAM_DECLARATIONS];
 };
 
 struct g4_stream_output {
     bool enable, statistics;
-    bool drops_objects; /* they do not reach the clipper */
-    bool leading;       /* odd triangles of strips keep their first vertex first, else their last one last */
-    uint32_t buffers;   /* bit b: the stream has data for buffer b */
-    uint32_t vertices;  /* of an object */
-    uint64_t capacity;  /* objects that fit into all buffers; those beyond are counted only */
-    uint32_t declarations;
-    struct g4_stream_declaration declaration[G4_STREAM_DECLARATIONS];
+    bool drops_objects;       /* they do not reach the clipper */
+    bool leading;             /* odd triangles of strips keep their first vertex first, else their last one last */
+    uint32_t rendered_stream; /* the stream whose objects reach the clipper; without stream output all do */
+    struct g4_vertex_stream stream[G4_STREAMS];
     struct g4_stream_buffer buffer[G4_STREAM_BUFFERS];
+
+    /* Shaders decide how many objects there are, and of which size: they are written in order, one after the other.
+     * Else object n of the draw, of stream 0, has a place that does not depend on the others. */
+    bool in_order;
+    uint32_t vertices; /* of an object, unless in_order */
+    uint64_t capacity; /* objects that fit into all buffers, unless in_order; those beyond are counted only */
+};
+
+/* How far the stream output of a draw is, with in_order. */
+struct g4_streamed {
+    uint32_t bytes[G4_STREAM_BUFFERS];                /* from the address of each buffer */
+    uint64_t written[G4_STREAMS], needed[G4_STREAMS]; /* objects */
 };
 
 /* ---- attributes of objects (3DSTATE_SBE), from Gen6 on ---- */
@@ -395,7 +468,9 @@ struct g4_draw_state {
     const struct g4_kernel *wm_kernel[G4_WM_ENTRIES];
     /* From Gen6 on, dispatch[G4_STAGE_WM] with the address of each of these kernels. */
     struct g4_dispatch wm_dispatch[G4_WM_ENTRIES];
+    struct g4_tessellation tessellation;
     struct g4_geometry_shader gs;
+    uint32_t amplification; /* objects that one of the input may become, roughly; 0: it stays one */
     struct g4_stream_output stream_output;
     struct g4_clip clip;
 

@@ -115,8 +115,20 @@ typedef enum g4_status g4_setup_fn(struct g4_worker *worker, const struct g4_dra
 struct g4_entries;
 typedef enum g4_status g4_vs_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
                                 const struct g4_entries *entries);
-/* Read the headers of vertices that leave the last shader of the geometry. */
+struct g4_arena;
 struct g4_vertex;
+/* Tessellate the patches of a strip: run the hull shader, the tessellator and the domain shader. */
+struct g4_strip;
+struct g4_tessellated;
+typedef enum g4_status g4_tessellate_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
+                                        const struct g4_strip *patches, const struct g4_vertex *const *vertex,
+                                        struct g4_arena *arena, struct g4_tessellated *out);
+/* Run the geometry shader over the objects of a strip; out[i] receives the output of object i. */
+struct g4_output;
+typedef enum g4_status g4_gs_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
+                                const struct g4_strip *strip, const struct g4_vertex *const *vertex,
+                                struct g4_output *out);
+/* Read the headers of vertices that leave the last shader of the geometry. */
 typedef void g4_read_vertices_fn(const struct g4_context *ctx, const struct g4_draw_state *draw,
                                  const struct g4_entries *entries, struct g4_vertex *vertex);
 /* The share of the clipper and of setup that depends on the vertex alone: outcodes and screen positions. */
@@ -124,7 +136,6 @@ struct g4_sf_frame;
 typedef void g4_prepare_vertices_fn(const struct g4_context *ctx, const struct g4_draw_state *draw,
                                     const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);
 /* Clip a strip: append the objects that remain to the chunk. */
-struct g4_strip;
 typedef enum g4_status g4_clip_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
                                   const struct g4_strip *strip, const struct g4_vertex *const *vertex,
                                   struct g4_chunk *chunk);
@@ -162,6 +173,8 @@ struct g4_model {
     g4_expand_instruction_fn *expand_instruction;
     g4_decode_instruction_fn *decode_instruction;
     g4_vs_fn *run_vs;
+    g4_tessellate_fn *tessellate; /* NULL: draws have no patches */
+    g4_gs_fn *run_gs;
     g4_read_vertices_fn *read_vertices;
     g4_prepare_vertices_fn *prepare_vertices;
     g4_clip_fn *run_clip;

@@ -44,8 +44,9 @@ struct draw {
     struct g4_device *device;
     struct g4_draw_frame *frame;
     _Atomic uint32_t failed;              /* enum g4_status of some job */
-    uint64_t streamed;                    /* objects so far, with stream output */
+    uint64_t streamed;                    /* objects so far, with stream output that is not in order */
     bool ranges_in_order, tiles_in_order; /* their kernels have effects that depend on it */
+    struct g4_streamed in_order;
 };
 
 struct g4_draw_frame *g4_draw_frame_new(void) {
@@ -344,33 +345,50 @@ static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
 
 /* Number the objects of ranges for stream output, which writes object n of a draw at a place that n decides. */
 static void number_streamed(struct draw *draw, struct g4_plan *plan) {
+    const bool in_order = draw->device->draw_state.stream_output.in_order;
+
     for (uint32_t i = 0; i < plan->count; i++) {
+        plan->range[i].streamed = in_order ? &draw->in_order : NULL;
         plan->range[i].preceding = draw->streamed;
         draw->streamed += plan->range[i].objects;
     }
 }
 
-/* Add what a draw has written to the registers of stream output. */
-static void count_streamed(const struct draw *draw) {
-    const struct g4_stream_output *const stream = &draw->device->draw_state.stream_output;
-    struct g4_gen7_state *const state = &draw->device->ctx.state->gen7;
-    const uint64_t written = draw->streamed < stream->capacity ? draw->streamed : stream->capacity;
+/* What a draw has written that was not in order. */
+static struct g4_streamed sum_streamed(const struct draw *draw) {
+    const struct g4_stream_output *const output = &draw->device->draw_state.stream_output;
+    const uint64_t written = draw->streamed < output->capacity ? draw->streamed : output->capacity;
+    struct g4_streamed sum = {.written[0] = written, .needed[0] = draw->streamed};
 
     for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
-        if (stream->buffers >> b & 1) {
-            state->so_write_offset[b] += (uint32_t)written * stream->vertices * stream->buffer[b].pitch_bytes;
+        if (output->stream[0].buffers >> b & 1) {
+            sum.bytes[b] = (uint32_t)written * output->vertices * output->buffer[b].pitch_bytes;
         }
     }
-    if (stream->statistics) {
-        state->so_num_prims_written[0] += written;
-        state->so_prim_storage_needed[0] += draw->streamed;
+    return sum;
+}
+
+/* Add what a draw has written to the registers of stream output. */
+static void count_streamed(const struct draw *draw) {
+    const struct g4_stream_output *const output = &draw->device->draw_state.stream_output;
+    struct g4_gen7_state *const state = &draw->device->ctx.state->gen7;
+    const struct g4_streamed sum = output->in_order ? draw->in_order : sum_streamed(draw);
+
+    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+        state->so_write_offset[b] += sum.bytes[b];
+    }
+    for (uint32_t s = 0; s < G4_STREAMS && output->statistics; s++) {
+        state->so_num_prims_written[s] += sum.written[s];
+        state->so_prim_storage_needed[s] += sum.needed[s];
     }
 }
 
-/* Kernels that write to memory other than render targets run in order on one worker (docs/decisions.md 106). */
+/* Kernels that write to memory other than render targets run in order on one worker (docs/decisions.md 106), and so do
+ * ranges that decide where the next one's objects are streamed. */
 static void find_order(struct draw *draw) {
     const struct g4_draw_state *const state = &draw->device->draw_state;
 
+    draw->ranges_in_order = state->stream_output.in_order;
     for (int stage = 0; stage < G4_STAGES; stage++) {
         draw->ranges_in_order |= state->kernel[stage] && g4_kernel_effects(state->kernel[stage]);
     }

@@ -11,6 +11,7 @@
 
 #include "draw/load.h"
 #include "eu/eu.h"
+#include "geometry/topology.h"
 #include "raster/windower.h"
 
 enum {
@@ -300,7 +301,7 @@ static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_dra
     stage->statistics = gs.gs_statistics_enable;
     draw->dispatch[G4_STAGE_GS].sampler_state = ctx->state->general_state_base + gs.sampler_state_pointer;
     draw->gs = (struct g4_geometry_shader){
-        .reorder = gs.reorder_enable,
+        .odd_triangles = gs.reorder_enable ? G4_ODD_FIRST_FIRST : G4_ODD_AS_THEY_ARE,
         .discard_adjacency = gs.discard_adjacency,
         .max_viewport = gs.maximum_vp_index,
     };

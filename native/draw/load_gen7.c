@@ -18,6 +18,7 @@ enum {
     SWIZZLED_ATTRIBUTES = 16, /* that a table of 3DSTATE_SBE is for */
     LARGEST_SCRATCH = 11,     /* 2 MB */
     GRF_REGISTERS = 128,
+    TESSELLATED_OBJECTS = 64, /* of a patch, as a rough number: up to 8192 */
 
     SF_CLIP_VIEWPORT_DWORDS = 16,
     SCISSOR_DWORDS = 2,
@@ -188,39 +189,166 @@ static enum g4_status load_kernel(const struct g4_draw_loader *loader, uint32_t 
     return *kernel ? G4_OK : G4_FAULT;
 }
 
-static enum g4_status load_vs(const struct g4_draw_loader *loader, struct g4_draw_state *draw, struct g4_fault *fault) {
-    const struct g4_context *const ctx = loader->ctx;
-    const struct g4_gen7_state *const state = commands(ctx);
-    struct g4_stage *const stage = &draw->stage[G4_STAGE_VS];
-    struct gen7_3dstate_vs vs;
+/* The commands of a stage beside the one with its kernel.  All stages' have the bodies of the vertex shader's. */
+struct stage_commands {
+    const uint32_t *constants, *urb, *binding_table, *samplers;
+};
+
+/* What all stages load alike, but for pixel shaders; `block` lacks the pointers and is otherwise of the stage. */
+static enum g4_status load_stage(const struct g4_draw_loader *loader, int stage, enum g4_unit unit,
+                                 struct thread_state *block, const struct stage_commands *other,
+                                 struct g4_draw_state *draw, struct g4_fault *fault) {
+    const uint32_t gen = loader->ctx->gen;
     struct gen7_3dstate_urb_vs urb;
     struct gen7_3dstate_binding_table_pointers_vs table;
     struct gen7_3dstate_sampler_state_pointers_vs samplers;
 
-    gen7_3dstate_vs_unpack(state->vs, ctx->gen, &vs);
-    gen7_3dstate_urb_vs_unpack(state->urb_vs, ctx->gen, &urb);
+    gen7_3dstate_urb_vs_unpack(other->urb, gen, &urb);
+    gen7_3dstate_binding_table_pointers_vs_unpack(other->binding_table, gen, &table);
+    gen7_3dstate_sampler_state_pointers_vs_unpack(other->samplers, gen, &samplers);
+    block->binding_table = table.pointer_to_vs_binding_table;
+    block->samplers = samplers.pointer_to_vs_sampler_state;
+    load_threads(loader->ctx, stage, unit, block, draw);
+    load_constants(loader, stage, other->constants, draw);
+    draw->stage[stage].entry_rows = URB_UNIT_ROWS * urb.vs_urb_entry_allocation_size;
+    return load_kernel(loader, draw->dispatch[stage].kernel_address, &draw->kernel[stage], fault);
+}
+
+static enum g4_status load_vs(const struct g4_draw_loader *loader, struct g4_draw_state *draw, struct g4_fault *fault) {
+    const struct g4_gen7_state *const state = commands(loader->ctx);
+    struct g4_stage *const stage = &draw->stage[G4_STAGE_VS];
+    struct gen7_3dstate_vs vs;
+
+    gen7_3dstate_vs_unpack(state->vs, loader->ctx->gen, &vs);
     draw->vs_enable = vs.enable;
     draw->vertex_cache = !vs.vertex_cache_disable;
     if (!vs.enable) {
         return G4_OK;
     }
-    gen7_3dstate_binding_table_pointers_vs_unpack(state->binding_table_pointers_vs, ctx->gen, &table);
-    gen7_3dstate_sampler_state_pointers_vs_unpack(state->sampler_state_pointers_vs, ctx->gen, &samplers);
-    const struct thread_state block = {
+    struct thread_state block = {
         THREAD_STATE(vs),
         .kernel = vs.kernel_start_pointer,
-        .binding_table = table.pointer_to_vs_binding_table,
-        .samplers = samplers.pointer_to_vs_sampler_state,
         .grf_start = vs.dispatch_grf_start_register_for_urb_data,
     };
-    load_threads(ctx, G4_STAGE_VS, G4_UNIT_VS, &block, draw);
-    load_constants(loader, G4_STAGE_VS, state->constant_vs, draw);
+    const struct stage_commands other = {state->constant_vs, state->urb_vs, state->binding_table_pointers_vs,
+                                         state->sampler_state_pointers_vs};
     stage->input_offset = vs.vertex_urb_entry_read_offset;
     stage->input_rows = vs.vertex_urb_entry_read_length;
-    stage->entry_rows = URB_UNIT_ROWS * urb.vs_urb_entry_allocation_size;
     stage->statistics = vs.statistics_enable;
     stage->single_vertices = vs.single_vertex_dispatch;
-    return load_kernel(loader, draw->dispatch[G4_STAGE_VS].kernel_address, &draw->kernel[G4_STAGE_VS], fault);
+    return load_stage(loader, G4_STAGE_VS, G4_UNIT_VS, &block, &other, draw, fault);
+}
+
+/* ---- tessellation ---- */
+
+static enum g4_status load_hs(const struct g4_draw_loader *loader, const struct gen7_3dstate_hs *hs,
+                              struct g4_draw_state *draw, struct g4_fault *fault) {
+    const struct g4_gen7_state *const state = commands(loader->ctx);
+    struct g4_stage *const stage = &draw->stage[G4_STAGE_HS];
+    struct thread_state block = {
+        THREAD_STATE(*hs),
+        .kernel = hs->kernel_start_pointer,
+        .grf_start = hs->dispatch_grf_start_register_for_urb_data,
+    };
+    const struct stage_commands other = {state->constant_hs, state->urb_hs, state->binding_table_pointers_hs,
+                                         state->sampler_state_pointers_hs};
+    stage->input_offset = hs->vertex_urb_entry_read_offset;
+    stage->input_rows = hs->vertex_urb_entry_read_length;
+    stage->statistics = hs->statistics_enable;
+    draw->tessellation.hull_instances = hs->instance_count;
+    draw->tessellation.has_vertex_handles = hs->include_vertex_handles;
+    return load_stage(loader, G4_STAGE_HS, G4_UNIT_HS, &block, &other, draw, fault);
+}
+
+static enum g4_status load_ds(const struct g4_draw_loader *loader, const struct gen7_3dstate_ds *ds,
+                              struct g4_draw_state *draw, struct g4_fault *fault) {
+    const struct g4_gen7_state *const state = commands(loader->ctx);
+    struct g4_stage *const stage = &draw->stage[G4_STAGE_DS];
+    struct thread_state block = {
+        THREAD_STATE(*ds),
+        .kernel = ds->kernel_start_pointer,
+        .grf_start = ds->dispatch_grf_start_register_for_urb_data,
+    };
+    const struct stage_commands other = {state->constant_ds, state->urb_ds, state->binding_table_pointers_ds,
+                                         state->sampler_state_pointers_ds};
+    stage->input_offset = ds->patch_urb_entry_read_offset;
+    stage->input_rows = ds->patch_urb_entry_read_length;
+    stage->statistics = ds->statistics_enable;
+    draw->tessellation.computes_w = ds->compute_w_coordinate_enable;
+    draw->tessellation.single_points = ds->single_domain_point_dispatch;
+    return load_stage(loader, G4_STAGE_DS, G4_UNIT_DS, &block, &other, draw, fault);
+}
+
+/* HS, TE and DS are all on or all off (IVB PRM vol. 2 part 1, "Hull Shader (HS) Stage"): any that is off turns the
+ * others off. */
+static enum g4_status load_tessellation(const struct g4_draw_loader *loader, struct g4_draw_state *draw,
+                                        struct g4_fault *fault) {
+    const struct g4_context *const ctx = loader->ctx;
+    const struct g4_gen7_state *const state = commands(ctx);
+    struct gen7_3dstate_hs hs;
+    struct gen7_3dstate_te te;
+    struct gen7_3dstate_ds ds;
+
+    gen7_3dstate_hs_unpack(state->hs, ctx->gen, &hs);
+    gen7_3dstate_te_unpack(state->te, ctx->gen, &te);
+    gen7_3dstate_ds_unpack(state->ds, ctx->gen, &ds);
+    if (!hs.enable || !te.te_enable || !ds.enable || !g4_topology_patch_vertices(draw->primitive.topology)) {
+        return G4_OK;
+    }
+    draw->tessellation.enable = true;
+    draw->tessellation.tessellator = (struct g4_tessellator_state){
+        .domain = (uint8_t)te.te_domain, /* the numbers of the enumerations */
+        .partitioning = (uint8_t)te.partitioning,
+        .output = (uint8_t)te.output_topology,
+        .most_odd = te.maximum_tessellation_factor_odd,
+        .most_even = te.maximum_tessellation_factor_not_odd,
+    };
+    draw->amplification = TESSELLATED_OBJECTS;
+    const enum g4_status status = load_hs(loader, &hs, draw, fault);
+    return status == G4_OK ? load_ds(loader, &ds, draw, fault) : status;
+}
+
+/* ---- geometry shader ---- */
+
+static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_draw_state *draw, struct g4_fault *fault) {
+    const struct g4_gen7_state *const state = commands(loader->ctx);
+    struct g4_stage *const stage = &draw->stage[G4_STAGE_GS];
+    struct gen7_3dstate_gs gs;
+
+    gen7_3dstate_gs_unpack(state->gs, loader->ctx->gen, &gs);
+    draw->gs_enable = gs.enable;
+    if (!gs.enable) {
+        return G4_OK;
+    }
+    struct thread_state block = {
+        THREAD_STATE(gs),
+        .kernel = gs.kernel_start_pointer,
+        .grf_start = gs.dispatch_grf_start_register_for_urb_data,
+        .mask_stack = gs.mask_stack_exception_enable,
+    };
+    const struct stage_commands other = {state->constant_gs, state->urb_gs, state->binding_table_pointers_gs,
+                                         state->sampler_state_pointers_gs};
+    stage->input_offset = gs.vertex_urb_entry_read_offset;
+    stage->input_rows = gs.vertex_urb_entry_read_length;
+    stage->statistics = gs.statistics_enable;
+    draw->gs = (struct g4_geometry_shader){
+        .odd_triangles = gs.reorder_mode == GEN7_REORDER_MODE_LEADING ? G4_ODD_FIRST_FIRST : G4_ODD_LAST_LAST,
+        .discard_adjacency = gs.discard_adjacency,
+        .dispatch = gs.dispatch_mode == GEN7_DISPATCH_MODE_DUAL_OBJECT     ? G4_GS_DUAL_OBJECTS
+                    : gs.dispatch_mode == GEN7_DISPATCH_MODE_DUAL_INSTANCE ? G4_GS_DUAL_INSTANCES
+                                                                           : G4_GS_SINGLE,
+        .instances = gs.instance_control,
+        .has_primitive_ids = gs.include_primitive_id,
+        .has_vertex_handles = gs.include_vertex_handles,
+        .control_rows = gs.control_data_header_size,
+        .control_is_streams = gs.control_data_format == GEN7_CONTROL_DATA_FORMAT_SID,
+        .vertex_slots = gs.output_vertex_size,
+        .output_topology = gs.output_topology,
+        .default_stream = gs.default_streamid,
+    };
+    const enum g4_status status = load_stage(loader, G4_STAGE_GS, G4_UNIT_GS, &block, &other, draw, fault);
+    draw->amplification += 1 + gs.instance_control * (2 * stage->entry_rows / gs.output_vertex_size) / 4;
+    return status;
 }
 
 /* ---- stream output ---- */
@@ -231,62 +359,102 @@ static uint32_t object_vertices(const struct g4_draw_state *draw) {
     return g4_topology_object(draw->primitive.topology, 2, 0, &object) ? object.vertices : 0;
 }
 
-/* Objects of which `bytes` each fit between an offset and the end of a buffer. */
-static uint64_t fitting(const struct gen7_3dstate_so_buffer *buffer, bool enable, uint32_t offset, uint32_t bytes) {
-    const uint64_t start = (uint64_t)buffer->surface_base_address + offset;
-    if (!enable || buffer->surface_end_address <= buffer->surface_base_address) {
-        return 0;
+/* Without shaders that decide about the objects, they are all of the primitive's type and of stream 0. */
+static void load_capacity(struct g4_draw_state *draw) {
+    struct g4_stream_output *const output = &draw->stream_output;
+
+    output->vertices = object_vertices(draw);
+    output->capacity = UINT64_MAX;
+    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+        const struct g4_stream_buffer *const buffer = &output->buffer[b];
+        if (output->stream[0].buffers >> b & 1) {
+            const uint32_t bytes = buffer->pitch_bytes * output->vertices;
+            const uint64_t most = buffer->missing ? 0 : bytes ? buffer->room / bytes : UINT64_MAX;
+            output->capacity = most < output->capacity ? most : output->capacity;
+        }
     }
-    if (start > buffer->surface_end_address) {
-        return 0;
-    }
-    return bytes ? (buffer->surface_end_address - start) / bytes : UINT64_MAX;
 }
 
-/* Without geometry shaders there is only stream 0 (IVB PRM vol. 2 part 1, "Stream Output Logic Stage"). */
-static void load_stream_output(const struct g4_context *ctx, struct g4_draw_state *draw) {
+static struct g4_stream_buffer stream_buffer(const struct gen7_3dstate_so_buffer *buffer, bool enable,
+                                             uint32_t offset) {
+    const uint64_t start = (uint64_t)buffer->surface_base_address + offset;
+    const bool missing =
+        !enable || buffer->surface_end_address <= buffer->surface_base_address || start > buffer->surface_end_address;
+    return (struct g4_stream_buffer){
+        .address = (uint32_t)start,
+        .room = missing ? 0 : (uint32_t)(buffer->surface_end_address - start),
+        .missing = missing,
+        .pitch_bytes = buffer->surface_pitch,
+    };
+}
+
+/* The declaration of a stream in an entry, which has one for each of them. */
+static struct g4_stream_declaration declaration_of(const struct gen7_so_decl_entry *entry, uint32_t stream) {
+    const struct g4_stream_declaration all[G4_STREAMS] = {
+        {(uint8_t)entry->stream_0_output_buffer_slot, (uint8_t)entry->stream_0_register_index,
+         (uint8_t)entry->stream_0_component_mask, entry->stream_0_hole_flag},
+        {(uint8_t)entry->stream_1_output_buffer_slot, (uint8_t)entry->stream_1_register_index,
+         (uint8_t)entry->stream_1_component_mask, entry->stream_1_hole_flag},
+        {(uint8_t)entry->stream_2_output_buffer_slot, (uint8_t)entry->stream_2_register_index,
+         (uint8_t)entry->stream_2_component_mask, entry->stream_2_hole_flag},
+        {(uint8_t)entry->stream_3_output_buffer_slot, (uint8_t)entry->stream_3_register_index,
+         (uint8_t)entry->stream_3_component_mask, entry->stream_3_hole_flag},
+    };
+    return all[stream];
+}
+
+static void load_streams(const struct g4_context *ctx, const struct gen7_3dstate_streamout *streamout,
+                         struct g4_stream_output *output) {
     const struct g4_gen7_state *const state = commands(ctx);
-    struct g4_stream_output *const stream = &draw->stream_output;
-    struct gen7_3dstate_streamout streamout;
     struct gen7_3dstate_so_decl_list list;
 
+    gen7_3dstate_so_decl_list_unpack(state->so_decl_list, ctx->gen, &list);
+    const uint32_t buffers[G4_STREAMS] = {list.stream_to_buffer_selects_0, list.stream_to_buffer_selects_1,
+                                          list.stream_to_buffer_selects_2, list.stream_to_buffer_selects_3};
+    const uint32_t entries[G4_STREAMS] = {list.num_entries_0, list.num_entries_1, list.num_entries_2,
+                                          list.num_entries_3};
+    const uint32_t offset[G4_STREAMS] = {streamout->stream_0_vertex_read_offset, streamout->stream_1_vertex_read_offset,
+                                         streamout->stream_2_vertex_read_offset,
+                                         streamout->stream_3_vertex_read_offset};
+    for (uint32_t s = 0; s < G4_STREAMS; s++) {
+        struct g4_vertex_stream *const stream = &output->stream[s];
+        stream->buffers = buffers[s];
+        stream->declarations = entries[s] < G4_STREAM_DECLARATIONS ? entries[s] : G4_STREAM_DECLARATIONS;
+        for (uint32_t i = 0; i < stream->declarations; i++) {
+            struct gen7_so_decl_entry entry;
+            gen7_so_decl_entry_unpack(&state->so_decl_list[3 + 2 * i], ctx->gen, &entry);
+            stream->declaration[i] = declaration_of(&entry, s);
+            stream->declaration[i].slot += (uint8_t)(2 * offset[s]);
+        }
+    }
+}
+
+/* IVB PRM vol. 2 part 1, "Stream Output Logic Stage". */
+static void load_stream_output(const struct g4_context *ctx, struct g4_draw_state *draw) {
+    const struct g4_gen7_state *const state = commands(ctx);
+    struct g4_stream_output *const output = &draw->stream_output;
+    struct gen7_3dstate_streamout streamout;
+
     gen7_3dstate_streamout_unpack(state->streamout, ctx->gen, &streamout);
-    stream->drops_objects = streamout.rendering_disable;
+    output->drops_objects = streamout.rendering_disable;
     if (!streamout.so_function_enable) {
         return;
     }
-    gen7_3dstate_so_decl_list_unpack(state->so_decl_list, ctx->gen, &list);
-    stream->enable = true;
-    stream->statistics = streamout.so_statistics_enable;
-    stream->leading = streamout.reorder_mode == GEN7_REORDER_MODE_LEADING;
-    stream->buffers = list.stream_to_buffer_selects_0;
-    stream->vertices = object_vertices(draw);
-    stream->capacity = UINT64_MAX;
-    stream->declarations = list.num_entries_0 < G4_STREAM_DECLARATIONS ? list.num_entries_0 : G4_STREAM_DECLARATIONS;
-    for (uint32_t i = 0; i < stream->declarations; i++) {
-        struct gen7_so_decl_entry entry;
-        gen7_so_decl_entry_unpack(&state->so_decl_list[3 + 2 * i], ctx->gen, &entry);
-        stream->declaration[i] = (struct g4_stream_declaration){
-            .buffer = (uint8_t)entry.stream_0_output_buffer_slot,
-            .slot = (uint8_t)(entry.stream_0_register_index + 2 * streamout.stream_0_vertex_read_offset),
-            .mask = (uint8_t)entry.stream_0_component_mask,
-            .hole = entry.stream_0_hole_flag,
-        };
-    }
+    output->enable = true;
+    output->statistics = streamout.so_statistics_enable;
+    output->leading = streamout.reorder_mode == GEN7_REORDER_MODE_LEADING;
+    output->rendered_stream = streamout.render_stream_select;
+    output->in_order = draw->gs_enable || draw->tessellation.enable;
+    load_streams(ctx, &streamout, output);
     const bool enable[G4_STREAM_BUFFERS] = {streamout.so_buffer_enable_0, streamout.so_buffer_enable_1,
                                             streamout.so_buffer_enable_2, streamout.so_buffer_enable_3};
     for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
         struct gen7_3dstate_so_buffer buffer;
         gen7_3dstate_so_buffer_unpack(state->so_buffer[b], ctx->gen, &buffer);
-        stream->buffer[b] = (struct g4_stream_buffer){
-            .address = buffer.surface_base_address + state->so_write_offset[b],
-            .pitch_bytes = buffer.surface_pitch,
-        };
-        if (stream->buffers >> b & 1) {
-            const uint64_t most =
-                fitting(&buffer, enable[b], state->so_write_offset[b], buffer.surface_pitch * stream->vertices);
-            stream->capacity = most < stream->capacity ? most : stream->capacity;
-        }
+        output->buffer[b] = stream_buffer(&buffer, enable[b], state->so_write_offset[b]);
+    }
+    if (!output->in_order) {
+        load_capacity(draw);
     }
 }
 
@@ -834,7 +1002,13 @@ enum g4_status g4_load_draw_gen7(const struct g4_draw_loader *loader, const uint
     load_vertex_elements(ctx, draw);
     load_indices(ctx, draw);
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
-    const enum g4_status status = load_vs(loader, draw, fault);
+    enum g4_status status = load_vs(loader, draw, fault);
+    if (status == G4_OK) {
+        status = load_tessellation(loader, draw, fault);
+    }
+    if (status == G4_OK) {
+        status = load_gs(loader, draw, fault);
+    }
     if (status != G4_OK) {
         return status;
     }

@@ -54,6 +54,10 @@ static enum g4_counted_stage stage_of(enum g4_unit unit) {
     switch (unit) {
     case G4_UNIT_VS:
         return G4_COUNTED_VS;
+    case G4_UNIT_HS:
+        return G4_COUNTED_HS;
+    case G4_UNIT_DS:
+        return G4_COUNTED_DS;
     case G4_UNIT_GS:
         return G4_COUNTED_GS;
     case G4_UNIT_CLIP:

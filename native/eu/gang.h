@@ -51,7 +51,8 @@ struct g4_send;
 /* Callbacks of the unit that dispatched the threads. */
 struct g4_gang_owner {
     /* A URB_WRITE of thread t, after its data is stored; `header` is M0 (8 dwords).  Returns the new handle if the
-     * descriptor has Allocate set, otherwise the value is ignored.  May be NULL. */
+     * descriptor has Allocate set, otherwise the value is ignored.  From Gen7 on only messages with Complete or EOT.
+     * May be NULL. */
     uint32_t (*urb_event)(struct g4_gang *gang, int thread, uint32_t descriptor, const uint32_t *header);
     /* A message of thread t to the thread spawner: spawn a thread or dereference a URB handle. */
     void (*spawner_event)(struct g4_gang *gang, int thread, const struct g4_send *send, const uint32_t *header);

@@ -144,7 +144,7 @@ enum g4_status g4_message_urb_gen7(struct g4_eu *eu, struct g4_gang *gang, const
         } else if (mlen > 1) {
             write_registers(&a, send, &message);
         }
-        if (gang->owner.urb_event && message.complete) {
+        if (gang->owner.urb_event && (message.complete || send->eot)) {
             gang->owner.urb_event(gang, t, send->descriptor, g4_payload(gang, send, 0, t));
         }
     }

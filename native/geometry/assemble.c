@@ -1,5 +1,5 @@
 /*
- * A range of a draw through the stages of the front end: fetch, VS, GS, clip.
+ * A range of a draw through the stages of the front end: fetch, VS, tessellation, GS, stream output, clip.
  */
 #include <string.h>
 
@@ -41,7 +41,8 @@ struct needs {
     uint32_t first, count; /* positions first .. first+count-1 */
 };
 
-static struct needs needs_of(uint32_t topology, const struct g4_range *range, bool gs) {
+/* `whole`: a shader takes the objects with adjacency, quads and patches. */
+static struct needs needs_of(uint32_t topology, const struct g4_range *range, bool whole) {
     struct needs n = {.zero = true, .first = UINT32_MAX};
     uint32_t last = 0;
     for (uint32_t i = 0; i < range->objects; i++) {
@@ -50,11 +51,11 @@ static struct needs needs_of(uint32_t topology, const struct g4_range *range, bo
             continue;
         }
         const uint32_t k = range->first_object + i;
-        uint32_t position[6] = {0};
+        uint32_t position[G4_PATCH_VERTICES] = {0};
         uint32_t count;
-        if (gs) {
+        if (whole) {
             uint32_t unused;
-            count = g4_topology_gs_object(topology, range->vertices, k, false, false, position, &unused);
+            count = g4_topology_gs_object(topology, range->vertices, k, G4_ODD_AS_THEY_ARE, false, position, &unused);
         } else {
             struct g4_topology_object o;
             if (!g4_topology_object(topology, range->vertices, k, &o)) {
@@ -278,7 +279,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     for (uint32_t e = 0; a->inner && e < a->entries.count; e++) {
         vertex[e].inner = a->inner[e];
     }
-    if (!a->draw->gs_enable) {
+    if (!a->draw->gs_enable && !a->draw->tessellation.enable) {
         ctx->model->prepare_vertices(ctx, a->draw, &a->frame, vertex, a->entries.count);
     }
     for (uint32_t i = 0; i < a->slots; i++) {
@@ -287,47 +288,87 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     return status;
 }
 
-/* Clip the output of GS threads, strip by strip. */
-static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
-    for (uint32_t i = 0; i < a->range->objects; i++) {
-        const struct g4_context *const ctx = a->worker->ctx;
-        ctx->model->prepare_vertices(ctx, a->draw, &a->frame, out[i].vertex, out[i].vertices);
-        for (uint32_t s = 0; s < out[i].strips; s++) {
-            struct g4_strip strip = out[i].strip[s];
-            const struct g4_vertex **const vertex_of =
-                g4_arena_alloc(chunk->range_arena, (strip.count + 1) * sizeof(const struct g4_vertex *));
-            if (!vertex_of) {
-                return G4_NO_MEMORY;
-            }
-            for (uint32_t v = 0; v < strip.count; v++) {
-                vertex_of[1 + v] = &out[i].vertex[strip.first + v];
-            }
-            vertex_of[0] = vertex_of[1];
-            const uint32_t used = g4_topology_used(strip.topology, strip.count);
-            strip.first = 0;
-            strip.objects = g4_topology_objects(strip.topology, used);
-            strip.ends_primitive = true;
-            strip.vertices = used;
-            const enum g4_status status = ctx->model->run_clip(a->worker, a->draw, &strip, vertex_of, chunk);
-            if (status != G4_OK) {
-                return status;
-            }
+/* The objects of a strip that has left the last shader: stream output, then clip. */
+static enum g4_status finish_strip(struct assembly *a, const struct g4_strip *strip,
+                                   const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
+    const struct g4_stream_output *const output = &a->draw->stream_output;
+
+    if (output->enable && a->range->streamed) {
+        g4_stream_output_append(a->worker, a->draw, strip, vertex, a->range->streamed);
+    } else if (output->enable) {
+        g4_stream_output_run(a->worker, a->draw, strip, a->range->preceding, vertex);
+    }
+    const bool ends = output->drops_objects || (output->enable && strip->stream != output->rendered_stream);
+    return ends ? G4_OK : a->worker->ctx->model->run_clip(a->worker, a->draw, strip, vertex, chunk);
+}
+
+/* The output of geometry shader threads, strip by strip. */
+static enum g4_status finish_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
+    const struct g4_context *const ctx = a->worker->ctx;
+
+    ctx->model->prepare_vertices(ctx, a->draw, &a->frame, out->vertex, out->vertices);
+    for (uint32_t s = 0; s < out->strips; s++) {
+        struct g4_strip strip = out->strip[s];
+        const struct g4_vertex **const vertex_of =
+            g4_arena_alloc(chunk->range_arena, (strip.count + 1) * sizeof(const struct g4_vertex *));
+        if (!vertex_of) {
+            return G4_NO_MEMORY;
+        }
+        for (uint32_t v = 0; v < strip.count; v++) {
+            vertex_of[1 + v] = &out->vertex[strip.first + v];
+        }
+        vertex_of[0] = vertex_of[1];
+        const uint32_t used = g4_topology_used(strip.topology, strip.count);
+        strip.first = 0;
+        strip.objects = g4_topology_objects(strip.topology, used);
+        strip.ends_primitive = true;
+        strip.vertices = used;
+        const enum g4_status status = finish_strip(a, &strip, vertex_of, chunk);
+        if (status != G4_OK) {
+            return status;
         }
     }
     return G4_OK;
 }
 
-static enum g4_status shade_geometry(struct assembly *a, const struct needs *needs, struct g4_chunk *chunk) {
-    struct g4_output *const out = g4_arena_alloc(chunk->range_arena, a->range->objects * sizeof *out);
+static enum g4_status shade_geometry(struct assembly *a, const struct g4_strip *strip,
+                                     const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
+    struct g4_output *const out = g4_arena_alloc(chunk->range_arena, strip->objects * sizeof *out);
     if (!out) {
         return G4_NO_MEMORY;
     }
-    memset(out, 0, a->range->objects * sizeof *out);
-    for (uint32_t i = 0; i < a->range->objects; i++) {
+    memset(out, 0, strip->objects * sizeof *out);
+    for (uint32_t i = 0; i < strip->objects; i++) {
         out[i].arena = chunk->range_arena;
     }
-    const enum g4_status status = g4_gs_run(a->worker, a->draw, a->range, a->vertex_of, needs->first, out);
-    return status == G4_OK ? clip_gs_output(a, out, chunk) : status;
+    enum g4_status status = a->worker->ctx->model->run_gs(a->worker, a->draw, strip, vertex, out);
+    for (uint32_t i = 0; i < strip->objects && status == G4_OK; i++) {
+        status = finish_output(a, &out[i], chunk);
+    }
+    return status;
+}
+
+/* The objects of a strip, which may still need a geometry shader. */
+static enum g4_status run_objects(struct assembly *a, const struct g4_strip *strip,
+                                  const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
+    return a->draw->gs_enable ? shade_geometry(a, strip, vertex, chunk) : finish_strip(a, strip, vertex, chunk);
+}
+
+static enum g4_status tessellate(struct assembly *a, const struct g4_strip *strip, struct g4_chunk *chunk) {
+    const struct g4_model *const model = a->worker->ctx->model;
+    struct g4_tessellated out = {.patches = 0};
+
+    enum g4_status status = model->tessellate(a->worker, a->draw, strip, a->vertex_of, chunk->range_arena, &out);
+    if (status == G4_OK && !a->draw->gs_enable) {
+        model->prepare_vertices(a->worker->ctx, a->draw, &a->frame, out.vertex, out.vertices);
+    }
+    for (uint32_t i = 0; i < out.patches && status == G4_OK; i++) {
+        const struct g4_tessellated_patch *const patch = &out.patch[i];
+        if (patch->strip.objects) {
+            status = run_objects(a, &patch->strip, patch->vertex, chunk);
+        }
+    }
+    return status;
 }
 
 enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
@@ -346,7 +387,8 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
     a->range = range;
     g4_vertex_fetch_setup(worker->ctx, draw, worker->eu.log, &a->fetch);
     g4_sf_frame_begin(&a->frame, draw);
-    const struct needs needs = needs_of(topology, range, draw->gs_enable);
+    const bool whole = draw->gs_enable || draw->tessellation.enable;
+    const struct needs needs = needs_of(topology, range, whole);
     if (needs.count == 0) {
         g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, topology);
         return G4_OK;
@@ -354,9 +396,6 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
     const enum g4_status status = fetch_vertices(a, &needs, chunk->range_arena);
     if (status != G4_OK) {
         return status;
-    }
-    if (draw->gs_enable) {
-        return shade_geometry(a, &needs, chunk);
     }
     const uint32_t total = g4_topology_objects(topology, range->vertices);
     const struct g4_strip strip = {
@@ -368,9 +407,5 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .vertices = range->vertices,
         .primitive_id = range->primitive_id + range->first_object,
     };
-    if (draw->stream_output.enable) {
-        g4_stream_output_run(worker, draw, &strip, range->preceding, a->vertex_of);
-    }
-    return draw->stream_output.drops_objects ? G4_OK
-                                             : worker->ctx->model->run_clip(worker, draw, &strip, a->vertex_of, chunk);
+    return draw->tessellation.enable ? tessellate(a, &strip, chunk) : run_objects(a, &strip, a->vertex_of, chunk);
 }

@@ -19,8 +19,9 @@ struct g4_range {
     uint32_t start;    /* position of the primitive's first vertex, from StartVertexLocation */
     uint32_t vertices; /* of the whole primitive, without incomplete objects */
     uint32_t first_object, objects;
-    uint32_t primitive_id; /* of the primitive's first object */
-    uint64_t preceding;    /* objects of the draw before this range; only with stream output */
+    uint32_t primitive_id;        /* of the primitive's first object */
+    uint64_t preceding;           /* objects of the draw before this range; only with stream output */
+    struct g4_streamed *streamed; /* stream output that is in order; else NULL */
 };
 
 struct g4_report_log;

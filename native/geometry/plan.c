@@ -9,10 +9,12 @@
 #include "geometry/topology.h"
 
 enum {
-    SMALLEST_RANGE = 256,         /* objects */
-    LARGEST_RANGE = 2048,         /* the vertices of a larger one exceed the host's caches */
-    SHARES = 16,                  /* ranges of a large primitive, at least */
-    PLAN_OBJECTS = 16384,         /* set up before their tiles are drawn */
+    SMALLEST_RANGE = 256, /* objects */
+    LARGEST_RANGE = 2048, /* the vertices of a larger one exceed the host's caches */
+    SHARES = 16,          /* ranges of a large primitive, at least */
+    PLAN_OBJECTS = 16384, /* set up before their tiles are drawn */
+    FEWEST_OBJECTS = 8,   /* of a range whose objects become many */
+    FEWEST_PLANNED = 128,
     INSTRUCTIONS_PER_VERTEX = 64, /* cost of a vertex for the watchdog */
 };
 
@@ -50,10 +52,21 @@ static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_
     cursor->done = cursor->instance >= draw->primitive.instance_count;
 }
 
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
 /* Ranges share no vertices: larger ones shade fewer vertices twice, smaller ones occupy more workers. */
-static uint32_t range_size(uint32_t objects) {
+static uint32_t range_size(const struct g4_draw_state *draw, uint32_t objects) {
     const uint32_t size = objects / SHARES & ~(uint32_t)(SMALLEST_RANGE - 1);
+    if (draw->amplification) {
+        return larger(SMALLEST_RANGE / draw->amplification, FEWEST_OBJECTS);
+    }
     return size < SMALLEST_RANGE ? SMALLEST_RANGE : size > LARGEST_RANGE ? LARGEST_RANGE : size;
+}
+
+static uint32_t most_planned(const struct g4_draw_state *draw) {
+    return draw->amplification ? larger(PLAN_OBJECTS / draw->amplification, FEWEST_PLANNED) : PLAN_OBJECTS;
 }
 
 enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_port *port,
@@ -71,7 +84,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
     }
     g4_vertex_fetch_setup(ctx, draw, log, &fetch);
     uint32_t planned = 0;
-    while (!cursor->done && plan->count < plan->capacity && planned < PLAN_OBJECTS) {
+    while (!cursor->done && plan->count < plan->capacity && planned < most_planned(draw)) {
         if (!cursor->inside) {
             cursor->vertices = run_length(&fetch, draw, port, cursor->position, count, limit - cursor->visited);
             cursor->inside = true;
@@ -85,7 +98,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
         const uint32_t objects = g4_topology_objects(topology, used);
         if (cursor->object < objects) {
             const uint32_t left = objects - cursor->object;
-            const uint32_t size = range_size(objects);
+            const uint32_t size = range_size(draw, objects);
             const uint32_t here = left < size ? left : size;
             plan->range[plan->count++] = (struct g4_range){
                 .instance = cursor->instance,

@@ -25,7 +25,16 @@ struct g4_strip {
     bool ends_primitive;   /* the last object here is the primitive's last */
     uint32_t vertices;     /* of the whole primitive, without incomplete objects */
     uint32_t primitive_id; /* of the first object */
+    bool one_primitive_id; /* and of all others */
+    uint32_t stream;       /* of a geometry shader */
 };
+
+/* The vertex at a position of a strip.  Vertices come as position 0, which fans and loops use again, and those from
+ * strip->first on. */
+static inline const struct g4_vertex *g4_strip_vertex(const struct g4_strip *strip,
+                                                      const struct g4_vertex *const *vertex, uint32_t position) {
+    return vertex[position < strip->first ? 0 : 1 + position - strip->first];
+}
 
 /* Run the vertex shader in place over the entries. */
 g4_vs_fn g4_vs_run, g4_vs_run_gen7;
@@ -76,12 +85,30 @@ struct g4_spawn {
 enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,
                             const struct g4_thread_object *object, uint32_t count, struct g4_output *out);
 
-enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
-                         const struct g4_vertex *const *vertex_at, uint32_t first_position, struct g4_output *out);
+g4_gs_fn g4_gs_run, g4_gs_run_gen7;
 
-/* Write the objects of a strip to the stream output buffers.  Its vertices are as for run_clip. */
+/* The objects that a patch has become. */
+struct g4_tessellated_patch {
+    struct g4_strip strip;
+    const struct g4_vertex **vertex; /* as for run_clip */
+};
+
+/* The output of the tessellation of some patches: one for each, in order. */
+struct g4_tessellated {
+    struct g4_tessellated_patch *patch;
+    uint32_t patches;
+    struct g4_vertex *vertex; /* of all patches */
+    uint32_t vertices;
+};
+
+g4_tessellate_fn g4_tessellate_run_gen7;
+
+/* Write the objects of a strip to the stream output buffers: the first one has the number `preceding` in the draw. */
 void g4_stream_output_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                           uint64_t preceding, const struct g4_vertex *const *vertex);
+/* The same behind those that are written already. */
+void g4_stream_output_append(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
+                             const struct g4_vertex *const *vertex, struct g4_streamed *streamed);
 
 /* Compute the outcodes of vertices. */
 void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_vertex *vertex,

@@ -1,18 +1,19 @@
 /*
  * Stream output: vertices of objects into buffers (IVB PRM vol. 2 part 1, "Stream Output Logic Stage").
  *
- * All objects of a draw take the same room, so object n has its place before anything is written, and ranges are
- * written independently.  Objects beyond the capacity are only counted, by draw/draw.c.
+ * Without a geometry shader or tessellation, all objects of a draw take the same room, so object n has its place before
+ * anything is written, and ranges are written independently.  Objects beyond the capacity are only counted, by
+ * draw/draw.c.  With them, ranges run one after the other, and each object decides where the next one is written.
  */
 #include <string.h>
 
 #include "geometry/stage.h"
 
 /* The positions of an object's vertices in the order in which they are written. */
-static void order_of(const struct g4_stream_output *stream, const struct g4_topology_object *object,
+static void order_of(const struct g4_stream_output *output, const struct g4_topology_object *object,
                      uint32_t position[3]) {
     memcpy(position, object->position, sizeof object->position);
-    if (object->topology == G4_PRIMITIVE_TOPOLOGY_POLYGON && !stream->leading) { /* vertex 0, its anchor, comes last */
+    if (object->topology == G4_PRIMITIVE_TOPOLOGY_POLYGON && !output->leading) { /* vertex 0, its anchor, comes last */
         position[0] = object->position[1];
         position[1] = object->position[2];
         position[2] = object->position[0];
@@ -20,18 +21,14 @@ static void order_of(const struct g4_stream_output *stream, const struct g4_topo
     if (!object->invert) {
         return;
     }
-    const uint32_t i = stream->leading ? 1 : 0; /* exchange vertices i and i + 1 of an odd triangle of a strip */
+    const uint32_t i = output->leading ? 1 : 0; /* exchange vertices i and i + 1 of an odd triangle of a strip */
     position[i] = object->position[i + 1];
     position[i + 1] = object->position[i];
 }
 
-static void write_vertex(struct g4_port *port, const struct g4_stream_output *stream, const struct g4_vertex *vertex,
-                         uint64_t number) {
-    uint32_t at[G4_STREAM_BUFFERS];
-
-    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
-        at[b] = stream->buffer[b].address + (uint32_t)number * stream->buffer[b].pitch_bytes;
-    }
+/* Write a vertex to these addresses in the buffers. */
+static void write_vertex(struct g4_port *port, const struct g4_vertex_stream *stream, const struct g4_vertex *vertex,
+                         uint32_t at[G4_STREAM_BUFFERS]) {
     for (uint32_t i = 0; i < stream->declarations; i++) {
         const struct g4_stream_declaration *const d = &stream->declaration[i];
         uint32_t data[4] = {0};
@@ -50,20 +47,62 @@ static void write_vertex(struct g4_port *port, const struct g4_stream_output *st
 
 void g4_stream_output_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                           uint64_t preceding, const struct g4_vertex *const *vertex) {
-    const struct g4_stream_output *const stream = &draw->stream_output;
+    const struct g4_stream_output *const output = &draw->stream_output;
 
-    for (uint32_t i = 0; i < strip->objects && preceding + i < stream->capacity; i++) {
+    for (uint32_t i = 0; i < strip->objects && preceding + i < output->capacity; i++) {
         struct g4_topology_object object;
         uint32_t position[3];
         if (!g4_topology_object(strip->topology, strip->vertices, strip->first_object + i, &object)) {
             return;
         }
-        order_of(stream, &object, position);
+        order_of(output, &object, position);
         for (uint32_t v = 0; v < object.vertices; v++) {
-            /* vertex[0] is the one at position 0, if the others begin behind it */
-            const bool first = position[v] == 0 && strip->first != 0;
-            const struct g4_vertex *const from = vertex[first ? 0 : 1 + position[v] - strip->first];
-            write_vertex(&worker->port, stream, from, (preceding + i) * stream->vertices + v);
+            const uint32_t number = (uint32_t)((preceding + i) * output->vertices + v);
+            uint32_t at[G4_STREAM_BUFFERS];
+            for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+                at[b] = output->buffer[b].address + number * output->buffer[b].pitch_bytes;
+            }
+            write_vertex(&worker->port, &output->stream[0], g4_strip_vertex(strip, vertex, position[v]), at);
         }
+    }
+}
+
+/* Whether an object of so many vertices fits into all buffers of its stream. */
+static bool fits(const struct g4_stream_output *output, const struct g4_vertex_stream *stream,
+                 const struct g4_streamed *streamed, uint32_t vertices) {
+    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+        const uint64_t end = (uint64_t)streamed->bytes[b] + (uint64_t)vertices * output->buffer[b].pitch_bytes;
+        if ((stream->buffers >> b & 1) && (end > output->buffer[b].room || output->buffer[b].missing)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void g4_stream_output_append(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
+                             const struct g4_vertex *const *vertex, struct g4_streamed *streamed) {
+    const struct g4_stream_output *const output = &draw->stream_output;
+    const struct g4_vertex_stream *const stream = &output->stream[strip->stream % G4_STREAMS];
+
+    for (uint32_t i = 0; i < strip->objects; i++) {
+        struct g4_topology_object object;
+        uint32_t position[3];
+        if (!g4_topology_object(strip->topology, strip->vertices, strip->first_object + i, &object)) {
+            return;
+        }
+        streamed->needed[strip->stream % G4_STREAMS]++;
+        if (!fits(output, stream, streamed, object.vertices)) {
+            continue; /* a smaller one may still fit */
+        }
+        order_of(output, &object, position);
+        for (uint32_t v = 0; v < object.vertices; v++) {
+            uint32_t at[G4_STREAM_BUFFERS];
+            for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+                at[b] = output->buffer[b].address + streamed->bytes[b];
+                streamed->bytes[b] += stream->buffers >> b & 1 ? output->buffer[b].pitch_bytes : 0;
+            }
+            write_vertex(&worker->port, stream, g4_strip_vertex(strip, vertex, position[v]), at);
+        }
+        streamed->written[strip->stream % G4_STREAMS]++;
     }
 }

@@ -35,8 +35,12 @@ static const struct shape {
     [G4_TOPOLOGY_DRAWN_LINELOOP] = {2, 1, 2, 0},
 };
 
-static const struct shape *shape_of(uint32_t topology) {
-    return &shapes[topology < G4_TOPOLOGIES ? topology : 0];
+static struct shape shape_of(uint32_t topology) {
+    const uint32_t patch = g4_topology_patch_vertices(topology);
+    if (patch) {
+        return (struct shape){.size = (uint8_t)patch, .step = (uint8_t)patch, .s = 1, .r = (uint8_t)(patch - 1)};
+    }
+    return shapes[topology < G4_TOPOLOGIES ? topology : 0];
 }
 
 uint32_t g4_topology_drawn(uint32_t topology) {
@@ -53,16 +57,16 @@ uint32_t g4_topology_drawn(uint32_t topology) {
 }
 
 uint32_t g4_topology_used(uint32_t topology, uint32_t n) {
-    const struct shape *const s = shape_of(topology);
-    if (s->size == 0 || n < s->size) {
+    const struct shape s = shape_of(topology);
+    if (s.size == 0 || n < s.size) {
         return 0;
     }
-    return s->size + (n - s->size) / s->step * s->step;
+    return s.size + (n - s.size) / s.step * s.step;
 }
 
 uint32_t g4_topology_counted(uint32_t topology, uint32_t used) {
-    const struct shape *const s = shape_of(topology);
-    return used < s->size || s->size == 0 ? 0 : (used - s->size) / s->step + 1;
+    const struct shape s = shape_of(topology);
+    return used < s.size || s.size == 0 ? 0 : (used - s.size) / s.step + 1;
 }
 
 uint32_t g4_topology_objects(uint32_t topology, uint32_t used) {
@@ -75,8 +79,8 @@ uint32_t g4_topology_objects(uint32_t topology, uint32_t used) {
 }
 
 uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position) {
-    const struct shape *const s = shape_of(topology);
-    return position < s->s ? 0 : (position - s->s + 1) / (s->r + 1u);
+    const struct shape s = shape_of(topology);
+    return position < s.s ? 0 : (position - s.s + 1) / (s.r + 1u);
 }
 
 static uint32_t put(uint32_t *position, uint32_t a, uint32_t b, uint32_t c, uint32_t count) {
@@ -87,20 +91,28 @@ static uint32_t put(uint32_t *position, uint32_t a, uint32_t b, uint32_t c, uint
 }
 
 /* The even triangles of a strip have its winding, the odd ones the opposite. */
-static uint32_t strip_triangle(uint32_t k, bool reversed, bool reorder, uint32_t *position, uint32_t *gs_topology) {
+static uint32_t strip_triangle(uint32_t k, bool reversed, enum g4_odd_triangles odd, uint32_t *position,
+                               uint32_t *gs_topology) {
     const bool flipped = ((k & 1) != 0) != reversed;
     *gs_topology = flipped ? T(TRISTRIP_REVERSE) : T(TRISTRIP);
-    return reorder && flipped ? put(position, k, k + 2, k + 1, 3) : put(position, k, k + 1, k + 2, 3);
+    if (flipped && odd != G4_ODD_AS_THEY_ARE) {
+        return odd == G4_ODD_FIRST_FIRST ? put(position, k, k + 2, k + 1, 3) : put(position, k + 1, k, k + 2, 3);
+    }
+    return put(position, k, k + 1, k + 2, 3);
 }
 
-static uint32_t strip_with_adjacency(uint32_t used, uint32_t k, uint32_t *p) {
+static uint32_t strip_with_adjacency(uint32_t used, uint32_t k, enum g4_odd_triangles order, uint32_t *p) {
+    enum {
+        LAST_LAST = 4 /* the first of the vertices that keep the last one last */
+    };
     const uint32_t first = 2 * k;
     const uint32_t after = k == used / 2 - 3 ? first + 5 : first + 6;
     const uint32_t before = k == 0 ? 1 : first - 2;
     const uint32_t even[6] = {first, before, first + 2, after, first + 4, first + 3};
     const uint32_t odd[6] = {first, first + 3, first + 4, after, first + 2, before};
     for (int i = 0; i < 6; i++) {
-        p[i] = k & 1 ? odd[i] : even[i];
+        const int from = order == G4_ODD_LAST_LAST ? (i + LAST_LAST) % 6 : i;
+        p[i] = k & 1 ? odd[from] : even[i];
     }
     return 6;
 }
@@ -118,22 +130,32 @@ static uint32_t without_adjacency(uint32_t topology, uint32_t count, uint32_t *p
     }
 }
 
-uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, bool reorder, bool discard_adjacency,
-                               uint32_t position[6], uint32_t *gs_topology) {
-    const struct shape *const s = shape_of(topology);
-    uint32_t count = s->size;
+uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, enum g4_odd_triangles odd,
+                               bool discard_adjacency, uint32_t position[G4_PATCH_VERTICES], uint32_t *gs_topology) {
+    const struct shape s = shape_of(topology);
+    struct g4_topology_object half;
+    uint32_t count = s.size;
 
     *gs_topology = topology;
     for (uint32_t i = 0; i < count; i++) {
-        position[i] = k * s->step + i;
+        position[i] = k * s.step + i;
     }
     switch (topology) {
+    case G4_TOPOLOGY_DRAWN_QUADLIST:
+    case G4_TOPOLOGY_DRAWN_QUADSTRIP:
+        (void)g4_topology_object(topology, used, k, &half);
+        *gs_topology = half.topology;
+        return put(position, half.position[0], half.position[1], half.position[2], 3);
+    case G4_TOPOLOGY_DRAWN_LINELOOP:
+        *gs_topology = T(LINESTRIP);
+        position[1] = (k + 1) % used;
+        break;
     case T(LINELOOP):
         position[1] = (k + 1) % used;
         break;
     case T(TRISTRIP):
     case T(TRISTRIP_REVERSE):
-        return strip_triangle(k, topology == T(TRISTRIP_REVERSE), reorder, position, gs_topology);
+        return strip_triangle(k, topology == T(TRISTRIP_REVERSE), odd, position, gs_topology);
     case T(TRIFAN):
     case T(TRIFAN_NOSTIPPLE):
     case T(POLYGON):
@@ -143,7 +165,7 @@ uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, boo
         position[3] = 2 * k + 2;
         break;
     case T(TRISTRIP_ADJ):
-        count = strip_with_adjacency(used, k, position);
+        count = strip_with_adjacency(used, k, odd, position);
         break;
     default:
         break;

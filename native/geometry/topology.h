@@ -6,12 +6,16 @@
 
 #include "core/context.h"
 
-/* Quads and loops without a geometry shader, which Gen6 and later draw as polygons and lines (docs/decisions.md 89). */
+/* Beyond the topologies of Gen4: patches, from Gen7 on, and quads and loops without a geometry shader, which Gen6 and
+ * later draw as polygons and lines (docs/decisions.md 89). */
 enum {
-    G4_TOPOLOGY_DRAWN_QUADLIST = 32,
+    G4_TOPOLOGY_PATCHES = 32, /* a list of patches of one vertex; the next ones have more, up to 32 */
+    G4_TOPOLOGY_DRAWN_QUADLIST = 64,
     G4_TOPOLOGY_DRAWN_QUADSTRIP,
     G4_TOPOLOGY_DRAWN_LINELOOP,
     G4_TOPOLOGIES,
+
+    G4_PATCH_VERTICES = 32, /* at most, of a patch */
 };
 
 /* The topology that the stages before a clipper of Gen6 see instead of one that only a geometry shader takes. */
@@ -26,10 +30,22 @@ uint32_t g4_topology_counted(uint32_t topology, uint32_t used);
 /* PrimitiveID of the vertex at `position`, from the primitive's first (G45 PRM vol. 2, 3.6.13). */
 uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position);
 
-/* Vertex positions of object k, in the payload order of a GS thread; returns how many (1..6).
- * `gs_topology` is what R0.2 says. */
-uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, bool reorder, bool discard_adjacency,
-                               uint32_t position[6], uint32_t *gs_topology);
+/* The vertices of a patch; 0: the topology has no patches. */
+static inline uint32_t g4_topology_patch_vertices(uint32_t topology) {
+    return topology - G4_TOPOLOGY_PATCHES < G4_PATCH_VERTICES ? topology - G4_TOPOLOGY_PATCHES + 1 : 0;
+}
+
+/* How the odd triangles of a strip are presented to a geometry shader. */
+enum g4_odd_triangles {
+    G4_ODD_AS_THEY_ARE, /* in the order of the strip, without adjacency */
+    G4_ODD_FIRST_FIRST, /* with the winding of the even ones: their first vertex stays first */
+    G4_ODD_LAST_LAST,   /* their last vertex stays last */
+};
+
+/* Vertex positions of object k, in the payload order of a GS thread; returns how many.  `gs_topology` is what R0.2
+ * says. */
+uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, enum g4_odd_triangles odd,
+                               bool discard_adjacency, uint32_t position[G4_PATCH_VERTICES], uint32_t *gs_topology);
 
 /* Edge indicators of R0.2, bits 8 and 9: whether the first and the last edge of triangle k are a POLYGON's own. */
 uint32_t g4_topology_edges(uint32_t topology, uint32_t k, bool last);

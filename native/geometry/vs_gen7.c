@@ -5,32 +5,8 @@
 #include <string.h>
 
 #include "core/hooks.h"
+#include "geometry/payload_gen7.h"
 #include "geometry/stage.h"
-#include "messages_gen7.h"
-
-/* R0 of a thread whose entries begin at rows 0 and handle_1 of its window. */
-static void put_r0(const struct g4_context *ctx, const struct g4_dispatch *dispatch, uint32_t slot, uint32_t handle_1,
-                   uint32_t r0[8]) {
-    const struct gen7_payload_vs_r0 in = {
-        .urb_return_handle_1 = handle_1,
-        .sampler_state_pointer = dispatch->sampler_state - dispatch->dynamic_state_base,
-        .per_thread_scratch_space = dispatch->scratch_size,
-        .binding_table_pointer = dispatch->binding_table - dispatch->surface_state_base,
-        .scratch_space_pointer = dispatch->scratch_base - dispatch->general_state_base + slot * dispatch->scratch_bytes,
-        .fftid = slot,
-    };
-    gen7_payload_vs_r0_pack(&in, ctx->gen, r0);
-}
-
-/* Push constants into registers from `grf` on of threads 0..count-1; returns the next register. */
-static uint32_t put_constants(struct g4_gang *gang, uint32_t count, const struct g4_stage *stage, uint32_t grf) {
-    for (uint32_t r = 0; r < stage->constant_rows && grf < G4_GRF_COUNT; r++, grf++) {
-        for (uint32_t t = 0; t < count; t++) {
-            memcpy(gang->grf[grf].ud[t], stage->constants[r], sizeof stage->constants[r]);
-        }
-    }
-    return grf;
-}
 
 static void start_threads(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries,
                           const struct g4_slots *slots, uint32_t first, uint32_t per_thread, uint32_t threads) {
@@ -40,7 +16,7 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
 
     g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads);
     gang->owner = (struct g4_gang_owner){0};
-    const uint32_t grf = put_constants(gang, threads, stage, stage->grf_start);
+    const uint32_t grf = g4_payload_constants_gen7(gang, threads, stage, stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t vertex = first + t * per_thread;
         const bool pair = per_thread == 2 && vertex + 1 < entries->count;
@@ -48,7 +24,8 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
         const uint32_t(*const a)[8] = (const uint32_t(*)[8])rows;
 
         gang->slot[t] = slots->first + t;
-        put_r0(worker->ctx, dispatch, gang->slot[t], pair ? entries->stride : 0, gang->grf[0].ud[t]);
+        g4_payload_r0_gen7(worker->ctx, dispatch, gang->slot[t], gang->grf[0].ud[t]);
+        gang->grf[0].ud[t][1] = pair ? entries->stride : 0; /* the handle of the second entry */
         g4_vs_put_pair(gang, (int)t, a, pair ? a + entries->stride : a, entries->stride, stage, grf);
         g4_gang_set_dmask(gang, (int)t, pair ? 0xff : 0x0f);
         gang->urb[t] = rows;

@@ -102,11 +102,14 @@ def test_scenes_on_gen7_draw_like_llvmpipe(device: str, scene: str, tmp_path: Pa
 
 
 @needs_client
+@pytest.mark.parametrize("client", ["draws", "geometry"])
 @pytest.mark.parametrize("device", ["ivb", "hsw"])
-def test_draws_queries_and_transform_feedback_give_the_numbers_of_llvmpipe(device: str, tmp_path: Path) -> None:
-    """Instances, base vertices, cuts, indirect and conditional draws, queries, transform feedback with overflow."""
-    program = str(tmp_path / "draws")
-    source = Path(__file__).parent / "clients" / "draws.c"
+def test_clients_print_the_numbers_of_llvmpipe(device: str, client: str, tmp_path: Path) -> None:
+    """Instances, base vertices, cuts, indirect and conditional draws, queries, transform feedback with overflow;
+    geometry shaders with all objects, streams, layers and viewports; tessellation.
+    """
+    program = str(tmp_path / client)
+    source = Path(__file__).parent / "clients" / f"{client}.c"
     subprocess.run(["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", program, "-lEGL",
                     "-lGL"], check=True)
     soft = subprocess.run([program], check=True, capture_output=True, text=True, timeout=real_client.TIMEOUT,

@@ -31,6 +31,7 @@ const struct g4_model g4_model_toy = {
     .expand_instruction = g4_expand_gen4,
     .decode_instruction = g4_decode_toy,
     .run_vs = g4_vs_run,
+    .run_gs = g4_gs_run,
     .read_vertices = g4_vertices_read,
     .prepare_vertices = g4_vertices_prepare,
     .run_clip = g4_clip_run,
