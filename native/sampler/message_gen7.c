@@ -7,6 +7,7 @@
 #include "eu/worker.h"
 #include "messages_gen7.h"
 #include "sampler/call.h"
+#include "sampler/media_message.h"
 
 enum {
     /* shader channel selects */
@@ -16,8 +17,6 @@ enum {
     SELECT_BLUE = 6,
     /* the format with which clients gather from two 32-bit channels */
     TWO_FLOATS_FOR_GATHER = 0x97,
-    /* of SIMD32 and SIMD64 messages; the sampler has no cache here */
-    TYPE_CACHE_FLUSH = 31,
 };
 
 static bool is_shadow(const struct g4_sampler_call *c) {
@@ -466,11 +465,6 @@ static const struct g4_sampler_shape *find_message(const struct g4_sampler_call 
     return message->simd && !(messages->absent >> type & 1) && c->send->mlen >= c->data ? message : NULL;
 }
 
-static bool flushes_cache(const struct g4_send *send) {
-    return gen7_sampler_message_simd_mode(send->descriptor) == GEN7_SAMPLER_SIMD_MODE_SIMD32_64 &&
-           gen7_sampler_message_message_type(send->descriptor) == TYPE_CACHE_FLUSH;
-}
-
 /* A response may be shorter than the channels that are not masked. */
 static void check_response(const struct g4_sampler_call *c) {
     const unsigned channels = 4u - (unsigned)__builtin_popcount(c->channel_mask);
@@ -564,8 +558,11 @@ enum g4_status g4_message_sampler_gen7(struct g4_eu *eu, struct g4_gang *gang, c
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
-    if (g4_sampler_run_planned(eu, gang, send, has_header) || flushes_cache(send)) {
+    if (g4_sampler_run_planned(eu, gang, send, has_header)) {
         return G4_OK;
+    }
+    if (gen7_sampler_message_simd_mode(send->descriptor) == GEN7_SAMPLER_SIMD_MODE_SIMD32_64) {
+        return g4_message_media_sampler_gen7(eu, gang, send);
     }
     c.message = find_message(&c);
     if (!c.message) {

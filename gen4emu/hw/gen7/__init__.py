@@ -8,6 +8,7 @@ from gen4emu.hw.gen7 import (
     common,
     compute_payload,
     media,
+    media_messages,
     media_sampling,
     messages,
     mfx,
@@ -24,5 +25,5 @@ GEN7 = GEN6.derive(
     replace=(*mi.REPLACED, *common.REPLACED, *pipeline.REPLACED, *media.REPLACED, *state.REPLACED,
              *messages.REPLACED, *registers.REPLACED, *media_sampling.REPLACED, *mfx.REPLACED),
     add=(*mi.ADDED, *common.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED, *messages.ADDED, *registers.ADDED,
-         *mfx.ADDED, *payload.ADDED, *pixel_payload.BLOCKS, *compute_payload.BLOCKS),
+         *mfx.ADDED, *payload.ADDED, *pixel_payload.BLOCKS, *compute_payload.BLOCKS, *media_messages.ADDED),
     remove=(*messages.REMOVED, *pipeline.REMOVED, *media.REMOVED, *state.REMOVED, *registers.REMOVED, *mfx.REMOVED))

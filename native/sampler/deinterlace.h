@@ -1,0 +1,125 @@
+/*
+ * The denoise and deinterlace message: a block of a picture of two fields, with the picture before it.
+ *
+ * No public document has the arithmetic.  What is here follows the names and sizes of the state's fields, the drivers'
+ * settings and the claims of Intel's patents, a function for each row of docs/decisions.md; it is exact where pictures
+ * are constant or stand still, and not bit exact elsewhere.
+ */
+#ifndef G4_SAMPLER_DEINTERLACE_H
+#define G4_SAMPLER_DEINTERLACE_H
+
+#include "sampler/media_image.h"
+
+enum g4_weave {
+    G4_WEAVE_NONE,          /* the missing lines are computed */
+    G4_WEAVE_WITH_PREVIOUS, /* they are those of a field of the previous frame */
+    G4_WEAVE_WITH_CURRENT,
+};
+
+/* DNDI_STATE of any generation. */
+struct g4_deinterlacer {
+    bool denoises, deinterlaces, first_frame, top_first;
+    bool progressive; /* denoising does not distinguish fields */
+    bool compensates; /* by motion vectors */
+    enum g4_weave second_of_previous, first_of_current;
+
+    /* denoise */
+    uint32_t stad_threshold, asd_threshold, scm_threshold, moving_pixel_threshold;
+    uint32_t history_increase, maximum_history;
+    uint32_t temporal_threshold, low_temporal_threshold, good_neighbor_threshold;
+    uint32_t noise_threshold, noise_edge_threshold;
+
+    /* spatial-temporal motion measure (STMM) */
+    uint32_t stmm_c2, stmm_shift_down, stmm_shift_up, vecm_multiplier;
+    uint32_t stmm_large, stmm_small; /* weights of old values, of 256 */
+    bool stmm_large_at_minimum;
+    uint32_t minimum_stmm, maximum_stmm, stmm_output_shift;
+
+    /* spatial deinterlacing along edges */
+    uint32_t sdi_threshold, sdi_delta, fallback_t1, fallback_t2, fallback_2;
+
+    /* film mode detection */
+    uint32_t film_temporal_threshold, film_difference_1, film_difference_2, tear_threshold;
+
+    /* motion compensation */
+    uint32_t content_slope, content_threshold_1, sad_tight, sad_a, sad_b;
+    uint32_t smooth_vector_threshold, consistency_threshold, neighbor_threshold;
+};
+
+enum {
+    G4_DI_COLUMNS = 16,
+    G4_DI_ROWS = 4,  /* of a block, if it is deinterlaced */
+    G4_DN_ROWS = 8,  /* if it is only denoised */
+    G4_DI_LEFT = 20, /* pixels of the window around the block */
+    G4_DI_ABOVE = 12,
+    G4_DI_WIDTH = 56,
+    G4_DI_HEIGHT = 32,
+};
+
+/* A block and its surroundings.  Lines outside of the picture are the nearest ones of the same field. */
+struct g4_luma_window {
+    uint8_t row[G4_DI_HEIGHT][G4_DI_WIDTH];
+};
+
+/* Pixel (x, y), which counts from the block's first one. */
+static inline int32_t g4_luma(const struct g4_luma_window *window, int32_t x, int32_t y) {
+    return window->row[y + G4_DI_ABOVE][x + G4_DI_LEFT];
+}
+
+/* One message. */
+struct g4_deinterlace_block {
+    const struct g4_deinterlacer *state;
+    const struct g4_media_image *current, *previous, *statistics;
+    struct g4_port *port;
+    int32_t x, y;
+
+    struct g4_luma_window c, p; /* of the current and of the previous frame */
+
+    /* Results of g4_denoise() */
+    uint8_t history[G4_DN_ROWS / 4][G4_DI_COLUMNS / 4];
+    uint32_t noise; /* block noise estimate (BNE) */
+    /* Results of g4_deinterlace(): frames at the time of the second field of the previous frame, and of the first
+     * field of the current one */
+    uint8_t luma[2][G4_DI_ROWS][G4_DI_COLUMNS];
+    uint8_t chroma[2][G4_DI_ROWS][G4_DI_COLUMNS]; /* V and U in turn */
+    uint8_t stmm[G4_DI_ROWS][G4_DI_COLUMNS / 2];
+};
+
+/* Sums over 16x4 pixels. */
+struct g4_block_sums {
+    uint32_t stad, shcm, svcm; /* temporal differences; horizontal and vertical complexity */
+};
+
+struct g4_film_values {
+    /* Sums of differences of the top and bottom fields of the current and the previous frame. */
+    uint32_t ct_pt, cb_pb, ct_cb, ct_pb, cb_pt;
+    uint32_t moving;                        /* groups of 4x1 pixels that move */
+    uint32_t tears_current, tears_previous; /* columns that comb if the fields are woven */
+};
+
+/* Lines of one field are this far apart. */
+static inline int32_t g4_field_step(const struct g4_deinterlacer *state) {
+    return state->progressive && !state->deinterlaces ? 1 : 2;
+}
+
+/* Read both frames around the block. */
+void g4_deinterlace_begin(struct g4_deinterlace_block *block, uint32_t rows);
+/* Filter the noise of block->c, or only take over the history; estimate noise.  denoise.c */
+void g4_denoise(struct g4_deinterlace_block *block, uint32_t rows);
+/* Fill luma, chroma and stmm.  deinterlace.c */
+void g4_deinterlace(struct g4_deinterlace_block *block);
+/* V and U of a line of 4:2:2, in turn. */
+void g4_deinterlace_chroma_row(const struct g4_deinterlace_block *block, const struct g4_media_image *frame, int32_t y,
+                               bool interlaced, uint8_t out[G4_DI_COLUMNS]);
+
+/* film_mode.c: statistics of the 16x4 pixels from row `y` of the block on. */
+void g4_block_sums(const struct g4_deinterlace_block *block, int32_t y, struct g4_block_sums *sums);
+void g4_film_values(const struct g4_deinterlace_block *block, struct g4_film_values *values);
+
+/* The lines between those of a field, one pixel, spatially.  sdi.c: line y is missing in `frame`. */
+int32_t g4_spatial_pixel(const struct g4_deinterlacer *state, const struct g4_luma_window *frame, int32_t x, int32_t y);
+/* The same by motion compensation; false: no vector is good enough. */
+bool g4_compensated_pixel(const struct g4_deinterlace_block *block, const struct g4_luma_window *frame, int32_t x,
+                          int32_t y, int32_t *value);
+
+#endif

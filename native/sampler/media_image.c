@@ -1,0 +1,50 @@
+/*
+ * Samples of the surfaces of media messages.
+ */
+#include "sampler/media_image.h"
+
+#include <string.h>
+
+static uint32_t clamp(int32_t value, uint32_t size) {
+    return value < 0 ? 0 : (uint32_t)value < size ? (uint32_t)value : size - 1;
+}
+
+/* The number of bytes from a column on that are contiguous in memory and in one page. */
+static uint32_t contiguous(enum g4_tiling tiling, uint32_t column, uint32_t address) {
+    const uint32_t page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
+    const uint32_t tile = tiling == G4_TILING_X   ? 512 - (column & 511)
+                          : tiling == G4_TILING_Y ? 16 - (column & 15)
+                                                  : page;
+    return tile < page ? tile : page;
+}
+
+static uint32_t address_of(const struct g4_media_image *image, const struct g4_media_plane *plane, uint32_t x,
+                           uint32_t row) {
+    return image->base + (uint32_t)g4_surface_offset(image->tiling, plane->pitch, plane->x0 + x * plane->step, row);
+}
+
+void g4_media_image_read(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
+                         int32_t x, int32_t y, uint32_t count, uint8_t *out) {
+    const struct g4_media_plane *const plane = &image->plane[channel];
+
+    if (!image->present || !plane->step) {
+        memset(out, 0, count);
+        return;
+    }
+    const uint32_t row = plane->y0 + clamp(y, plane->height) * image->row_step + image->first_row;
+    for (uint32_t i = 0; i < count;) {
+        const int32_t at = x + (int32_t)i;
+        const uint32_t column = clamp(at, plane->width);
+        const uint32_t address = address_of(image, plane, column, row);
+        uint32_t run = 1;
+        if (plane->step == 1 && column == (uint32_t)at) {
+            const uint32_t bytes = contiguous(image->tiling, plane->x0 + column, address);
+            const uint32_t left = plane->width - column;
+            run = count - i;
+            run = run < bytes ? run : bytes;
+            run = run < left ? run : left;
+        }
+        memcpy(out + i, g4_mem_read_ptr(port, address), run);
+        i += run;
+    }
+}
