@@ -13,6 +13,8 @@
  *   derive SURFACE FILE
  *   window WIDTH HEIGHT PITCH TILING X Y ROWS    with its buffer
  *   show SURFACE SX SY SW SH DX DY DW DH FLAGS FILE
+ *   processing WIDTH HEIGHT                a context for the next
+ *   process SOURCE TARGET REFERENCE FILTER VALUE     FILTER: scale, denoise, bob or adaptive; VALUE: strength or flags
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +31,7 @@
 #include <va/va_backend.h>
 #include <va/va_drm.h>
 #include <va/va_drmcommon.h>
+#include <va/va_vpp.h>
 
 #include "window.h"
 
@@ -265,6 +268,58 @@ static void fill(const char *text) {
     (void)printf("fill done\n");
 }
 
+/* ---- processing ---- */
+
+static void make_processing(const char *text) {
+    const int width = number(&text), height = number(&text);
+    must(vaCreateConfig(display, VAProfileNone, VAEntrypointVideoProc, NULL, 0, &config), "vaCreateConfig");
+    must(vaCreateContext(display, config, width, height, VA_PROGRESSIVE, surface, surfaces, &context),
+         "vaCreateContext");
+}
+
+/* The buffer of a filter; 0: none. */
+static unsigned make_filter(const char *name, float value, VABufferID *id) {
+    VAProcFilterParameterBuffer simple = {.type = VAProcFilterNoiseReduction, .value = value};
+    VAProcFilterParameterBufferDeinterlacing deinterlacing = {.type = VAProcFilterDeinterlacing,
+                                                              .flags = (unsigned)value};
+    void *data = &deinterlacing;
+    size_t size = sizeof deinterlacing;
+
+    if (strncmp(name, "denoise", 7) == 0) {
+        data = &simple;
+        size = sizeof simple;
+    } else if (strncmp(name, "bob", 3) == 0) {
+        deinterlacing.algorithm = VAProcDeinterlacingBob;
+    } else if (strncmp(name, "adaptive", 8) == 0) {
+        deinterlacing.algorithm = VAProcDeinterlacingMotionAdaptive;
+    } else {
+        return 0;
+    }
+    must(vaCreateBuffer(display, context, VAProcFilterParameterBufferType, (unsigned)size, 1, data, id),
+         "vaCreateBuffer");
+    return 1;
+}
+
+static void process(const char *text) {
+    const int source = number(&text), target = number(&text), reference = number(&text);
+    const char *const name = text + strspn(text, " ");
+    const char *const value = name + strcspn(name, " ");
+    VASurfaceID references[1] = {surface_of(reference)};
+    VABufferID filter;
+    VAProcPipelineParameterBuffer pipeline = {.surface = surface_of(source), .filters = &filter};
+
+    pipeline.num_filters = make_filter(name, strtof(value, NULL), &filter);
+    if (reference >= 0) {
+        pipeline.forward_references = references;
+        pipeline.num_forward_references = 1;
+    }
+    must(vaBeginPicture(display, context, surface_of(target)), "vaBeginPicture");
+    render(VAProcPipelineParameterBufferType, sizeof pipeline, &pipeline);
+    must(vaEndPicture(display, context), "vaEndPicture");
+    must(vaSyncSurface(display, surface_of(target)), "vaSyncSurface");
+    (void)printf("process done\n");
+}
+
 /* ---- showing ---- */
 
 static void call(unsigned long request, void *argument, const char *what) {
@@ -324,6 +379,8 @@ static const struct {
                 {"get ", get},
                 {"derive ", derive},
                 {"fill ", fill},
+                {"processing ", make_processing},
+                {"process ", process},
                 {"window ", make_window},
                 {"show ", show}};
 
