@@ -13,6 +13,8 @@ enum {
     POSITION_STEPS = 256,
     MOST_POSITION = 1 << 20, /* texels; far outside of every surface */
     ALPHA_OF_OPAQUE = 255 << 8,
+    WINDOW_COLUMNS = 160, /* texels that are read at once: enough to scale down to a ninth */
+    WINDOW_ROWS = 40,
 };
 
 /* A position in one direction. */
@@ -49,10 +51,15 @@ static void taps_of(const struct g4_scaler_table *table, bool inner_only, uint32
     }
 }
 
-/* The eight texels around a column, in one row. */
-static void read_texels(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
-                        const struct position *x, int32_t row, uint8_t texel[TAPS]) {
-    g4_media_image_read(image, port, channel, x->first, row, TAPS, texel);
+/* Texels around the pixels of a message. */
+struct window {
+    int32_t x, y; /* of its first texel */
+    uint8_t row[WINDOW_ROWS][WINDOW_COLUMNS];
+};
+
+/* The eight texels of the taps in a row of the surface. */
+static const uint8_t *texels(const struct window *window, const struct position *x, int32_t row) {
+    return &window->row[row - window->y][x->first - window->x];
 }
 
 static int32_t sum_of(const int32_t taps[TAPS], const uint8_t texel[TAPS]) {
@@ -91,43 +98,131 @@ static int32_t limited(int32_t value) {
     return value < 0 ? 0 : value > 0xffff ? 0xffff : value;
 }
 
-/* One value, from the rows' texels. */
-static uint16_t filter(const struct g4_scaler *scaler, const struct g4_scaler_table table[2], bool inner_only,
-                       const struct position *x, const struct position *y, uint8_t texel[TAPS][TAPS]) {
-    int32_t across[TAPS];
-    int32_t down[TAPS];
-    int32_t sharp = 0;
-
-    taps_of(&table[0], inner_only, x->phase, across);
-    taps_of(&table[1], inner_only, y->phase, down);
-    for (int row = 0; row < TAPS; row++) {
-        sharp += down[row] * sum_of(across, texel[row]);
-    }
-    sharp = limited((sharp + 8) >> 4);
-
-    const int32_t right = (int32_t)x->phase;
-    const int32_t below = (int32_t)y->phase;
-    const uint8_t(*const near)[TAPS] = (const uint8_t(*)[TAPS])texel + BEFORE;
-    const int32_t upper = near[0][BEFORE] * (PHASE_STEPS - right) + near[0][BEFORE + 1] * right;
-    const int32_t lower = near[1][BEFORE] * (PHASE_STEPS - right) + near[1][BEFORE + 1] * right;
-    const int32_t smooth = (upper * (PHASE_STEPS - below) + lower * below + 2) >> 2;
-
+/* The sharpness of a pixel. */
+static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct window *window, const struct position *x,
+                             const struct position *y) {
     uint32_t level = scaler->sharpness;
+
     if (scaler->adapts[0] || scaler->adapts[1]) {
         level = 255;
-        if (scaler->adapts[0]) {
-            level = adapted(scaler, texel[BEFORE]);
+    }
+    if (scaler->adapts[0]) {
+        level = adapted(scaler, texels(window, x, y->first + BEFORE));
+    }
+    if (scaler->adapts[1]) {
+        uint8_t column[TAPS];
+        for (int row = 0; row < TAPS; row++) {
+            column[row] = texels(window, x, y->first + row)[BEFORE];
         }
-        if (scaler->adapts[1]) {
-            uint8_t column[TAPS];
-            for (int row = 0; row < TAPS; row++) {
-                column[row] = texel[row][BEFORE];
+        const uint32_t vertical = adapted(scaler, column);
+        level = vertical < level ? vertical : level;
+    }
+    return level;
+}
+
+/* The bilinear filter, as 8.8. */
+static int32_t smooth_of(const struct window *window, const struct position *x, const struct position *y) {
+    const int32_t right = (int32_t)x->phase;
+    const int32_t below = (int32_t)y->phase;
+    const uint8_t *const above = texels(window, x, y->first + BEFORE) + BEFORE;
+    const uint8_t *const under = texels(window, x, y->first + BEFORE + 1) + BEFORE;
+    const int32_t upper = above[0] * (PHASE_STEPS - right) + above[1] * right;
+    const int32_t lower = under[0] * (PHASE_STEPS - right) + under[1] * right;
+    return (upper * (PHASE_STEPS - below) + lower * below + 2) >> 2;
+}
+
+/* The pixels of a message, or some of them. */
+struct part {
+    const struct g4_scaler *scaler;
+    const struct g4_scaler_table *table; /* of x, y */
+    bool inner_only;                     /* four taps */
+    uint32_t columns, rows;
+    struct position x[G4_SCALER_COLUMNS], y[G4_SCALER_ROWS];
+};
+
+/* Filter in x once for every row of texels, then in y. */
+static void filter(const struct part *part, const struct window *window, uint32_t texel_rows,
+                   uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
+    for (uint32_t i = 0; i < part->columns; i++) {
+        const struct position *const x = &part->x[i];
+        int32_t across[TAPS];
+        int32_t sum[WINDOW_ROWS];
+
+        taps_of(&part->table[0], part->inner_only, x->phase, across);
+        for (uint32_t row = 0; row < texel_rows; row++) {
+            sum[row] = sum_of(across, &window->row[row][x->first - window->x]);
+        }
+        for (uint32_t j = 0; j < part->rows; j++) {
+            const struct position *const y = &part->y[j];
+            int32_t down[TAPS];
+            int32_t sharp = 0;
+            taps_of(&part->table[1], part->inner_only, y->phase, down);
+            for (int k = 0; k < TAPS; k++) {
+                sharp += down[k] * sum[y->first - window->y + k];
             }
-            const uint32_t vertical = adapted(scaler, column);
-            level = vertical < level ? vertical : level;
+            const uint32_t level = sharpness_of(part->scaler, window, x, y);
+            const uint32_t smooth = level == 255 ? 0 : (uint32_t)smooth_of(window, x, y);
+            out[j][i] = (uint16_t)((level * (uint32_t)limited((sharp + 8) >> 4) + (255 - level) * smooth + 127) / 255);
         }
     }
-    return (uint16_t)((level * (uint32_t)sharp + (255 - level) * (uint32_t)smooth + 127) / 255);
+}
+
+/* The first texel of some positions and the number of those that they need. */
+static void range_of(const struct position *position, uint32_t count, int32_t *first, uint32_t *length) {
+    int32_t low = position[0].first;
+    int32_t high = low;
+    for (uint32_t i = 1; i < count; i++) {
+        low = position[i].first < low ? position[i].first : low;
+        high = position[i].first > high ? position[i].first : high;
+    }
+    *first = low;
+    *length = (uint32_t)(high - low) + TAPS;
+}
+
+/* False: the texels do not fit into the window. */
+static bool scale_part(const struct part *part, const struct g4_media_image *image, struct g4_port *port,
+                       enum g4_media_channel channel, uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
+    struct window window;
+    uint32_t columns;
+    uint32_t rows;
+
+    range_of(part->x, part->columns, &window.x, &columns);
+    range_of(part->y, part->rows, &window.y, &rows);
+    if (columns > WINDOW_COLUMNS || rows > WINDOW_ROWS) {
+        return false;
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        g4_media_image_read(image, port, channel, window.x, window.y + (int32_t)row, columns, window.row[row]);
+    }
+    filter(part, &window, rows, out);
+    return true;
+}
+
+/* Pixels far from each other, one at a time. */
+static void scale_pixels(const struct part *whole, const struct g4_media_image *image, struct g4_port *port,
+                         enum g4_media_channel channel, uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
+    struct part one = *whole;
+    one.columns = one.rows = 1;
+    for (uint32_t j = 0; j < whole->rows; j++) {
+        for (uint32_t i = 0; i < whole->columns; i++) {
+            uint16_t value[G4_SCALER_ROWS][G4_SCALER_COLUMNS];
+            one.x[0] = whole->x[i];
+            one.y[0] = whole->y[j];
+            (void)scale_part(&one, image, port, channel, value);
+            out[j][i] = value[0][0];
+        }
+    }
+}
+
+static void scale_nearest(const struct part *part, const struct g4_media_image *image, struct g4_port *port,
+                          enum g4_media_channel channel, uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
+    for (uint32_t j = 0; j < part->rows; j++) {
+        for (uint32_t i = 0; i < part->columns; i++) {
+            uint8_t texel;
+            g4_media_image_read(image, port, channel, part->x[i].nearest, part->y[j].nearest, 1, &texel);
+            out[j][i] = (uint16_t)(texel << 8);
+        }
+    }
 }
 
 static void fill(uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS], uint16_t value) {
@@ -151,22 +246,22 @@ void g4_scale(const struct g4_scaler *scaler, const struct g4_media_image *image
         fill(out, channel == G4_MEDIA_ALPHA ? ALPHA_OF_OPAQUE : 0);
         return;
     }
+    struct part part = {.scaler = scaler,
+                        .table = scaler->table[sharp ? 0 : 1],
+                        .inner_only = !sharp,
+                        .columns = G4_SCALER_COLUMNS,
+                        .rows = G4_SCALER_ROWS};
     for (int i = 0; i < G4_SCALER_COLUMNS; i++) {
         const int accelerations = i * (i - 1) / 2;
         const float u = block->u + (float)i * block->du + (float)accelerations * block->ddu;
-        const struct position x = position_of(u * scale_x);
-        for (int j = 0; j < G4_SCALER_ROWS; j++) {
-            const struct position y = position_of((block->v + (float)j * block->dv) * scale_y + down);
-            uint8_t texel[TAPS][TAPS];
-            if (scaler->nearest) {
-                g4_media_image_read(image, port, channel, x.nearest, y.nearest, 1, texel[0]);
-                out[j][i] = (uint16_t)(texel[0][0] << 8);
-                continue;
-            }
-            for (int row = 0; row < TAPS; row++) {
-                read_texels(image, port, channel, &x, y.first + row, texel[row]);
-            }
-            out[j][i] = filter(scaler, scaler->table[sharp ? 0 : 1], !sharp, &x, &y, texel);
-        }
+        part.x[i] = position_of(u * scale_x);
+    }
+    for (int j = 0; j < G4_SCALER_ROWS; j++) {
+        part.y[j] = position_of((block->v + (float)j * block->dv) * scale_y + down);
+    }
+    if (scaler->nearest) {
+        scale_nearest(&part, image, port, channel, out);
+    } else if (!scale_part(&part, image, port, channel, out)) {
+        scale_pixels(&part, image, port, channel, out);
     }
 }

@@ -14,7 +14,7 @@ from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.isa import assemble
 
-BATCH, CURBE, DESCRIPTORS, DATA, KERNELS = 0x10000, 0x22000, 0x21000, 0x100000, 0x40000
+BATCH, CURBE, DESCRIPTORS, DATA, KERNELS = 0x1000000, 0x22000, 0x21000, 0x100000, 0x40000
 DYNAMIC, SURFACES, TABLE, SCRATCH, PICTURES = 0x20000, 0x90000, 0x800, 0xA0000, 0x200000
 KERNEL_ROOM = 0x2000
 END = "send(1) null<1>D g0<0,1,0>UD 0x82000010D thread_spawner { align1 nomask EOT };"
