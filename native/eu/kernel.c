@@ -510,9 +510,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     for (uint32_t i = 0; i < kernel->count; i++) {
         (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
     }
-    if (!ctx->model->quirks.has_channel_pointers) {
-        g4_uniform_color_find(kernel, &kernel->flat);
-    }
+    g4_uniform_color_find(kernel, &kernel->flat);
     g4_translate(kernel, ctx);
     if (ctx->model->quirks.has_channel_pointers) { /* last: replaces handlers */
         mark_joins(kernel);

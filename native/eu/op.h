@@ -118,6 +118,8 @@ struct g4_op {
     bool eot;               /* send: ends the thread */
     bool writes_target;     /* send: a render target write whose descriptor is an immediate */
     uint8_t target_entry;   /* its binding table entry */
+    uint8_t color_pixels;   /* send: of a target write with nothing but their colors: 8, 16; 0: another message */
+    bool color_replicated;  /* one color for them all, in one register */
     bool channel_pointers;  /* branches: flow_gen6.c executes them */
     uint8_t jump_unit;      /* jmpi: bytes that a count of 1 means */
     bool joins;             /* parked channels may continue here (flow_gen6.c) */

@@ -15,6 +15,7 @@ enum {
 
 struct analysis {
     bool uniform_grf[G4_GRF_COUNT]; /* written, with one value in all channels */
+    bool common_grf[G4_GRF_COUNT];  /* written, and its first four dwords are the same in all threads */
     bool written_grf[G4_GRF_COUNT];
     bool uniform_mrf[G4_MRF_COUNT];
     uint32_t header_mrf; /* payload register that must hold R1 as dispatched */
@@ -39,6 +40,30 @@ static bool is_header_move(const struct analysis *state, const struct g4_op *op)
            op->dst.hstride == 1 && op->dst.type == src->type && (src->type == G4_TYPE_UD || src->type == G4_TYPE_D) &&
            src->kind == G4_KIND_GRF && src->base == G4_REGISTER_BYTES && is_contiguous(src) && !src->abs &&
            !src->negate;
+}
+
+/* Copies four elements that all threads have in common to the start of a register: one color for all pixels. */
+static bool is_color_move(struct analysis *state, const struct g4_op *op) {
+    const struct g4_src *const src = &op->src[0];
+    const struct g4_dst *const dst = &op->dst;
+    const uint32_t reg = dst->base / G4_REGISTER_BYTES;
+
+    if (op->opcode != G4_OPCODE_MOV || op->exec_size != COLORS || !op->nomask || op->cond != 0 || op->passes != 1 ||
+        dst->kind != G4_KIND_GRF || dst->base % G4_REGISTER_BYTES != 0 || dst->hstride != 1 || dst->size != 4 ||
+        reg < 2 || reg >= G4_GRF_COUNT || src->kind != G4_KIND_GRF || src->width == 0) {
+        return false;
+    }
+    for (uint32_t c = 0; c < COLORS; c++) {
+        const uint32_t element = c / src->width * src->vstride + c % src->width * src->hstride;
+        const uint32_t read = (src->base + element * src->size) / G4_REGISTER_BYTES;
+        if (read >= G4_GRF_COUNT || state->written_grf[read]) {
+            return false;
+        }
+        state->from = read < state->from ? read : state->from;
+    }
+    state->common_grf[reg] = state->written_grf[reg] = true;
+    state->uniform_grf[reg] = false;
+    return true;
 }
 
 static bool is_uniform_source(struct analysis *state, const struct g4_op *op, const struct g4_src *src) {
@@ -112,6 +137,7 @@ static bool is_uniform_op(struct analysis *state, const struct g4_op *op) {
             return false;
         } else {
             state->uniform_grf[part] = state->written_grf[part] = true;
+            state->common_grf[part] = false;
         }
     }
     return true;
@@ -142,6 +168,25 @@ static bool is_uniform_write(const struct analysis *state, const struct g4_op *o
     return true;
 }
 
+/* The last instruction of later generations: a message from registers, without a header. */
+static bool is_uniform_color_write(const struct analysis *state, const struct g4_op *op,
+                                   struct g4_uniform_color *flat) {
+    const uint32_t colors = op->color_replicated ? 1 : COLORS * op->color_pixels / 8u;
+
+    if (op->opcode != G4_OPCODE_SEND || !is_simple(op) || op->color_pixels == 0 || !op->grf_payload ||
+        op->mrf + colors > G4_GRF_COUNT) {
+        return false;
+    }
+    for (uint32_t c = 0; c < colors; c++) {
+        if (!state->uniform_grf[op->mrf + c] && !(op->color_replicated && state->common_grf[op->mrf])) {
+            return false;
+        }
+    }
+    flat->pixels = op->color_pixels;
+    flat->target = op->target_entry;
+    return true;
+}
+
 void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_color *flat) {
     const struct g4_op *const last = &kernel->ops[kernel->count - (kernel->count > 0)];
     struct analysis state = {.from = G4_GRF_COUNT, .header_mrf = (last->mrf + 1u) & (G4_MRF_COUNT - 1)};
@@ -155,11 +200,11 @@ void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_col
         if (is_simple(op) && is_header_move(&state, op)) {
             state.header = true;
             state.uniform_mrf[state.header_mrf] = false;
-        } else if (!is_simple(op) || !is_uniform_op(&state, op)) {
+        } else if (!is_simple(op) || !(is_color_move(&state, op) || is_uniform_op(&state, op))) {
             return;
         }
     }
     flat->channel_ops += last->exec_size;
     flat->from = state.from;
-    (void)is_uniform_write(&state, last, flat);
+    (void)(is_uniform_color_write(&state, last, flat) || is_uniform_write(&state, last, flat));
 }

@@ -6,7 +6,6 @@
 
 #include "color/state.h"
 #include "eu/kernel.h"
-#include "hw_messages.h"
 #include "raster/windower_state.h"
 
 enum {
@@ -173,7 +172,10 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     const struct g4_draw_state *const draw = wm->draw;
     const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
     const struct g4_wm_dispatch *const modes = &wm->dispatch;
+    const struct g4_windower_state *const state = &draw->windower;
     const uint32_t start = draw->stage[G4_STAGE_WM].grf_start;
+    const uint32_t start_8 = state->kernels_by_width ? state->grf_start[G4_WM_8] : start;
+    const uint32_t start_16 = state->kernels_by_width ? state->grf_start[G4_WM_16] : start;
     const struct g4_iz *const iz = &wm->iz;
     /* debuggers and counters observe each thread and pixel */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
@@ -181,12 +183,13 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     wm->constant_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
     wm->uniform_color = wanted && draw->windower.thread_dispatch && !draw->color.alpha_test.enable &&
                         iz->mode == G4_IZ_P && !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil &&
-                        !modes->any_contiguous && !modes->enabled[G4_WM_32] && modes->any_normal;
+                        !modes->any_contiguous && !modes->enabled[G4_WM_32] && modes->any_normal &&
+                        !state->writes_sample_mask && state->computed_depth == G4_DEPTH_NOT_COMPUTED && !state->resolve;
     if (modes->enabled[G4_WM_8]) {
-        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start);
+        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start_8);
     }
     if (modes->enabled[G4_WM_16]) {
-        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start);
+        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start_16);
     }
 }
 
@@ -203,9 +206,29 @@ static void count_threads(struct g4_worker *worker, uint32_t subspans) {
         subspans -= subspans < capacity ? subspans : capacity;
         eu->instructions += instructions;
         eu->channel_ops += kernel->flat.channel_ops;
-        eu->messages[g4_message_descriptor_shared_function(kernel->ops[kernel->count - 1].descriptor)]++;
+        eu->messages[kernel->ops[kernel->count - 1].function]++;
         eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
     }
+}
+
+/* The subspans at the end of an object that threads of another mode draw, with another kernel. */
+static uint32_t tail_of(const struct g4_wm *wm, enum g4_wm_mode mode, uint32_t subspans) {
+    const uint32_t capacity = wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat.pixels / 4;
+    while (subspans && g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans) == mode) {
+        subspans -= subspans < capacity ? subspans : capacity;
+    }
+    return subspans;
+}
+
+/* Run threads for `count` subspans of the object. */
+static enum g4_status run_subspans(struct g4_worker *worker, uint32_t first, uint32_t count) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_coverage nothing = {.first = 0, .last = -1};
+
+    memmove(wm->subspan, wm->subspan + first, count * sizeof wm->subspan[0]);
+    wm->subspans = count;
+    const enum g4_status status = g4_wm_queue(worker, &nothing);
+    return status == G4_OK ? g4_wm_flush(worker) : status;
 }
 
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
@@ -225,7 +248,6 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     }
     struct g4_port *const port = &worker->port;
     const uint32_t unit = port->unit;
-    const struct g4_coverage nothing = {.first = 0, .last = -1};
     port->unit = G4_UNIT_CC;
     const uint8_t *const sample = first_pixel(&target->map, port, &wm->subspan[0]);
     port->unit = unit;
@@ -233,16 +255,16 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         return false;
     }
     *status = g4_wm_flush(worker);
-    wm->subspans = G4_WM_SAMPLE;
-    *status = *status == G4_OK ? g4_wm_queue(worker, &nothing) : *status;
-    *status = *status == G4_OK ? g4_wm_flush(worker) : *status;
-    wm->subspans = subspans;
+    *status = *status == G4_OK ? run_subspans(worker, 0, G4_WM_SAMPLE) : *status;
     if (*status == G4_OK) {
         const struct fill fill = {.bytes = 4, .value = get(sample, 4)};
+        const uint32_t tail = tail_of(wm, mode, subspans);
+        wm->subspans = subspans - tail;
         port->unit = G4_UNIT_CC;
         fill_all(wm, &fill, &target->map, port);
         port->unit = unit;
-        count_threads(worker, subspans - G4_WM_SAMPLE);
+        count_threads(worker, subspans - tail - G4_WM_SAMPLE);
+        *status = tail ? run_subspans(worker, subspans - tail, tail) : G4_OK;
     }
     return true;
 }

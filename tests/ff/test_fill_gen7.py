@@ -1,0 +1,92 @@
+"""Objects of one color on Gen7: what is filled is what threads would have written, and counts the same.
+
+The triangle of a capture is drawn with other pixel shaders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gen4emu.device.device import Device
+from gen4emu.device.listener import Listener
+from gen4emu.device.options import Options
+from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.isa import assemble
+from gen4emu.trace import events
+from gen4emu.trace.reader import open as open_trace
+
+TRACES = Path(__file__).parents[2] / "traces" / "later"
+TARGET, TARGET_BYTES = 0x115000, 64 * 256
+PLACE_8, PLACE_16 = 0x800, 0xC00  # of the shaders, from the instruction base on
+WRITE_8 = "sendc(8) null<1>UW g124<8,8,1>UD 0x88031400 render { align1 1Q EOT };"
+WRITE_16 = "sendc(16) null<1>UW g120<8,8,1>UD 0x90031000 render { align1 1H EOT };"
+REPLICATED = "sendc(16) null<1>UW g114<8,8,1>F 0x82031100 render { align1 1H EOT };"
+# the constant terms of the four channels
+FLAT_8 = [f"mov(8) g{124 + i}<1>F g{4 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 1Q }};" for i in range(4)]
+FLAT_16 = [f"mov(16) g{120 + 2 * i}<1>F g{6 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 1H }};" for i in range(4)]
+
+
+def color(first: str) -> str:
+    return f"mov(4) g114<1>UD {first} {{ align1 WE_all 1N }};"
+
+
+KERNELS: dict[str, tuple[list[str], list[str]]] = {
+    "one color": ([*FLAT_8, WRITE_8], [*FLAT_16, WRITE_16]),
+    "replicated": ([*FLAT_8, WRITE_8], [color("g6.3<8,2,4>UD"), REPLICATED]),
+    "arithmetic": (["add(8) g60<1>F g4.3<0,1,0>F 0.25F { align1 1Q };", *FLAT_8[1:],
+                    "mul.sat(8) g124<1>F g60<8,8,1>F g60<8,8,1>F { align1 1Q };", WRITE_8],
+                   [*FLAT_16[1:], "mov(16) g120<1>F 0.5F { align1 1H };", WRITE_16]),
+    # something differs from thread to thread, or from pixel to pixel
+    "coordinates": (["mov(8) g124<1>F g1.4<2,4,0>UW { align1 1Q };", *FLAT_8[1:], WRITE_8],
+                    [*FLAT_16[1:], "mov(16) g120<1>F g1.4<2,4,0>UW { align1 1H };", WRITE_16]),
+    "replicated coordinates": ([*FLAT_8, WRITE_8], [color("g1.2<4,4,1>UD"), REPLICATED]),
+    "replicated, but written before": ([*FLAT_8, WRITE_8], [
+        "mov(8) g6<1>UD g1<8,8,1>UD { align1 WE_all 1Q };", color("g6.3<8,2,4>UD"), REPLICATED]),
+    "replicated, but changed behind": ([*FLAT_8, WRITE_8], [
+        color("g6.3<8,2,4>UD"), "mov(8) g114<1>UD g1<8,8,1>UD { align1 WE_all 1Q };", REPLICATED]),
+    "a color of one register": ([*FLAT_8, WRITE_8], [*FLAT_16[1:], color("g6.3<8,2,4>UD").replace("g114", "g120"),
+                                                     WRITE_16]),
+    "barycentrics": (["mov(8) g124<1>F g2<8,8,1>F { align1 1Q };", *FLAT_8[1:], WRITE_8],
+                     ["mov(16) g120<1>F g2<8,8,1>F { align1 1H };", *FLAT_16[1:], WRITE_16]),
+    "a color missing": ([*FLAT_8[1:], WRITE_8], [*FLAT_16[1:], WRITE_16]),
+}
+
+
+@dataclass
+class Shader(Listener):
+    """Gives all pixel shaders other instructions."""
+
+    device: Device
+    kernels: tuple[bytes, bytes]
+
+    def draw_started(self, words: Any) -> None:
+        gen7 = self.device.state.gen7
+        for kernel, place in zip(self.kernels, (PLACE_8, PLACE_16), strict=True):
+            self.device.memory.write(gen7.instruction_base + place, kernel)
+        if gen7.ps[1] and gen7.ps[7]:  # of 8 and of 16 pixels
+            gen7.ps[1], gen7.ps[7] = PLACE_8, PLACE_16
+
+
+def outcome(device: str, name: str, general_only: bool) -> tuple[bytes, dict[str, int], list[int]]:
+    stream = list(open_trace(str(TRACES / f"triangle-{device}.aub.xz")))
+    header = next(e for e in stream if isinstance(e, events.Header))
+    info = BY_PCI_ID[header.pci_id or 0]
+    with Device(info, Options(workers=1, general_only=general_only)) as made:
+        eight, sixteen = (assemble("\n".join(lines), info.gen) for lines in KERNELS[name])
+        made.add_listener(Shader(made, (eight, sixteen)))
+        for event in stream:
+            made.apply(event)
+        counts = {count: value for count, value in made.counts().items() if not count.endswith("_ns")}
+        return made.memory.read(TARGET, TARGET_BYTES), counts, [int(c) for c in made.state.counter]
+
+
+@pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_pixels_and_counts_are_those_of_threads(name: str, device: str) -> None:
+    filled = outcome(device, name, general_only=False)
+    assert filled == outcome(device, name, general_only=True)
+    assert len({filled[0][at:at + 4] for at in range(0, TARGET_BYTES, 4)}) > 1
