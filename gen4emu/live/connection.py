@@ -434,7 +434,8 @@ class Connection:
         chip = self._host.chip
         welcome = ffi.new("struct g4_live_welcome *", {
             "header": {"type": lib.G4_LIVE_WELCOME, "sequence": self._packets.sequence}, "version": lib.G4_LIVE_VERSION,
-            "strict": self._host.options.strict, "chip": chip_facts(chip)})
+            "strict": self._host.options.strict, "records_buffers": self._host.records_buffers,
+            "chip": chip_facts(chip)})
         self.activity.opened = True
         self._host.log_verbose(f"{self}: opened the device")
         self._packets.send(welcome)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 3,
+    G4_LIVE_VERSION = 4,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_UNBOUND = 0xffffffff, /* as a file: unbind the range */
@@ -26,7 +26,7 @@ enum g4_live_type {
     G4_LIVE_WELCOME,
     G4_LIVE_FILE,    /* shim, with the descriptor of a file; or without one, to close it */
     G4_LIVE_BIND,    /* shim: change the address space */
-    G4_LIVE_OBJECTS, /* shim: buffers of the next EXEC */
+    G4_LIVE_OBJECTS, /* shim: buffers of the next EXEC, if the server records them */
     G4_LIVE_EXEC,    /* shim: run a batch; answered by RESULT */
     G4_LIVE_RESULT,
     G4_LIVE_CONTEXT,  /* shim: create or destroy a hardware context */
@@ -85,7 +85,9 @@ struct g4_live_chip {
 struct g4_live_welcome {
     struct g4_live_header header;
     uint32_t version;
-    uint32_t strict; /* privileged commands in batches are refused, as by the kernel */
+    uint32_t strict;          /* privileged commands in batches are refused, as by the kernel */
+    uint32_t records_buffers; /* the shim sends OBJECTS */
+    uint32_t pad;
     struct g4_live_chip chip;
 };
 

@@ -174,7 +174,8 @@ static bool send_objects(struct submission *submission) {
     static _Alignas(8) uint8_t packet[G4_LIVE_MAX_PACKET];
     struct g4_live_objects *const header = (struct g4_live_objects *)packet;
     struct g4_live_object *const objects = (struct g4_live_object *)(packet + sizeof *header);
-    const uint32_t count = submission->exec->count;
+    const bool recorded = submission->file->connection.welcome.records_buffers;
+    const uint32_t count = recorded ? submission->exec->count : 0;
     for (uint32_t done = 0; done < count;) {
         uint32_t part = 0;
         for (; part < MAX_ITEMS && done < count; part++, done++) {

@@ -80,6 +80,7 @@ class Connection:
             self.hello = {"pid": hello.pid, "program": ffi.string(hello.program).decode(), "size": hello.arena_size}
             self._add(0, hello.arena_size)
             self._answer("welcome", lib.G4_LIVE_WELCOME, version=lib.G4_LIVE_VERSION,
+                         records_buffers=self.server.records_buffers,
                          chip=chip_facts(self.server.part) | {"revision": 3, "gtt_size": self.server.gtt_size})
         elif kind == lib.G4_LIVE_FILE:
             packet = self.packets.packet("file")
@@ -205,8 +206,8 @@ class Connection:
 class FakeServer:
     """Listens in a directory with the tree in which programs find a GPU."""
 
-    def __init__(self, directory: Path, device: str = "g45", gtt_size: int = 0) -> None:
-        self.directory, self.part = directory, BY_NAME[device]
+    def __init__(self, directory: Path, device: str = "g45", gtt_size: int = 0, records_buffers: bool = True) -> None:
+        self.directory, self.part, self.records_buffers = directory, BY_NAME[device], records_buffers
         self.gtt_size = gtt_size or self.part.address_space_bytes
         self.connections: list[Connection] = []
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}

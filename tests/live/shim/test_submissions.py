@@ -217,6 +217,13 @@ def test_only_changes_of_the_address_space_are_sent(start_live: Callable) -> Non
         assert connection.execs[2]["address"] == connection.execs[0]["address"] + 8
 
 
+def test_buffers_are_not_sent_to_a_server_that_does_not_record_them(start_live: Callable) -> None:
+    with start_live(records_buffers=False) as live:
+        live.call(client_that_binds)
+        (connection,) = live.connections
+        assert [(len(e["words"]) > 0, e["objects"]) for e in connection.execs] == 3 * [(True, [])]
+
+
 def client_that_binds(d: Device) -> None:
     batch, data = d.batch(END, 0, END, 0), d.create()
     d.exec([Object(batch), Object(data, flags=WRITE)])
