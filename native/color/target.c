@@ -347,7 +347,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
         complain(target, G4_EVENT_BAD_SURFACE, target->key.index);
         return;
     }
-    if (target->map.bytes == 16 && surface->tiling == G4_TILING_Y) {
+    if (ctx->model->quirks.refuses_y_tiled_wide_targets && target->map.bytes == 16 && surface->tiling == G4_TILING_Y) {
         complain(target, G4_EVENT_BAD_SURFACE, target->key.index); /* not allowed, but written */
     }
     set_operations(target, worker, format, surface, yuv);

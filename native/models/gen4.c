@@ -29,14 +29,15 @@
     .lod_rules = &g4_lod_rules_gen4, .sampler_messages = &g4_gen4_sampler_messages,                                    \
     .dataport_reads = &g4_gen4_dataport_reads, .dataport_writes = &g4_gen4_dataport_writes
 
-/* Quirks of the sampler that all four have. */
-#define SAMPLER_QUIRKS .compares_ignore_array_index = true, .ld_outside_bytes_is_black = true
+/* Quirks that all four have. */
+#define COMMON_QUIRKS                                                                                                  \
+    .compares_ignore_array_index = true, .ld_outside_bytes_is_black = true, .refuses_y_tiled_wide_targets = true
 
 #define GEN4_QUIRKS                                                                                                    \
-    SAMPLER_QUIRKS, .cmp_converts_to_destination_type = true, .sample_c_a16_nan_is_infinity = true,                    \
-                    .killed_mask_includes_disabled = true, .resinfo_returns_floats = true,                             \
-                    .sample_c_with_lod_differs = true, .media_reads_align_x_to_dword = true,                           \
-                    .clip_spawns_for_bad_vertices = true, .clip_counts_threads = true
+    COMMON_QUIRKS, .cmp_converts_to_destination_type = true, .sample_c_a16_nan_is_infinity = true,                     \
+                   .killed_mask_includes_disabled = true, .resinfo_returns_floats = true,                              \
+                   .sample_c_with_lod_differs = true, .media_reads_align_x_to_dword = true,                            \
+                   .clip_spawns_for_bad_vertices = true, .clip_counts_threads = true
 
 const struct g4_model g4_model_broadwater = {
     .chip = &g4_chip_bw,
@@ -59,7 +60,7 @@ const struct g4_model g4_model_crestline = {
     .dataport_reads = &g4_gen45_dataport_reads, .dataport_writes = &g4_gen45_dataport_writes
 
 #define GEN45_QUIRKS                                                                                                   \
-    SAMPLER_QUIRKS,                                                                                                    \
+    COMMON_QUIRKS,                                                                                                     \
         .has_compr4 = true, .forced_lod_filters_linear = true, .ld_of_deep_volume_levels_differs = true,               \
         .shadow_of_cubes_differs = true, .has_media_boundary_mode = true, .gateway_opens_64_registers = true,          \
         .has_8_bit_coverage = true, .has_depth_coordinate_offset = true, .has_dual_source_messages = true,             \

@@ -305,6 +305,16 @@ def test_a_target_without_memory_takes_no_colour(tiling: Tiling) -> None:
     assert canvas.memory.unmapped(nowhere, 0x4000) == [(nowhere, 0x4000)]
 
 
+@pytest.mark.parametrize(("tiling", "events"), [(Tiling.X, set()), (Tiling.Y, {Event.BAD_SURFACE})])
+def test_targets_of_128_bits_a_pixel_may_not_be_y_tiled_before_gen7(tiling: Tiling, events: set[Event]) -> None:
+    """SNB PRM vol. 1 part 2, Tiled Resources: "must be either TileX or Linear"; they are written all the same."""
+    canvas = Canvas("R32G32B32A32_FLOAT", tiling=tiling)
+    canvas.begin()
+    canvas.draw((1, 1, 1, 1))
+    assert set(canvas.probe.events()) == events
+    assert canvas.target.image().max() > 0
+
+
 def test_missing_surface_state_is_reported() -> None:
     board = Canvas()
     board.memory.write(0x1004, b"\x00\x00\x00\xf0")
