@@ -91,10 +91,26 @@ INLINE vf preprocess(vf c, uint8_t mode) {
     return (vf)((vi)x & number);
 }
 
-/* Converts to fixed point with 8 fraction bits.  The limit is beyond any texel of 8192 and any offset, and keeps the
- * trick of adding 1.5 * 2^23 exact. */
+/* preprocess() of lookups with a texel offset, which is added before a reflection: address() reflects
+ * (docs/decisions.md 146). */
+INLINE vf preprocess_shifted(vf c, uint8_t mode) {
+    if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE) {
+        return preprocess(c, G4_TEXTURE_COORDINATE_MODE_CLAMP);
+    }
+    if (mode != G4_TEXTURE_COORDINATE_MODE_MIRROR) {
+        return preprocess(c, mode);
+    }
+    const vf two = vf_all(2.0f);
+    const vf there = c - two * round_down(c * vf_all(0.5f));
+    const vf x = vf_select(there > vf_all(1.0f), there - two, there);
+    const vi number = (vi)magnitude(x) <= vi_all(0x7f800000);
+    return (vf)((vi)x & number);
+}
+
+/* Converts to fixed point with 8 fraction bits.  The limit is beyond any texel of 16384 and keeps the trick of adding
+ * 1.5 * 2^23 exact. */
 INLINE vi fixed_point(vf x, bool round) {
-    const vf limited = vf_max(vf_min(x, vf_all(12288.0f)), vf_all(-12288.0f)) * vf_all(256.0f);
+    const vf limited = vf_max(vf_min(x, vf_all(16384.0f)), vf_all(-16384.0f)) * vf_all(256.0f);
     const vi nearest = (vi)(limited + vf_all(12582912.0f)) - vi_all(0x4b400000);
     return round ? nearest : nearest + (vi)(vf_of_int(nearest) > limited);
 }
@@ -130,6 +146,8 @@ INLINE vi address(vi i, uint8_t mode, int32_t n) {
     }
     case G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER:
         return vi_select((i < zero) | (i >= size), vi_all(G4_OUTSIDE), i);
+    case G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE:
+        return vi_min(i ^ (i >> 31), size - vi_all(1));
     case G4_TEXTURE_COORDINATE_MODE_CUBE:
         return vi_max(vi_min(i, size), vi_all(-1));
     default:
@@ -145,7 +163,8 @@ struct axis_texels {
 INLINE struct axis_texels axis_texels(const struct g4_axis *axis, uint8_t mode, vf coordinate) {
     const int32_t texels = (int32_t)axis->size;
     const vf half = vf_all(axis->linear ? 0.5f : 0.0f);
-    const vf x = preprocess(coordinate, mode) * vf_all((float)axis->size) - half;
+    const vf c = axis->shifted ? preprocess_shifted(coordinate, mode) : preprocess(coordinate, mode);
+    const vf x = c * vf_all((float)axis->size) - half;
     const vi fixed = fixed_point(x, axis->round);
     const vi first = (fixed >> 8) + vi_all(axis->offset);
     struct axis_texels out = {.first = address(first, mode, texels), .weight = fixed & vi_all(255)};

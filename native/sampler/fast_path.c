@@ -109,6 +109,7 @@ static struct g4_axis axis_of(const struct g4_lookup_plan *plan, int dimension, 
         .mode = mode == G4_TEXTURE_COORDINATE_MODE_CUBE ? (uint8_t)G4_TEXTURE_COORDINATE_MODE_CLAMP : mode,
         .linear = sampler->filter[0] == G4_MAP_FILTER_LINEAR,
         .round = sampler->round[0][dimension],
+        .shifted = plan->offset[dimension] != 0,
         .offset = plan->offset[dimension],
     };
 }

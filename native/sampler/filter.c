@@ -287,6 +287,7 @@ static uint8_t mode_of(const struct g4_batch *b, int dimension) {
 
 static struct g4_axis axis_of(const struct g4_batch *b, int dimension, uint32_t size) {
     const bool mode_is_of_cubes = !b->texture->cube && b->sampler->mode[dimension] == G4_TEXTURE_COORDINATE_MODE_CUBE;
+    const int32_t offset = b->texture->cube ? 0 : b->offset[dimension];
     /* 32-bit float textures are not filtered: returns the texel that contains the coordinate (docs/decisions.md 61). */
     return (struct g4_axis){
         .size = size,
@@ -294,7 +295,8 @@ static struct g4_axis axis_of(const struct g4_batch *b, int dimension, uint32_t 
         .linear = b->filter != G4_MAP_FILTER_NEAREST,
         .round = b->sampler->round[b->magnified][dimension] &&
                  (b->filter != G4_MAP_FILTER_NEAREST || b->sampler->filter[b->magnified] == G4_MAP_FILTER_NEAREST),
-        .offset = b->texture->cube ? 0 : b->offset[dimension],
+        .shifted = offset != 0,
+        .offset = offset,
     };
 }
 

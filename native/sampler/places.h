@@ -174,7 +174,7 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape 
 INLINE vi nearest_texel(const struct g4_axis *axis, enum wrap_shape shape, bool round, const float *coordinate) {
     if (shape == CLAMP) { /* vf_max returns the second operand if the first is NaN */
         const vf x = vf_max(vf_load(coordinate) * vf_all((float)axis->size), vf_all(0.0f));
-        const vf scaled = vf_min(x, vf_all(12288.0f)) * vf_all(256.0f);
+        const vf scaled = vf_min(x, vf_all(16384.0f)) * vf_all(256.0f);
         const vi fixed = round ? to_nearest(scaled) : vi_truncate(scaled);
         return vi_min(fixed >> 8, vi_all((int32_t)axis->size - 1));
     }

@@ -457,3 +457,35 @@ def test_the_binding_table_can_name_a_null_surface(t: Texturing7) -> None:
     t.surface("R8_UNORM", 8, 8, type="SURFTYPE_NULL")
     assert t.at(0.5) == [0.0] * 4
     assert t.memory.read(TABLE, 4) is not None
+
+
+# --- texel offsets --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("filter", ["NEAREST", "LINEAR"])
+@pytest.mark.parametrize("offset", [-8, -3, -1, 1, 7])
+@pytest.mark.parametrize("mode", ["MIRROR", "MIRROR_ONCE"])
+def test_an_offset_is_added_before_the_texel_number_is_reflected(t: Texturing7, mode: str, offset: int,
+                                                                 filter: str) -> None:
+    """docs/decisions.md 146."""
+    size = 16
+    t.surface("R8_UNORM", size, 1)
+    t.texels(np.arange(size, dtype=np.uint8).reshape(1, size))
+    t.sampler(filter, mode=mode)
+    for place in range(-3 * size, 3 * size):  # the middle of a texel
+        got = t.message(Message.SAMPLE, header={"u_offset": offset}, u=(place + 0.5) / size, v=0.5).view(np.float32)
+        texel = place + offset
+        if mode == "MIRROR":
+            texel %= 2 * size
+            texel = min(texel, 2 * size - 1 - texel)
+        else:
+            texel = min(texel if texel >= 0 else -1 - texel, size - 1)
+        assert round(255 * float(got[0, 0])) == texel, place
+
+
+@pytest.mark.parametrize("mode", ["WRAP", "CLAMP", "MIRROR", "CLAMP_BORDER"])
+def test_the_last_texels_of_the_widest_texture_are_found(t: Texturing7, mode: str) -> None:
+    """IVB PRM vol. 4 part 1, SURFACE_STATE, Width: up to 16384 texels."""
+    size = 16384
+    t.surface("R8_UNORM", size, 1, data=bytes([1]) * (size - 1) + bytes([2]) + bytes(size))
+    for filter in ("NEAREST", "LINEAR"):
+        t.sampler(filter, mode=mode)
+        assert [round(255 * t.at((x + 0.5) / size)[0]) for x in (12288, size - 2, size - 1)] == [1, 1, 2]
