@@ -8,34 +8,48 @@
 
 /* ---- comparisons: source on the left ---- */
 
-#define COMPARE(function, a, b, all)                                                                                   \
-    switch (function) {                                                                                                \
-    case G4_COMPARE_FUNCTION_NEVER:                                                                                    \
-        return ~(all);                                                                                                 \
-    case G4_COMPARE_FUNCTION_LESS:                                                                                     \
-        return (a) < (b);                                                                                              \
-    case G4_COMPARE_FUNCTION_EQUAL:                                                                                    \
-        return (a) == (b);                                                                                             \
-    case G4_COMPARE_FUNCTION_LEQUAL:                                                                                   \
-        return (a) <= (b);                                                                                             \
-    case G4_COMPARE_FUNCTION_GREATER:                                                                                  \
-        return (a) > (b);                                                                                              \
-    case G4_COMPARE_FUNCTION_NOTEQUAL:                                                                                 \
-        return (a) != (b);                                                                                             \
-    case G4_COMPARE_FUNCTION_GEQUAL:                                                                                   \
-        return (a) >= (b);                                                                                             \
-    default:                                                                                                           \
-        return all;                                                                                                    \
-    }
-
 INLINE vi compare_int(uint32_t function, vi a, vi b) {
     const vi all = (vi)vu_all(UINT32_MAX);
-    COMPARE(function, a, b, all)
+    switch (function) {
+    case G4_COMPARE_FUNCTION_NEVER:
+        return ~all;
+    case G4_COMPARE_FUNCTION_LESS:
+        return vi_less(a, b);
+    case G4_COMPARE_FUNCTION_EQUAL:
+        return vi_equal(a, b);
+    case G4_COMPARE_FUNCTION_LEQUAL:
+        return vi_at_most(a, b);
+    case G4_COMPARE_FUNCTION_GREATER:
+        return vi_less(b, a);
+    case G4_COMPARE_FUNCTION_NOTEQUAL:
+        return vi_differ(a, b);
+    case G4_COMPARE_FUNCTION_GEQUAL:
+        return vi_at_most(b, a);
+    default:
+        return all;
+    }
 }
 
 INLINE vi compare_float(uint32_t function, vf a, vf b) {
     const vi all = (vi)vu_all(UINT32_MAX);
-    COMPARE(function, a, b, all)
+    switch (function) {
+    case G4_COMPARE_FUNCTION_NEVER:
+        return ~all;
+    case G4_COMPARE_FUNCTION_LESS:
+        return vf_less(a, b);
+    case G4_COMPARE_FUNCTION_EQUAL:
+        return vf_equal(a, b);
+    case G4_COMPARE_FUNCTION_LEQUAL:
+        return vf_at_most(a, b);
+    case G4_COMPARE_FUNCTION_GREATER:
+        return vf_less(b, a);
+    case G4_COMPARE_FUNCTION_NOTEQUAL:
+        return vf_differ(a, b);
+    case G4_COMPARE_FUNCTION_GEQUAL:
+        return vf_at_most(b, a);
+    default:
+        return all;
+    }
 }
 
 /* `first` plus each of eight steps. */
@@ -49,8 +63,8 @@ INLINE vi vi_steps(int32_t first, int32_t a, int32_t b, int32_t c, int32_t d, in
 INLINE vf clamp_depth(vf z, float minimum, float maximum) {
     const vf low = vf_all(minimum);
     const vf high = vf_all(maximum);
-    const vf above = vf_select(z >= low, z, low); /* NaN becomes the minimum */
-    return vf_select(above <= high, above, high);
+    const vf above = vf_select(vf_at_most(low, z), z, low); /* NaN becomes the minimum */
+    return vf_select(vf_at_most(above, high), above, high);
 }
 
 /* floor(z * scale + 0.5) with a single rounding. */
@@ -71,9 +85,9 @@ INLINE vi stencil_operation(uint32_t operation, vi s, const struct g4_stencil_se
     case G4_STENCIL_OPERATION_REPLACE:
         return zero + set->reference;
     case G4_STENCIL_OPERATION_INCRSAT:
-        return vi_select(s < top, s + 1, s);
+        return vi_select(vi_less(s, top), s + 1, s);
     case G4_STENCIL_OPERATION_DECRSAT:
-        return vi_select(s > zero, s - 1, s);
+        return vi_select(vi_less(zero, s), s - 1, s);
     case G4_STENCIL_OPERATION_INCR:
         return (s + 1) & 255;
     case G4_STENCIL_OPERATION_DECR:
@@ -268,7 +282,7 @@ INLINE uint32_t test_block(const struct tested *t, const struct g4_depth_tile *t
     vu raw[4];
 
     memcpy(&raw[0], memory, sizeof raw[0]);
-    here.z = convert_depth(t->format, __builtin_convertvector(depth, vf), tile->minimum, tile->maximum);
+    here.z = convert_depth(t->format, vf_of_double(depth), tile->minimum, tile->maximum);
     here.live = vi_mask(lit);
     const uint32_t passed = test_raw(&here, raw, &changed) & lit;
     if (changed) {

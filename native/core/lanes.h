@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "core/variant.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -28,6 +32,41 @@ typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef double vd __attribute__((vector_size(8 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));
 typedef uint32_t vu __attribute__((vector_size(4 * LANES)));
+
+#ifndef G4_LANES_AVX2
+
+/* GCC 12 takes vectors of 32 bytes apart where registers have 16: comparisons, shuffles and conversions there are those
+ * of halves. */
+typedef float half_f32 __attribute__((vector_size(16)));
+typedef int32_t half_i32 __attribute__((vector_size(16)));
+
+struct floats {
+    half_f32 half[2];
+};
+
+struct ints {
+    half_i32 half[2];
+};
+
+INLINE struct floats halves_of_floats(vf v) {
+    struct floats out;
+    memcpy(&out, &v, sizeof out);
+    return out;
+}
+
+INLINE struct ints halves_of_ints(vi v) {
+    struct ints out;
+    memcpy(&out, &v, sizeof out);
+    return out;
+}
+
+INLINE vi vi_of_halves(struct ints halves) {
+    vi out;
+    memcpy(&out, &halves, sizeof out);
+    return out;
+}
+
+#endif
 
 INLINE vf vf_load(const void *from) {
     vf v;
@@ -64,8 +103,31 @@ INLINE vf vf_select(vi mask, vf a, vf b) {
     return (vf)vi_select(mask, (vi)a, (vi)b);
 }
 
+/* Comparisons of each lane: all ones or zero. */
+#ifdef G4_LANES_AVX2
+#define G4_COMPARE_LANES(name, vector, halves, operator)                                                               \
+    INLINE vi name(vector a, vector b) {                                                                               \
+        return a operator b;                                                                                           \
+    }
+#else
+#define G4_COMPARE_LANES(name, vector, halves, operator)                                                               \
+    INLINE vi name(vector a, vector b) {                                                                               \
+        return vi_of_halves((struct ints){                                                                             \
+            {halves(a).half[0] operator halves(b).half[0], halves(a).half[1] operator halves(b).half[1]}});            \
+    }
+#endif
+
+G4_COMPARE_LANES(vf_less, vf, halves_of_floats, <)
+G4_COMPARE_LANES(vf_at_most, vf, halves_of_floats, <=)
+G4_COMPARE_LANES(vf_equal, vf, halves_of_floats, ==)
+G4_COMPARE_LANES(vf_differ, vf, halves_of_floats, !=)
+G4_COMPARE_LANES(vi_less, vi, halves_of_ints, <)
+G4_COMPARE_LANES(vi_at_most, vi, halves_of_ints, <=)
+G4_COMPARE_LANES(vi_equal, vi, halves_of_ints, ==)
+G4_COMPARE_LANES(vi_differ, vi, halves_of_ints, !=)
+
 INLINE vi vf_is_nan(vf v) {
-    return (vi)((vu)v & 0x7fffffff) > 0x7f800000;
+    return vi_less((vi)vu_all(0x7f800000), (vi)((vu)v & 0x7fffffff));
 }
 
 /* a > b ? a : b, so b when one of them is NaN or both are zeros */
@@ -75,7 +137,7 @@ INLINE vf vf_max(vf a, vf b) {
 #elif defined(G4_LANES_AVX2)
     return (vf)_mm256_max_ps((__m256)a, (__m256)b);
 #else
-    return vf_select(a > b, a, b);
+    return vf_select(vf_less(b, a), a, b);
 #endif
 }
 
@@ -86,7 +148,7 @@ INLINE vf vf_min(vf a, vf b) {
 #elif defined(G4_LANES_AVX2)
     return (vf)_mm256_min_ps((__m256)a, (__m256)b);
 #else
-    return vf_select(a < b, a, b);
+    return vf_select(vf_less(a, b), a, b);
 #endif
 }
 
@@ -112,12 +174,15 @@ INLINE vf vf_of_int(vi v) {
 /* c / 255 for c in 0..255, the same bits as a division: checked for each of them. */
 INLINE vf unorm8_decode(vu c) {
     const vf v = vf_of_int((vi)c);
-#ifdef G4_LANES_WIDE
+    const vf large = v * vf_all(65793.0f / 16777216.0f);
+    const vf small = vf_all(257.0f / 1099511627776.0f);
     /* Both products are exact, so fused is the same. */
-    const __m512 large = (__m512)(v * vf_all(65793.0f / 16777216.0f));
-    return (vf)_mm512_fmadd_ps((__m512)v, _mm512_set1_ps(257.0f / 1099511627776.0f), large);
+#if defined(G4_LANES_WIDE)
+    return (vf)_mm512_fmadd_ps((__m512)v, (__m512)small, (__m512)large);
+#elif defined(G4_LANES_AVX2)
+    return (vf)_mm256_fmadd_ps((__m256)v, (__m256)small, (__m256)large);
 #else
-    return v * vf_all(65793.0f / 16777216.0f) + v * vf_all(257.0f / 1099511627776.0f);
+    return large + v * small;
 #endif
 }
 
@@ -127,6 +192,11 @@ INLINE uint32_t vi_bits(vi mask) {
     return _mm512_movepi32_mask((__m512i)mask);
 #elif defined(G4_LANES_AVX2)
     return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#elif defined(__SSE2__)
+    __m128i half[2];
+    memcpy(half, &mask, sizeof half);
+    const __m128i words = _mm_packs_epi32(half[0], half[1]);
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(words, _mm_setzero_si128()));
 #else
     uint32_t bits = 0;
     for (int i = 0; i < LANES; i++) {
@@ -156,7 +226,7 @@ INLINE uint16_t load16(const uint8_t *p) {
 
 #ifndef G4_LANES_WIDE
 
-/* To double.  With AVX-512, GCC 12 converts halves and joins them. */
+/* To double, and back; by intrinsics, because GCC 12 converts halves or single numbers. */
 INLINE vd vd_of_float(vf v) {
 #if defined(G4_LANES_AVX2) && G4_VARIANT_LEVEL > 1
     return (vd)_mm512_cvtps_pd((__m256)v);
@@ -173,6 +243,20 @@ INLINE vd vd_of_int(vi v) {
 #endif
 }
 
+INLINE vf vf_of_double(vd v) {
+#if !defined(G4_LANES_AVX2) && defined(__SSE2__)
+    __m128d part[4];
+    memcpy(part, &v, sizeof part);
+    const __m128 half[2] = {_mm_movelh_ps(_mm_cvtpd_ps(part[0]), _mm_cvtpd_ps(part[1])),
+                            _mm_movelh_ps(_mm_cvtpd_ps(part[2]), _mm_cvtpd_ps(part[3]))};
+    vf out;
+    memcpy(&out, half, sizeof out);
+    return out;
+#else
+    return __builtin_convertvector(v, vf);
+#endif
+}
+
 typedef int64_t v8_i64 __attribute__((vector_size(64)));
 
 /* The sum of two numbers.  `finite`: there are no NaN; otherwise the first of two NaN stays, because the compiler may
@@ -184,8 +268,9 @@ INLINE vd vd_plus(vd a, vd b, bool finite) {
 }
 
 INLINE vi vi_mask(uint32_t bits) {
-    const vu bit = {1, 2, 4, 8, 16, 32, 64, 128};
-    return (vu_all(bits) & bit) == bit; /* not `!= 0`: GCC 12 turns the blends that follow around with AVX-512 */
+    const vi bit = {1, 2, 4, 8, 16, 32, 64, 128};
+    return vi_equal((vi)vu_all(bits) & bit,
+                    bit); /* not `!= 0`: GCC 12 turns the blends that follow around with AVX-512 */
 }
 
 /* ---- pixels in memory: rows[] of two pixels, their dwords in planes ---- */
@@ -234,6 +319,8 @@ INLINE void scatter8(uint8_t *const row[4], vu raw) {
     }
 }
 
+#ifdef G4_LANES_AVX2
+
 INLINE void gather64(uint8_t *const row[4], vu raw[2]) {
     vu a, b;
     memcpy(&a, row[0], 16);
@@ -252,6 +339,34 @@ INLINE void scatter64(uint8_t *const row[4], const vu raw[2]) {
     memcpy(row[2], &b, 16);
     memcpy(row[3], (const uint8_t *)&b + 16, 16);
 }
+
+#else
+
+INLINE void gather64(uint8_t *const row[4], vu raw[2]) {
+    struct ints low, high;
+    for (int h = 0; h < 2; h++) {
+        half_i32 a, b;
+        memcpy(&a, row[2 * h], sizeof a);
+        memcpy(&b, row[2 * h + 1], sizeof b);
+        low.half[h] = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        high.half[h] = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+    }
+    raw[0] = (vu)vi_of_halves(low);
+    raw[1] = (vu)vi_of_halves(high);
+}
+
+INLINE void scatter64(uint8_t *const row[4], const vu raw[2]) {
+    const struct ints low = halves_of_ints((vi)raw[0]);
+    const struct ints high = halves_of_ints((vi)raw[1]);
+    for (int h = 0; h < 2; h++) {
+        const half_i32 a = __builtin_shufflevector(low.half[h], high.half[h], 0, 4, 1, 5);
+        const half_i32 b = __builtin_shufflevector(low.half[h], high.half[h], 2, 6, 3, 7);
+        memcpy(row[2 * h], &a, sizeof a);
+        memcpy(row[2 * h + 1], &b, sizeof b);
+    }
+}
+
+#endif
 
 INLINE void gather128(uint8_t *const row[4], vu raw[4]) {
     for (int i = 0; i < LANES; i++) {

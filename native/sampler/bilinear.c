@@ -414,7 +414,12 @@ INLINE void nearest_of_shape(const struct g4_bilinear *job, uint32_t shift, enum
             }
             for (uint32_t k = 0; k < G4_BYTES; k++) {
                 if (j.out[k]) {
-                    store(&j.out[k][i], (vi)unorm8_decode(texel >> (8 * k) & vu_all(255)));
+                    const char at = (char)k;
+                    const char none = -1;
+                    const __m128i byte = _mm_setr_epi8(at, none, none, none, (char)(at + 4), none, none, none,
+                                                       (char)(at + 8), none, none, none, (char)(at + 12), none, none,
+                                                       none);
+                    store(&j.out[k][i], (vi)unorm8_decode(shuffle_bytes(texel, part_all(byte))));
                 }
             }
         }
