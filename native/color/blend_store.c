@@ -143,6 +143,15 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
 
 /* ---- integers ---- */
 
+INLINE vu vu_least(vu a, vu b) {
+#ifdef G4_LANES_AVX2
+    return (vu)_mm256_min_epu32((__m256i)a, (__m256i)b);
+#else
+    const vu sign = vu_all(0x80000000); /* comparisons have signs */
+    return vu_select(vi_less((vi)(a ^ sign), (vi)(b ^ sign)), a, b);
+#endif
+}
+
 INLINE void integer_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
                          uint8_t *const row[4]) {
     vu old[4] = {{0}};
@@ -160,12 +169,12 @@ INLINE void integer_half(const struct g4_target *target, const struct g4_pixels 
         vu v = (vu)vf_load(pixels->color[half][c]);
         if (channel->type == G4_CHANNEL_UINT) {
             const vu top = vu_all(channel->mask);
-            v = vu_select(v > top, top, v);
+            v = vu_least(v, top);
         } else {
             const vi high = (vi)vu_all(channel->mask >> 1);
             const vi low = ~high;
-            const vi below = vi_select((vi)v > high, high, (vi)v);
-            v = (vu)vi_select(below < low, low, below);
+            const vi below = vi_select(vi_less(high, (vi)v), high, (vi)v);
+            v = (vu)vi_select(vi_less(below, low), low, below);
         }
         new[channel->plane] |= (v & channel->mask) << channel->shift;
     }

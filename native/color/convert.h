@@ -31,10 +31,27 @@ INLINE vu small_decode(vu bits, uint32_t mantissa) {
     const vu normal = (bits << up) + ((uint32_t)FLOAT_BIAS << 23);
     const vu denormal = (vu)(vf_of_int((vi)bits) * vf_all(denormal_step(mantissa)));
     const vu special = (bits << up) | (uint32_t)INFINITE;
-    const vi is_denormal = (vi)bits < (int32_t)(1u << mantissa);
-    const vi is_special = (vi)bits >= (int32_t)(31u << mantissa);
+    const vi is_denormal = vi_less((vi)bits, (vi)vu_all(1u << mantissa));
+    const vi is_special = vi_at_most((vi)vu_all(31u << mantissa), (vi)bits);
     return vu_select(is_special, special, vu_select(is_denormal, denormal, normal));
 }
+
+#if defined(G4_LANES_AVX2) && !defined(G4_LANES_WIDE)
+
+/* The instruction makes signalling NaN quiet. */
+INLINE vf half_decode(vu bits) {
+    const __m128i low = _mm256_castsi256_si128((__m256i)bits);
+    const __m128i high = _mm256_extracti128_si256((__m256i)bits, 1);
+    const vf number = (vf)_mm256_cvtph_ps(_mm_packus_epi32(low, high));
+    const vu special = (bits & 0x8000) << 16 | (uint32_t)INFINITE | (bits & 0x3ff) << 13;
+    return vf_select((vi)(bits & 0x7c00) == 0x7c00, (vf)special, number);
+}
+
+INLINE vu half_encode(vf v) {
+    return (vu)_mm256_cvtepu16_epi32(_mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
+}
+
+#else
 
 INLINE vf half_decode(vu bits) {
     return (vf)(small_decode(bits & 0x7fff, HALF_MANTISSA) | (bits & 0x8000) << 16);
@@ -47,31 +64,67 @@ INLINE vu half_encode(vf v) {
     const vu odd = bits >> 13 & 1;
     const vu normal = ((bits + 0xfff + odd) >> 13) - ((uint32_t)FLOAT_BIAS << HALF_MANTISSA);
     /* Near 0.5 the last place of a float is the step of denormal halves. */
-    const vi is_denormal = (vi)bits < SMALLEST_NORMAL;
+    const vi is_denormal = vi_less((vi)bits, (vi)vu_all(SMALLEST_NORMAL));
     const vf tiny = vf_select(is_denormal, (vf)bits, vf_all(0)) + vf_all(0.5f);
     const vu denormal = (vu)tiny - 0x3f000000;
-    const vu nan = vu_select((vi)bits > INFINITE, vu_all(0x7e00) | (bits >> 13 & 0x3ff), vu_all(0x7c00));
+    const vi is_nan = vi_less((vi)vu_all(INFINITE), (vi)bits);
+    const vu nan = vu_select(is_nan, vu_all(0x7e00) | (bits >> 13 & 0x3ff), vu_all(0x7c00));
     const vu finite = vu_select(is_denormal, denormal, normal);
-    return vu_select((vi)bits >= TWO_TO_16, nan, finite) | sign;
+    return vu_select(vi_at_most((vi)vu_all(TWO_TO_16), (vi)bits), nan, finite) | sign;
 }
+
+#endif
 
 /* Encodes unsigned floats: negative numbers become 0, the rest is truncated. */
 INLINE vu ufloat_encode(vf v, uint32_t mantissa) {
     const vu bits = (vu)v & 0x7fffffff;
     const vu normal = (bits >> (23 - mantissa)) - ((uint32_t)FLOAT_BIAS << mantissa);
-    const vi is_denormal = (vi)bits < SMALLEST_NORMAL;
+    const vi is_denormal = vi_less((vi)bits, (vi)vu_all(SMALLEST_NORMAL));
     const vf tiny = vf_select(is_denormal, (vf)bits, vf_all(0));
     const vu denormal = (vu)vi_truncate(tiny * vf_all((float)(1u << (14 + mantissa))));
     const vu finite = vu_select(is_denormal, denormal, normal);
-    const vu large = vu_select((vi)bits >= INFINITE, vu_all(31u << mantissa), vu_all((31u << mantissa) - 1));
-    const vi is_nan = (vi)bits > INFINITE;
-    const vi is_negative = ((vi)v < 0) & ~is_nan;
-    const vu result = vu_select((vi)bits >= TWO_TO_16, large, finite);
+    const vu large =
+        vu_select(vi_at_most((vi)vu_all(INFINITE), (vi)bits), vu_all(31u << mantissa), vu_all((31u << mantissa) - 1));
+    const vi is_nan = vi_less((vi)vu_all(INFINITE), (vi)bits);
+    const vi is_negative = ((vi)v >> 31) & ~is_nan;
+    const vu result = vu_select(vi_at_most((vi)vu_all(TWO_TO_16), (vi)bits), large, finite);
     const vu nan = vu_all(31u << mantissa | 1u << (mantissa - 1));
     return vu_select(is_nan, nan, vu_select(is_negative, vu_all(0), result));
 }
 
 /* ---- sRGB, by table ---- */
+
+#if defined(G4_LANES_AVX2) && G4_VARIANT_LEVEL > 1 && !defined(G4_LANES_WIDE)
+
+INLINE vf look_up(const float *table, vu index) {
+    return (vf)_mm256_i32gather_ps(table, (__m256i)index, sizeof *table);
+}
+
+INLINE vf srgb_decode(const struct g4_srgb *srgb, vu code) {
+    return look_up(srgb->decode, code & (G4_SRGB_CODES - 1));
+}
+
+/* As g4_srgb_encode8(): the dword that contains a bucket's byte is in the structure, too. */
+INLINE vu srgb_encode8(const struct g4_srgb *srgb, vf v) {
+    const vu bucket = (vu)v >> 16;
+    const int *const dwords = (const int *)(const void *)srgb->bucket;
+    const vu dword = (vu)_mm256_i32gather_epi32(dwords, (__m256i)(bucket >> 2), sizeof *dwords);
+    const vu code = dword >> ((bucket & 3) << 3) & 255;
+    return code - (vu)vf_at_most(look_up(srgb->first, code + 1), v);
+}
+
+INLINE vu srgb_encode(const struct g4_srgb *srgb, vf v) {
+    if (srgb->bits == 8) {
+        return srgb_encode8(srgb, v);
+    }
+    vu code = vu_all(0);
+    for (uint32_t step = 1u << (srgb->bits - 1); step; step >>= 1) {
+        code += (vu)vf_at_most(look_up(srgb->first, code + step), v) & vu_all(step);
+    }
+    return code;
+}
+
+#else
 
 INLINE vf srgb_decode(const struct g4_srgb *srgb, vu code) {
     float v[LANES];
@@ -100,6 +153,8 @@ INLINE vu srgb_encode(const struct g4_srgb *srgb, vf v) {
     memcpy(&result, code, sizeof result);
     return result;
 }
+
+#endif
 
 INLINE vf srgb_curve(vf v) {
     vf curve;
@@ -139,7 +194,7 @@ INLINE vu unorm_dither(const struct g4_channel *channel, vf v, vi pattern) {
     const vi fine = vi_truncate(v * vf_all(channel->scale * 16) + vf_all(0.5f));
     const vi code = (fine + pattern) >> 4;
     const vi top = (vi)vu_all(channel->mask);
-    return (vu)vi_select(code > top, top, code);
+    return (vu)vi_select(vi_less(top, code), top, code);
 }
 
 INLINE vu encode(const struct g4_channel *channel, vf v, vi dither) {
@@ -154,7 +209,7 @@ INLINE vu encode(const struct g4_channel *channel, vf v, vi dither) {
     case G4_CHANNEL_SNORM: {
         const vf number = vf_select(vf_is_nan(v), vf_all(0), v);
         const vf scaled = vf_clamp(number, -1, 1) * vf_all(channel->scale);
-        const vf half = vf_select(scaled < 0, vf_all(-0.5f), vf_all(0.5f));
+        const vf half = vf_select(vf_less(scaled, vf_all(0)), vf_all(-0.5f), vf_all(0.5f));
         return (vu)vi_truncate(scaled + half) & channel->mask;
     }
     case G4_CHANNEL_FLOAT:
