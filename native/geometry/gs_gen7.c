@@ -276,6 +276,38 @@ static uint32_t capacity_of(const struct stage_run *run) {
     return run->stage->entry_rows > control ? (run->stage->entry_rows - control) * SLOTS_PER_ROW / gs->vertex_slots : 0;
 }
 
+static uint32_t grown(uint32_t capacity, uint32_t needed) {
+    return needed > 2 * capacity ? needed : 2 * capacity;
+}
+
+static bool reserve_vertices(struct g4_output *out, uint32_t more) {
+    const uint32_t capacity = grown(out->vertex_capacity, out->vertices + more);
+    if (out->vertices + more <= out->vertex_capacity) {
+        return true;
+    }
+    struct g4_vertex *const vertex = g4_arena_alloc(out->arena, capacity * sizeof *vertex);
+    if (vertex && out->vertices) {
+        memcpy(vertex, out->vertex, out->vertices * sizeof *vertex);
+    }
+    out->vertex = vertex;
+    out->vertex_capacity = capacity;
+    return vertex != NULL;
+}
+
+static bool reserve_strips(struct g4_output *out, uint32_t more) {
+    const uint32_t capacity = grown(out->strip_capacity, out->strips + more);
+    if (out->strips + more <= out->strip_capacity) {
+        return true;
+    }
+    struct g4_strip *const strip = g4_arena_alloc(out->arena, capacity * sizeof *strip);
+    if (strip && out->strips) {
+        memcpy(strip, out->strip, out->strips * sizeof *strip);
+    }
+    out->strip = strip;
+    out->strip_capacity = capacity;
+    return strip != NULL;
+}
+
 /* Append `count` vertices of an entry to the output; false if there is no memory. */
 static bool copy_vertices(const struct stage_run *run, const uint32_t (*entry)[8], uint32_t count,
                           struct g4_output *out) {
@@ -283,10 +315,9 @@ static bool copy_vertices(const struct stage_run *run, const uint32_t (*entry)[8
     const uint32_t stride = (slots + SLOTS_PER_ROW - 1) / SLOTS_PER_ROW;
     const uint8_t *const from = (const uint8_t *)entry[run->gs->control_rows];
     struct g4_entries entries = {.stride = stride, .count = count};
-    struct g4_vertex *const vertex = g4_arena_alloc(out->arena, (out->vertices + count) * sizeof *vertex);
 
     entries.rows = g4_arena_alloc(out->arena, (size_t)count * stride * sizeof *entries.rows);
-    if (!vertex || !entries.rows) {
+    if (!reserve_vertices(out, count) || !entries.rows) {
         return false;
     }
     for (uint32_t v = 0; v < count; v++) {
@@ -294,31 +325,22 @@ static bool copy_vertices(const struct stage_run *run, const uint32_t (*entry)[8
         memset(to[stride - 1], 0, sizeof *to);
         memcpy(to, from + (size_t)v * slots * 16, slots * (size_t)16);
     }
-    if (out->vertices) {
-        memcpy(vertex, out->vertex, out->vertices * sizeof *vertex);
-    }
-    run->worker->ctx->model->read_vertices(run->worker->ctx, run->draw, &entries, vertex + out->vertices);
-    out->vertex = vertex;
+    run->worker->ctx->model->read_vertices(run->worker->ctx, run->draw, &entries, out->vertex + out->vertices);
     return true;
 }
 
 /* Append the strips of an entry's `count` vertices. */
 static bool cut_strips(const struct stage_run *run, const uint32_t (*entry)[8], uint32_t count, uint32_t primitive_id,
                        struct g4_output *out) {
-    struct g4_strip *const all = g4_arena_alloc(out->arena, (out->strips + count) * sizeof *all);
     struct g4_strip *strip = NULL;
 
-    if (!all) {
+    if (!reserve_strips(out, count)) {
         return false;
     }
-    if (out->strips) {
-        memcpy(all, out->strip, out->strips * sizeof *all);
-    }
-    out->strip = all;
     for (uint32_t v = 0; v < count; v++) {
         const uint32_t stream = stream_of(run->gs, entry, v);
         if (!strip || strip->stream != stream) {
-            strip = &all[out->strips++];
+            strip = &out->strip[out->strips++];
             *strip = (struct g4_strip){.topology = run->gs->output_topology,
                                        .first = out->vertices + v,
                                        .primitive_id = primitive_id,
