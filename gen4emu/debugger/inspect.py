@@ -110,7 +110,7 @@ def _integer(text: str) -> int:
 _BLOCKS = {
     Unit.VS: ("PAYLOAD_VS_R0",), Unit.GS: ("PAYLOAD_GS_R0",), Unit.CLIP: ("PAYLOAD_CLIP_R0",),
     Unit.SF: ("PAYLOAD_SF_R0", "PAYLOAD_SF_R1", "PAYLOAD_SF_R2"), Unit.WM: ("PAYLOAD_PS_R0", "PAYLOAD_PS_R1"),
-    Unit.TS: ("PAYLOAD_MEDIA_R0",),
+    Unit.TS: ("PAYLOAD_MEDIA_R0",), Unit.HS: ("PAYLOAD_HS_R0",), Unit.DS: ("PAYLOAD_VS_R0", "PAYLOAD_DS_R1"),
 }
 _CODE = 1 << 16  # bytes around an instruction that are disassembled
 CR0_STATUS = {27: "mask stack", 28: "illegal opcode", 29: "software", 30: "external halt", 31: "breakpoint"}
