@@ -32,22 +32,26 @@ static struct g4_screen_plane constant(double c) {
     return (struct g4_screen_plane){.c = c};
 }
 
-/* The planes of a piece of a clipped triangle.  Perspective ones are those of the whole object, so that they continue
- * across the cut; the others follow the piece. */
-static void clipped_planes(const struct g4_sf_frame *frame, const struct g4_object *object, const struct point p[3],
-                           double determinant, struct g4_object_planes *planes) {
+/* The position of a vertex in clip space. */
+static void load_position(const struct g4_vertex *vertex, float clip[4]) {
     enum {
         POSITION = 4 /* dword of an entry */
     };
+    if (vertex->row_count) {
+        memcpy(clip, &vertex->rows[0][POSITION], 4 * sizeof *clip);
+    }
+}
+
+/* The planes of a piece of a clipped triangle: those of the whole object, so that they continue across the cut. */
+static void clipped_planes(const struct g4_sf_frame *frame, const struct g4_object *object,
+                           struct g4_object_planes *planes) {
     const struct g4_clipped *const whole = object->clipped;
     const struct g4_viewport *const m = &frame->viewport[object->v[0]->viewport & 15];
     double v[3][4]; /* homogeneous screen positions x, y, w, and z */
 
     for (int i = 0; i < 3; i++) {
         float clip[4] = {0};
-        if (whole->v[i]->row_count) {
-            memcpy(clip, &whole->v[i]->rows[0][POSITION], sizeof clip);
-        }
+        load_position(whole->v[i], clip);
         const double w = clip[3];
         v[i][0] = (double)m->m00 * clip[0] + ((double)m->m30 - frame->bias_x + frame->origin_x) * w;
         v[i][1] = (double)m->m11 * clip[1] + ((double)m->m31 - frame->bias_y + frame->origin_y) * w;
@@ -74,10 +78,8 @@ static void clipped_planes(const struct g4_sf_frame *frame, const struct g4_obje
         planes->z.cy += e.cy * v[i][3];
         if (i > 0) {
             planes->weighted[i - 1] = e;
+            planes->linear[i - 1] = (struct g4_screen_plane){e.c * v[i][2], e.cx * v[i][2], e.cy * v[i][2]};
         }
-    }
-    for (int i = 0; i < 2; i++) {
-        planes->linear[i] = through(p, determinant, whole->weight[0][i], whole->weight[1][i], whole->weight[2][i]);
     }
 }
 
@@ -90,7 +92,7 @@ static void triangle_planes(const struct g4_sf_frame *frame, const struct g4_obj
     const double w2 = object->v[2]->rhw;
 
     if (object->clipped) {
-        clipped_planes(frame, object, p, determinant, planes);
+        clipped_planes(frame, object, planes);
         return;
     }
     planes->linear[0] = through(p, determinant, 0, 1, 0);
@@ -111,6 +113,21 @@ static struct g4_screen_plane along(const struct point p[2], double a, double b)
     return (struct g4_screen_plane){a - cx * p[0].x - cy * p[0].y, cx, cy};
 }
 
+/* The weight of the whole object's vertex i + 1 at an end of a line, after the division by w. */
+static double weight_on_screen(const struct g4_object *object, int end, int i) {
+    const struct g4_clipped *const whole = object->clipped;
+    float clip[4] = {0};
+
+    if (!whole) {
+        return end == 1 && i == 0;
+    }
+    if ((whole->whole >> end & 1) || whole->weight[end][i] == 0) {
+        return whole->weight[end][i];
+    }
+    load_position(whole->v[i + 1], clip);
+    return (double)whole->weight[end][i] * clip[3] * object->v[end]->rhw;
+}
+
 static void line_planes(const struct g4_object *object, const struct point p[2], const float z[2],
                         struct g4_object_planes *planes) {
     const double w0 = object->v[0]->rhw;
@@ -119,7 +136,7 @@ static void line_planes(const struct g4_object *object, const struct point p[2],
     const float(*const t)[2] = object->clipped ? object->clipped->weight : whole;
 
     for (int i = 0; i < 2; i++) {
-        planes->linear[i] = along(p, t[0][i], t[1][i]);
+        planes->linear[i] = along(p, weight_on_screen(object, 0, i), weight_on_screen(object, 1, i));
         planes->weighted[i] = along(p, t[0][i] * w0, t[1][i] * w1);
     }
     planes->rhw = along(p, w0, w1);

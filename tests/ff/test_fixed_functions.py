@@ -123,6 +123,31 @@ def test_barycentrics_are_corrected_by_w() -> None:
     assert (third.perspective[1], third.w) == (1, 4)
 
 
+def test_values_without_perspective_continue_across_a_cut() -> None:
+    """A user clip plane cuts off the second vertex: linear coordinates of the piece are those of the whole object."""
+    def corners(cut: bool) -> list[Corner]:
+        distances = [(-1.0 if cut and i == 1 else 1.0, *(1.0,) * 7) for i in range(3)]
+        places = [(0, 0, 1), (64, 0, 2), (0, 64, 4)]
+        return [on_screen(x, y, w=w, distances=distances[i]) for i, (x, y, w) in enumerate(places)]
+
+    whole, cut = (Fixed(fields={"clip_distances": 1}).run(corners(is_cut)) for is_cut in (False, True))
+    assert (whole.objects, cut.objects) == (1, 2)
+    for x, y in ((0, 0), (16, 0), (5, 40), (20, 20)):
+        expected = whole.values(x, y)
+        for piece in range(2):
+            found = cut.values(x, y, piece)
+            assert list(found.linear) == pytest.approx(list(expected.linear), abs=1e-6)
+            assert list(found.perspective) == pytest.approx(list(expected.perspective), abs=1e-6)
+
+
+def test_a_clipped_line_keeps_its_places_on_the_screen_without_perspective() -> None:
+    ends = [on_screen(0, 8, w=1), on_screen(64, 8, w=3, distances=(-1.0, *(1.0,) * 7))]
+    fixed = Fixed(fields={"clip_distances": 1}).run(ends, PrimitiveTopology.LINELIST)
+    assert fixed.view().x_max == 47  # half of the way in clip space is 0.75 of it on the screen, by w
+    for x in (0, 16, 40):
+        assert fixed.values(x, 8).linear[0] == pytest.approx(x / 64, abs=1e-5)
+
+
 def test_depth_is_linear_on_the_screen() -> None:
     fixed = Fixed().run([on_screen(0, 0, z=0.0), on_screen(64, 0, z=0.5, w=2), on_screen(0, 64, z=-1.0, w=4)])
     assert fixed.values(32, 0).z == pytest.approx(0.625)
