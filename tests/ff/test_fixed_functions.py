@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from random import Random
 
 import numpy as np
 import pytest
 
 from gen4emu.hw.topology import PrimitiveTopology
-from tests.harness.fixed import SIZE, Corner, Fixed, on_screen
+from tests.harness.fixed import SAMPLES, SIZE, Corner, Fixed, on_screen
 
 POINT, LINE, TRIANGLE = 0, 1, 2  # enum g4_object_type
 FILL_SOLID, FILL_LINES, FILL_POINTS = 0, 1, 2
@@ -257,6 +259,51 @@ def test_two_triangles_share_the_samples_of_an_edge(samples: int) -> None:
         for x in range(12, 46):
             one, other = first.covered(x, y), second.covered(x, y)
             assert (one & other, one | other) == (0, (1 << samples) - 1)
+
+
+def exact_coverage(corners: Sequence[tuple[int, int]], places: Sequence[tuple[int, int]], x: int, y: int) -> int:
+    """The samples of a pixel in a triangle whose corners are in 1/256 pixel, in integers: those on a top or left edge
+    belong to it."""
+    (ax, ay), (bx, by), (cx, cy) = corners
+    area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+    ordered = corners if area > 0 else corners[::-1]
+    mask = 0
+    for s, (dx, dy) in enumerate(places):
+        px, py = 256 * x + 16 * dx, 256 * y + 16 * dy
+        inside = area != 0
+        for i in range(3):
+            (ax, ay), (bx, by) = ordered[i], ordered[(i + 1) % 3]
+            side = (bx - ax) * (py - ay) - (by - ay) * (px - ax)
+            inside = inside and (side > 0 or (side == 0 and (by < ay or (by == ay and bx > ax))))
+        mask |= inside << s
+    return mask
+
+
+@pytest.mark.parametrize("samples", [2, 4, 8])
+def test_coverage_is_exact_at_the_published_places(samples: int) -> None:
+    """Random triangles, half of them with corners on sixteenths, where edges meet samples."""
+    random = Random(samples)
+    edges = 0
+    for i in range(60):
+        step = 16 if i % 2 else 1
+        corners = [(random.randrange(0, 24 * 256, step), random.randrange(0, 24 * 256, step)) for _ in range(3)]
+        fixed = Fixed(samples).run([on_screen(x / 256, y / 256) for x, y in corners])
+        for x in range(24):
+            for y in range(24):
+                expected = exact_coverage(corners, SAMPLES[samples], x, y)
+                found = fixed.covered(x, y) if fixed.objects else 0
+                assert found == expected, (corners, x, y)
+                edges += expected not in (0, (1 << samples) - 1)
+    assert edges > 500
+
+
+@pytest.mark.parametrize("samples", [2, 4, 8])
+def test_depth_is_exact_at_the_published_places(samples: int) -> None:
+    """Slopes of powers of two, whose sums are floats."""
+    fixed = Fixed(samples).run([on_screen(0, 0, z=-1.0), on_screen(64, 0, z=0.0), on_screen(0, 64, z=-0.5)])
+    for x, y in ((0, 0), (10, 3), (3, 40)):
+        for dx, dy in SAMPLES[samples]:
+            assert fixed.values(x + dx / 16, y + dy / 16).z == (x + dx / 16) / 128 + (y + dy / 16) / 256
 
 
 def test_masked_samples_are_not_covered() -> None:
