@@ -136,6 +136,8 @@ struct line {
     int output;
     int32_t y;
     enum g4_weave weave;
+    bool compensates;
+    struct g4_motion_line motion; /* if it compensates */
 };
 
 static int32_t missing_luma(const struct g4_deinterlace_block *b, const struct line *line, int32_t x, uint32_t stmm) {
@@ -147,9 +149,7 @@ static int32_t missing_luma(const struct g4_deinterlace_block *b, const struct l
     if (line->weave != G4_WEAVE_NONE) {
         return line->weave == G4_WEAVE_WITH_PREVIOUS ? before : after;
     }
-    const bool compensated =
-        b->state->compensates && !b->state->first_frame && g4_compensated_pixel(b, own, x, line->y, &spatial);
-    if (!compensated) {
+    if (!line->compensates || !g4_compensated_pixel(b, own, &line->motion, x, line->y, &spatial)) {
         spatial = g4_spatial_pixel(b->state, own, x, line->y);
     }
     return blend(b->state, stmm, (before + after + 1) >> 1, spatial);
@@ -178,9 +178,13 @@ static void missing_chroma(struct g4_deinterlace_block *b, const struct line *li
 }
 
 /* A line that the field of the output does not have. */
-static void fill_line(struct g4_deinterlace_block *b, const struct line *line) {
+static void fill_line(struct g4_deinterlace_block *b, struct line *line) {
     const struct g4_deinterlacer *const state = b->state;
 
+    line->compensates = state->compensates && !state->first_frame && line->weave == G4_WEAVE_NONE;
+    if (line->compensates) {
+        g4_find_motion(b, line->y, &line->motion);
+    }
     for (int32_t x = 0; x < G4_DI_COLUMNS; x += PAIR) {
         /* Without a frame before, everything counts as moving (docs/decisions.md 133). */
         uint32_t stmm = MOST_STMM;
@@ -213,7 +217,8 @@ void g4_deinterlace(struct g4_deinterlace_block *b) {
     for (int output = 0; output < 2; output++) {
         const bool shows_top = (output == 1) == state->top_first;
         for (int32_t y = 0; y < G4_DI_ROWS; y++) {
-            const struct line line = {output, y, output ? state->first_of_current : state->second_of_previous};
+            struct line line = {
+                .output = output, .y = y, .weave = output ? state->first_of_current : state->second_of_previous};
             const bool is_top = ((b->y + y) & 1) == 0;
             if (is_top == shows_top) {
                 copy_line(b, &line);

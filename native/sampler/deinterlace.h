@@ -118,8 +118,18 @@ void g4_film_values(const struct g4_deinterlace_block *block, struct g4_film_val
 
 /* The lines between those of a field, one pixel, spatially.  sdi.c: line y is missing in `frame`. */
 int32_t g4_spatial_pixel(const struct g4_deinterlacer *state, const struct g4_luma_window *frame, int32_t x, int32_t y);
-/* The same by motion compensation; false: no vector is good enough. */
-bool g4_compensated_pixel(const struct g4_deinterlace_block *block, const struct g4_luma_window *frame, int32_t x,
-                          int32_t y, int32_t *value);
+/* mcdi.c: the motion between the fields before and after a missing line, for pairs of pixels and one more at each
+ * side. */
+struct g4_motion_vector {
+    int32_t x, y; /* half of it */
+    uint32_t sad; /* mean of the differences */
+};
+struct g4_motion_line {
+    struct g4_motion_vector vector[G4_DI_COLUMNS / 2 + 2];
+};
+void g4_find_motion(const struct g4_deinterlace_block *block, int32_t y, struct g4_motion_line *line);
+/* A pixel by motion compensation; false: its vector is not good enough. */
+bool g4_compensated_pixel(const struct g4_deinterlace_block *block, const struct g4_luma_window *frame,
+                          const struct g4_motion_line *line, int32_t x, int32_t y, int32_t *value);
 
 #endif
