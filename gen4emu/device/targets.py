@@ -9,7 +9,7 @@ from typing import Any
 from gen4emu._native import ffi, lib
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.catalogue import surface_state_of
-from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType
 
@@ -61,6 +61,8 @@ class TargetFinder:
         self._surface_state = surface_state_of(gen)
         self._level = "mip_count_or_lod" if self._surface_state.name == "SURFACE_STATE" else "mip_count_lod"
         self._state_dwords = self._surface_state.size(gen)
+        # Media blocks see widths in dwords (docs/decisions.md 23); drivers of Gen4 store pixels all the same.
+        self._media_in_dwords = self._surface_state.name != "SURFACE_STATE"
         self.latest: tuple[Target, ...] = ()  # of the last draw or blit alone
         self._found: dict[Target, None] = {}
         self._known: dict[bytes, tuple[Target, ...]] = {}  # by the state that selects them
@@ -105,9 +107,16 @@ class TargetFinder:
         """The surfaces that media threads have written blocks to, the planes of a picture as one."""
         count = lib.g4_device_media_targets(native, self._states, _MOST)
         planes = [self._color(tuple(self._states[i])[:self._state_dwords]) for i in range(count)]
-        pictures = tuple(join_planes([_as_bytes(p) for p in planes if p is not None]))
+        pictures = tuple(join_planes([self._as_bytes(p) for p in planes if p is not None]))
         self._found.update(dict.fromkeys(pictures))
         self.latest, self._last = pictures, None
+
+    def _as_bytes(self, plane: Target) -> Target:
+        """The unsigned format: media blocks are raw bytes, so the sign of a format does not matter."""
+        grey = plane.format in (SurfaceFormat.R8_SINT, SurfaceFormat.R8_UINT, SurfaceFormat.R8_UNORM)
+        info = format_info(plane.format)
+        width = plane.width * 32 // info.bits_per_texel if self._media_in_dwords and info else plane.width
+        return replace(plane, kind="media", width=width, format=SurfaceFormat.L8_UNORM if grey else plane.format)
 
     def _color(self, words: tuple[int, ...]) -> Target | None:
         surface = self._surface_state.view(words, gen=self.gen)
@@ -153,12 +162,6 @@ def join_planes(planes: list[Target]) -> list[Target]:
             rest = [p for p in rest if p not in half]
         joined.append(luma)
     return joined
-
-
-def _as_bytes(plane: Target) -> Target:
-    """The unsigned format: media blocks are raw bytes, so the sign of a format does not matter."""
-    grey = plane.format in (SurfaceFormat.R8_SINT, SurfaceFormat.R8_UINT, SurfaceFormat.R8_UNORM)
-    return replace(plane, kind="media", format=SurfaceFormat.L8_UNORM if grey else plane.format)
 
 
 def _tiling(tiled: bool, walk: int) -> Tiling:

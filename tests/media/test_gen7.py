@@ -112,6 +112,9 @@ def test_media_blocks_are_read_and_written() -> None:
     media.run()
     assert media.complaints() == []
     assert media.rows(PICTURES + 0x10000, width, height, pitch) == media.rows(PICTURES, width, height, pitch)
+    (picture,) = media.device.targets.latest
+    assert (picture.kind, picture.address, picture.width, picture.height) == (
+        "media", PICTURES + 0x10000, width, height)
 
 
 def test_media_blocks_of_a_field_skip_lines() -> None:
