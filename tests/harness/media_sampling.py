@@ -76,6 +76,11 @@ DEINTERLACING: dict[str, Any] = {
 }
 
 
+# The payload of denoise and deinterlace: the position of the block.
+BLOCK = ("mov(1) g17.2<1>UD g1<0,1,0>UD { align1 nomask };\n"
+         "mov(1) g17.6<1>UD g1.1<0,1,0>UD { align1 nomask };\n")
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A picture, from the responses of all its blocks."""
@@ -93,7 +98,7 @@ def deinterlace(current: Bytes, previous: Bytes, *, denoise: bool = False, stmm:
                 **state: Any) -> Outcome:
     """Deinterlace luma, or with `chroma`, of current and previous, rows of NV12."""
     height, width = current.shape
-    media, blocks = _prepared(current, previous, part, workers, chroma)
+    media = _prepared(current, previous, part, workers, chroma)
     motion = np.zeros((height, PITCH), np.uint8)
     motion[:, :PITCH // 2], motion[:, PITCH // 2:] = stmm, history
     media.memory.write(STATISTICS, motion.tobytes())
@@ -101,7 +106,7 @@ def deinterlace(current: Bytes, previous: Bytes, *, denoise: bool = False, stmm:
         **DEINTERLACING, "di_enable": True, "dn_enable": denoise, **state}))
     response = 11 if denoise else 10
     words = [(x, y) for y in range(0, height, 4) for x in range(0, width, 16)]
-    out = run(media, words, descriptor(8, response), response, blocks, complaint)
+    out = run(media, words, descriptor(8, response), response, BLOCK, complaint)
     frames = np.zeros((3, height, width), np.uint8)
     measures, histories = np.zeros((height, width // 2), np.uint8), np.zeros((height // 4, width // 4), np.uint8)
     for (x, y), block in zip(words, out, strict=True):
@@ -115,14 +120,14 @@ def deinterlace(current: Bytes, previous: Bytes, *, denoise: bool = False, stmm:
 
 def denoise(current: Bytes, previous: Bytes, *, history: int = 0, part: str = "ivb", **state: Any) -> Outcome:
     height, width = current.shape
-    media, blocks = _prepared(current, previous, part, 1, None)
+    media = _prepared(current, previous, part, 1, None)
     motion = np.zeros((height, PITCH), np.uint8)
     motion[:, PITCH // 2:] = history
     media.memory.write(STATISTICS, motion.tobytes())
     media.memory.write(DYNAMIC + STATES, _IVB.block("DNDI_STATE").build(Gen.IVB, **{
         **DEINTERLACING, "dn_enable": True, **state}))
     words = [(x, y) for y in range(0, height, 8) for x in range(0, width, 16)]
-    out = run(media, words, descriptor(8, 5), 5, blocks)
+    out = run(media, words, descriptor(8, 5), 5, BLOCK)
     frame, histories = np.zeros_like(current), np.zeros((height // 4, width // 4), np.uint8)
     for (x, y), block in zip(words, out, strict=True):
         frame[y:y + 8, x:x + 16] = block[:4].reshape(8, 16)
@@ -133,7 +138,7 @@ def denoise(current: Bytes, previous: Bytes, *, history: int = 0, part: str = "i
 
 
 def _prepared(current: Bytes, previous: Bytes, part: str, workers: int,
-              chroma: tuple[Bytes, Bytes] | None) -> tuple[MediaGen7, str]:
+              chroma: tuple[Bytes, Bytes] | None) -> MediaGen7:
     media = MediaGen7(part, workers=workers)
     height, width = current.shape
     for i, (address, picture) in enumerate(((CURRENT, current), (PREVIOUS, previous))):
@@ -145,9 +150,7 @@ def _prepared(current: Bytes, previous: Bytes, part: str, workers: int,
             "surface_format": "PLANAR_420_8", "interleave_chroma": True, "y_offset_for_cb": height}
         media.media_surface(_SURFACE + i, address, width, height, PITCH, **fields)
     media.surface(_SURFACE + 2, STATISTICS, width, height, PITCH)
-    payload = ("mov(1) g17.2<1>UD g1<0,1,0>UD { align1 nomask };\n"
-               "mov(1) g17.6<1>UD g1.1<0,1,0>UD { align1 nomask };\n")
-    return media, payload
+    return media
 
 
 # --- sample_8x8 -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.harness.media_sampling import Bytes, Outcome, deinterlace, denoise
+from tests.harness.media_gen7 import DYNAMIC, MediaGen7
+from tests.harness.media_sampling import (
+    BLOCK,
+    CURRENT,
+    DEINTERLACING,
+    PREVIOUS,
+    STATES,
+    STATISTICS,
+    Bytes,
+    Outcome,
+    deinterlace,
+    denoise,
+    descriptor,
+    run,
+)
 
 DENOISING: dict[str, Any] = {
     "denoise_stad_threshold": 140, "temporal_difference_threshold": 16, "low_temporal_difference_threshold": 8,
@@ -291,3 +305,34 @@ def test_haswell_has_no_such_message() -> None:
     picture = texture(40, 4, 16)
     out = deinterlace(picture, picture, part="hsw", complaint="not modelled")
     assert not out.current.any()
+
+
+# --- packed pixels ----------------------------------------------------------------------------------------------------
+def packed(response: int, rows: int, **state: Any) -> tuple[Bytes, Bytes]:
+    """The response to the first block of a still picture of YUYV, and its first rows: Y, Cb, Y, Cr."""
+    media = MediaGen7()
+    picture = texture(60, 16, 64)
+    for i, address in enumerate((CURRENT, PREVIOUS)):
+        media.memory.write(address, picture.tobytes())
+        media.media_surface(3 + i, address, 32, 16, 64, surface_format="YCRCB_NORMAL")
+    media.surface(5, STATISTICS, 32, 16, 64)
+    media.memory.write(STATISTICS, bytes(64 * 16))
+    media.memory.write(DYNAMIC + STATES, media.build("DNDI_STATE", **DEINTERLACING | {"dn_enable": True} | state))
+    return run(media, [(0, 0)], descriptor(8, response), response, BLOCK)[0], picture[:rows, :32]
+
+
+def test_denoised_blocks_of_packed_pixels_have_chroma() -> None:
+    out, picture = packed(9, 8)
+    assert np.array_equal(out[:4].reshape(8, 16), picture[:, 0::2])
+    chroma = out[5:9].reshape(8, 16)
+    assert np.array_equal(chroma[:, 0::2], picture[:, 3::4])
+    assert np.array_equal(chroma[:, 1::2], picture[:, 1::4])
+
+
+def test_deinterlaced_blocks_of_packed_pixels_end_with_the_second_field() -> None:
+    out, picture = packed(12, 4, di_enable=True)
+    for first in (0, 4):
+        assert np.array_equal(out[first:first + 2].reshape(4, 16), picture[:, 0::2])
+        assert np.array_equal(out[first + 2:first + 4].reshape(4, 16)[:, 0::2], picture[:, 3::4])
+    assert np.array_equal(out[10].reshape(2, 16), picture[1::2, 0::2])
+    assert np.array_equal(out[11].reshape(2, 16)[:, 1::2], picture[1::2, 1::4])
