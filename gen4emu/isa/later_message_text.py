@@ -76,6 +76,8 @@ def describe_message(descriptor: int, sfid: int, gen: Gen) -> str:
 
 # --- names ------------------------------------------------------------------------------------------------------------
 _SAMPLER_TYPES: dict[int, str] = {t: t.name.lower() for t in SamplerMessageType}
+_MEDIA_TYPES = {0: "sample_unorm", 2: "sample_unorm_killpix", 8: "deinterlace", 10: "sample_unorm_killpix",
+                11: "sample_8x8", 12: "sample_unorm", 31: "cache_flush"}  # of SIMD32 and SIMD64
 _SAMPLER_MODES: dict[int, str] = {
     SamplerSimdMode.SIMD4X2: "SIMD4x2", SamplerSimdMode.SIMD8: "SIMD8", SamplerSimdMode.SIMD16: "SIMD16",
     SamplerSimdMode.SIMD32_64: "SIMD32/64", 5: "SIMD8H", 6: "SIMD16H"}
@@ -186,7 +188,8 @@ def _sampler(view: View) -> str:
     fields = _present(view)
     mode = fields["simd_mode"] | fields.get("simd_mode_high", 0) << 2
     half = " HP" if fields.get("return_half_precision") else ""
-    return (f"{_in(_SAMPLER_TYPES, fields['message_type'])} {_in(_SAMPLER_MODES, mode)}{half} "
+    types = _MEDIA_TYPES if mode == SamplerSimdMode.SIMD32_64 else _SAMPLER_TYPES
+    return (f"{_in(types, fields['message_type'])} {_in(_SAMPLER_MODES, mode)}{half} "
             f"Surface = {fields['binding_table_index']} Sampler = {fields['sampler_index']}")
 
 

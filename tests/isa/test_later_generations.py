@@ -210,6 +210,7 @@ def test_a_compacted_word_with_an_unusual_index_is_data() -> None:
     (Gen.KBL, 12, 0x0616C2FD, "(DC untyped atomic float op, Surface = 253, SIMD16, fmin)"),
     (Gen.KBL, 6, 0x0A0A8327, "offset 50 SIMD8 write per-slot masked"),
     (Gen.KBL, 5, 0x044B4100, "RT read SIMD8 Surface = 0"), (Gen.KBL, 2, 0x4242A001, "resinfo SIMD8 HP"),
+    (Gen.IVB, 2, 0x045E8003, "deinterlace SIMD32/64 Surface = 3"), (Gen.IVB, 2, 0x044EB400, "sample_8x8 SIMD32/64"),
     (Gen.SNB, 10, 0, "unsupported shared function ID 10"),
 ])
 def test_words_of_a_message(gen: Gen, sfid: int, descriptor: int, words: str) -> None:
