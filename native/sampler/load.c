@@ -1,9 +1,23 @@
 #include "sampler/load.h"
 
 static void outside(const struct g4_texture *texture, uint32_t out[4]) {
-    memset(out, 0, 4 * sizeof *out);
-    if (texture->source[3] == G4_SOURCE_ONE && !texture->black_outside) {
-        out[3] = texture->one;
+    for (int channel = 0; channel < 4; channel++) {
+        out[channel] = texture->source[channel] == G4_SOURCE_ONE && !texture->black_outside ? texture->one : 0;
+    }
+}
+
+/* Replaces the channels of the format by those that the surface selects. */
+static void select_channels(const struct g4_texture *texture, uint32_t texel[4]) {
+    uint32_t own[4];
+    if (!texture->surface.selects_channels) {
+        return;
+    }
+    memcpy(own, texel, sizeof own);
+    for (int channel = 0; channel < 4; channel++) {
+        const uint8_t source = texture->source[channel];
+        texel[channel] = source == G4_SOURCE_ZERO  ? 0
+                         : source == G4_SOURCE_ONE ? texture->one
+                                                   : own[texture->channel[source]];
     }
 }
 
@@ -33,6 +47,7 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
     if (surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER) {
         if (load->u < surface->buffer_entries) {
             g4_texel_read_entry(reader, texture, load->u, out);
+            select_channels(texture, out);
         } else {
             outside(texture, out);
         }
@@ -59,6 +74,7 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
         .y = y,
     };
     g4_texel_read(reader, texture, &place, NULL, out);
+    select_channels(texture, out);
     return differs(texture, load->lod + texture->min_lod, slice >= 1);
 }
 

@@ -459,6 +459,22 @@ def test_the_binding_table_can_name_a_null_surface(t: Texturing7) -> None:
     assert t.memory.read(TABLE, 4) is not None
 
 
+@pytest.mark.parametrize(("format", "size", "one"), [
+    ("R8G8B8A8_UINT", np.uint8, 1), ("R16G16B16A16_UINT", np.uint16, 1), ("R32G32B32A32_FLOAT", np.uint32, ONE)])
+def test_ld_returns_the_channels_that_the_surface_selects(format: str, size: type, one: int) -> None:
+    """HSW PRM vol. 2d, RENDER_SURFACE_STATE, Shader Channel Select Red."""
+    t = Texturing7(Gen.HSW)
+    data = np.array([5, 6, 7, 8], size).tobytes() + bytes(64)
+    zero, alpha, red, full = 0, 7, 4, 1
+    t.surface(format, 1, 1, data=data, shader_channel_select_red=alpha, shader_channel_select_green=zero,
+              shader_channel_select_blue=red, shader_channel_select_alpha=full)
+    assert t.load(0) == [8, 0, 5, one]
+    assert t.load(1) == [0, 0, 0, one]
+    t.surface(format, 4, type="SURFTYPE_BUFFER", data=data, shader_channel_select_red=red,
+              shader_channel_select_green=red, shader_channel_select_blue=red, shader_channel_select_alpha=red)
+    assert t.load(0) == [5, 5, 5, 5]
+
+
 # --- texel offsets --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("filter", ["NEAREST", "LINEAR"])
 @pytest.mark.parametrize("offset", [-8, -3, -1, 1, 7])
