@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.piglit import profiles, runner
-from tests.piglit.expectations import BAD, FLAKES, OURS, SILICON, Expectations, Summary
+from tests.piglit.expectations import BAD, Expectations, Summary, names
 from tests.piglit.outcome import Outcome
 
 
@@ -29,9 +29,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("-j", "--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--workers", type=int, default=1, help="worker threads for each of them")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for a test")
-    parser.add_argument("--silicon", type=Path, default=SILICON, help="what silicon fails")
-    parser.add_argument("--flakes", type=Path, default=FLAKES)
-    parser.add_argument("--ours", type=Path, default=OURS, help="what only we fail")
+    parser.add_argument("--silicon", type=Path, help="what silicon fails; instead of the device's list; so the next")
+    parser.add_argument("--flakes", type=Path)
+    parser.add_argument("--ours", type=Path, help="what only we fail")
     parser.add_argument("-o", "--output", type=Path, help="result file; continued if it exists")
     parser.add_argument("--junit", type=Path)
     return parser.parse_args()
@@ -44,6 +44,14 @@ def _select(options: argparse.Namespace) -> list[profiles.Case]:
         wanted = set(options.list.read_text().splitlines())
         tests = [test for test in tests if test.name in wanted]
     return profiles.spread(tests, options.sample, options.seed) if options.sample else tests
+
+
+def _expectations(options: argparse.Namespace) -> Expectations:
+    known = Expectations.of(options.device)
+    for kind in ("silicon", "flakes", "ours"):
+        if path := getattr(options, kind):
+            setattr(known, kind, names(path))
+    return known
 
 
 def _old(path: Path | None) -> list[Outcome]:
@@ -67,7 +75,7 @@ def _junit(path: Path, outcomes: Iterable[Outcome], known: Expectations) -> None
 
 def main() -> int:
     options = _arguments()
-    known = Expectations.load(options.silicon, options.flakes, options.ours)
+    known = _expectations(options)
     outcomes = _old(options.output)
     rest: list[str] = []
     done = {outcome.name for outcome in outcomes}

@@ -11,9 +11,9 @@ from pathlib import Path
 from tests.piglit.outcome import GOOD, Outcome
 from tests.piglit.reports import kind
 
-G41 = Path(__file__).parent / "g41"
-SILICON, FLAKES, OURS = G41 / "silicon-fails.txt", G41 / "flakes.txt", G41 / "our-fails.txt"
-WARNINGS = G41 / "warnings.txt"
+HERE = Path(__file__).parent
+# The devices whose lists count for a device, its own first.  Others have those of G41.
+RECORDS = {"hsw": ("hsw",), "ivb": ("ivb", "hsw"), "byt": ("ivb", "hsw")}
 
 
 class Verdict(StrEnum):
@@ -31,8 +31,13 @@ class Verdict(StrEnum):
 BAD = (Verdict.UNEXPECTED_FAIL, Verdict.CRASH, Verdict.TIMEOUT)
 
 
+def recorded(name: str) -> str:
+    """A name as Mesa's records have it, whose lines are split at commas."""
+    return name.lower().replace(",", "-")
+
+
 def names(path: Path) -> set[str]:
-    """One a line, in front of a comma and a result or not; # begins a comment."""
+    """One a line, in front of a comma and a result or not; # begins a comment.  As recorded() gives them."""
     lines = (line.split("#", 1)[0].strip() for line in path.read_text().splitlines())
     return {_without_result(line) for line in lines if line}
 
@@ -45,7 +50,7 @@ def pairs(path: Path) -> set[tuple[str, str]]:
 
 def _without_result(line: str) -> str:
     name, _, result = line.rpartition(",")
-    return (name if result in ("Fail", "Crash", "Timeout") else line).lower()
+    return recorded(name if result in ("Fail", "Crash", "Timeout") else line)
 
 
 @dataclass(slots=True)
@@ -56,18 +61,22 @@ class Expectations:
     warnings: set[tuple[str, str]] = field(default_factory=set)
 
     @classmethod
-    def load(cls, silicon: Path = SILICON, flakes: Path = FLAKES, ours: Path = OURS) -> Expectations:
-        return cls(names(silicon), names(flakes), names(ours), pairs(WARNINGS))
+    def of(cls, device: str) -> Expectations:
+        """The lists of a device: what its silicon fails, and of its own folder what only we fail or warn of."""
+        folders = [HERE / name for name in RECORDS.get(device, ("g41",))]
+        return cls(silicon={name for folder in folders for name in names(folder / "silicon-fails.txt")},
+                   flakes={name for folder in folders for name in names(folder / "flakes.txt")},
+                   ours=names(folders[0] / "our-fails.txt"), warnings=pairs(folders[0] / "warnings.txt"))
 
     def judge(self, outcome: Outcome) -> dict[str, Verdict]:
         return {name: self._verdict(outcome.name, name, result) for name, result in outcome.results().items()}
 
     def _verdict(self, test: str, name: str, result: str) -> Verdict:
-        both = {test, name}
+        both = {recorded(test), recorded(name)}
         if result == "skip":
             return Verdict.SKIP
         if result in GOOD:
-            return Verdict.UNEXPECTED_PASS if name in self.silicon else Verdict.PASS
+            return Verdict.UNEXPECTED_PASS if recorded(name) in self.silicon else Verdict.PASS
         for known, verdict in ((self.flakes, Verdict.FLAKE), (self.silicon, Verdict.EXPECTED_FAIL),
                                (self.ours, Verdict.KNOWN_FAIL)):
             if both & known:
@@ -105,7 +114,7 @@ class Summary:
         for text in {kind(one) for one in rest}:
             summary._count(False, "a program that is no test", text)
         summary.bad.sort()
-        summary.stale = sorted(known.ours & good)
+        summary.stale = sorted(known.ours & {recorded(name) for name in good})
         return summary
 
     def _count(self, excused: bool, test: str, text: str) -> None:

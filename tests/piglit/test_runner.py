@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.piglit import outcome
-from tests.piglit.expectations import FLAKES, OURS, SILICON, Expectations, Summary, Verdict, names
+from tests.piglit.expectations import Expectations, Summary, Verdict, names
 from tests.piglit.outcome import Outcome
 from tests.piglit.profiles import Case, matching, spread
 
@@ -116,7 +116,13 @@ def test_outcomes_survive_the_result_file() -> None:
 def test_names_may_hold_commas_and_lines_may_end_in_results(tmp_path: Path) -> None:
     path = tmp_path / "list"
     path.write_text("# a comment\nspec@X@y,Fail\nspec@x@a, b\nspec@x@c, d,Crash\n\n")
-    assert names(path) == {"spec@x@y", "spec@x@a, b", "spec@x@c, d"}
+    assert names(path) == {"spec@x@y", "spec@x@a- b", "spec@x@c- d"}
+
+
+def test_commas_of_names_are_dashes_in_records() -> None:
+    known = Expectations(silicon={"spec@a@formats (fs- arb)"})
+    assert known.judge(Outcome("spec@a@formats (fs, arb)", "crash")) == {
+        "spec@a@formats (fs, arb)": Verdict.EXPECTED_FAIL}
 
 
 def test_a_sample_takes_from_every_group_in_turn() -> None:
@@ -133,7 +139,13 @@ def test_selections_find_names_in_any_case() -> None:
     assert [test.name for test in matching(tests, "@B@")] == ["spec@b@two"]
 
 
-def test_the_lists_do_not_overlap() -> None:
-    silicon, flakes, ours = names(SILICON), names(FLAKES), names(OURS)
-    assert len(silicon) > 100
-    assert not ours & (silicon | flakes)
+@pytest.mark.parametrize("device", ["g41", "ivb", "hsw"])
+def test_the_lists_do_not_overlap(device: str) -> None:
+    known = Expectations.of(device)
+    assert len(known.silicon) > 100
+    assert not known.ours & (known.silicon | known.flakes)
+
+
+def test_devices_of_a_generation_share_the_record_of_their_silicon() -> None:
+    assert Expectations.of("gm45").silicon == Expectations.of("g41").silicon
+    assert Expectations.of("ivb").silicon > Expectations.of("hsw").silicon
