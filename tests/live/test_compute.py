@@ -37,7 +37,8 @@ def reference() -> bytes:
 def test_results_are_those_of_llvmpipe(device: str, workers: int) -> None:
     """Groups, barriers, shared memory, atomics, indirect dispatches; offsets, samples, both also dynamically."""
     path = Path(mkdtemp(prefix="gen4emu-test-")) / "result.json"
-    command = ["run", "-q", "--strict", "--device", device, "--workers", str(workers), "--json", str(path), "--", client()]
+    command = ["run", "-q", "--strict", "--device", device, "--workers", str(workers), "--json", str(path), "--",
+               client()]
     done = subprocess.run([sys.executable, "-m", "gen4emu", *command], env=environment(EGL_PLATFORM="surfaceless"),
                           check=False, timeout=TIMEOUT, capture_output=True)
     document = json.loads(path.read_text(encoding="utf-8"))
