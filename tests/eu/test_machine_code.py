@@ -104,6 +104,98 @@ def test_registers_that_are_read_again_have_their_values(gen: Gen) -> None:
             assert found.instructions == expected.instructions, text(case)
 
 
+@pytest.mark.parametrize("gen", gen7_programs.PARTS, ids=lambda g: g.name)
+def test_payload_registers_have_their_values(gen: Gen) -> None:
+    """Since Gen7 messages read registers: the last one those of the sum of some others."""
+    bench = Bench(gen, MANY)
+    harness().g4_probe_keep_registers(bench.probe._probe, False)
+    rng = random.Random(int(gen))
+    for seed in range(60):
+        case = gen7_programs.flow_case(9000 * int(gen) + seed, gen, plain=True)
+        lines = ["mov(8) g2<1>UD 0UD { align1 1Q };"]
+        for row in rng.sample([*range(10, 40, 2), *range(80, 110, 2), 6], rng.randrange(8)):
+            lines += [f"xor(8) g2<1>UD g2<8,8,1>UD g{row}<8,8,1>UD {{ align1 1Q }};"]
+        case.code = case.code[:-16] + assemble("\n".join(lines), gen) + case.code[-16:]
+        expected = bench.run(case, general_only=True)
+        for _ in range(2):
+            found = bench.run(case, general_only=False)
+            assert found.status == expected.status, text(case)
+            assert np.array_equal(found.grf[:, 2], expected.grf[:, 2]), text(case)
+            assert found.flags == expected.flags, text(case)
+            assert found.instructions == expected.instructions, text(case)
+
+
+def gen7_program(source: str, threads: int, **registers: list[float]) -> Case:
+    case = random_start(4, Gen.IVB)
+    case.dmasks = [0xFFFF] * len(case.dmasks)
+    case.alternate = False
+    case.code = assemble(source, Gen.IVB) + encode_bytes(gen7_programs.end(Gen.IVB))
+    for name, values in registers.items():
+        number = int(name[1:])
+        case.grf[:, number:number + 2] = np.resize(np.array(values, np.float32).view(np.uint32), 16).reshape(2, 8)
+    case.grf, case.mrf = case.grf[:threads], case.mrf[:threads]
+    del case.dmasks[threads:], case.flags[threads:]
+    return case
+
+
+def test_an_endless_loop_without_a_first_instruction_is_stopped_by_the_watchdog() -> None:
+    source = """
+        TOP:
+        add(16) g10<1>F g10<8,8,1>F g12<8,8,1>F { align1 1H };
+        while(16) JIP: TOP { align1 1H };
+    """
+    bench = Bench(Gen.IVB)
+    case = gen7_program(source, 2, g10=[0.0], g12=[1.0])
+    expected = bench.run(case, general_only=True)
+    found = bench.run(case, general_only=False)
+    assert found.status == expected.status != 0
+    assert found.instructions == expected.instructions
+
+
+@pytest.mark.parametrize("start", [
+    [1.0, 2.0, 3.0, 0.5], [1.0, np.inf, 2.0], [np.nan, 1.0], [0.0, 1.0], [3e38, 1.0], [1e-38, 1.0], [-0.0, -1.0]],
+    ids=str)
+def test_channels_wait_behind_a_loop_inside_of_a_branch(start: list[float]) -> None:
+    """Square roots, with a break in each side of a branch, and constants that only some threads write."""
+    source = """
+        mov(16) g20<1>D 0D { align1 1H };
+        cmp.g.f0.0(16) null<1>F g14<8,8,1>F g18<8,8,1>F { align1 1H };
+        (+f0.0) if(16) JIP: BEHIND UIP: BEHIND { align1 1H };
+        TOP:
+        mov(1) g6<1>F 0.5F { align1 WE_all 1N };
+        math inv(16) g16<1>F g10<8,8,1>F null<8,8,1>F { align1 1H };
+        mad(8) g12<1>F -g14<4,4,1>F g10<4,4,1>F g10<4,4,1>F { align16 1Q };
+        mad(8) g13<1>F -g15<4,4,1>F g11<4,4,1>F g11<4,4,1>F { align16 2Q };
+        mul(16) g12<1>F g12<8,8,1>F g16<8,8,1>F { align1 1H };
+        mul(16) g12<1>F g12<8,8,1>F g6<0,1,0>F { align1 1H };
+        add(16) g10<1>F g10<8,8,1>F -g12<8,8,1>F { align1 1H };
+        cmp.l.f0.0(16) null<1>F g12<8,8,1>F g8<8,8,1>F { align1 1H };
+        (+f0.0) if(16) JIP: OTHER UIP: END { align1 1H };
+        mov(1) g6.1<1>F 0.25F { align1 WE_all 1N };
+        add(16) g22<1>F g22<8,8,1>F g6.1<0,1,0>F { align1 1H };
+        cmp.g.f0.0(16) null<1>F g12<8,8,1>F -g8<8,8,1>F { align1 1H };
+        (+f0.0) break(16) JIP: ELSE UIP: LAST { align1 1H };
+        ELSE:
+        else(16) JIP: END { align1 1H };
+        OTHER:
+        add(16) g20<1>D g20<8,8,1>D 1D { align1 1H };
+        cmp.g.f0.0(16) null<1>D g20<8,8,1>D 50D { align1 1H };
+        (+f0.0) break(16) JIP: END UIP: LAST { align1 1H };
+        END:
+        endif(16) JIP: LAST { align1 1H };
+        LAST:
+        while(16) JIP: TOP { align1 1H };
+        add(16) g24<1>F g10<8,8,1>F g24<8,8,1>F { align1 1H };
+        BEHIND:
+        endif(16) JIP: REST { align1 1H };
+        REST:
+        add(16) g26<1>F g10<8,8,1>F g26<8,8,1>F { align1 1H };
+    """
+    case = gen7_program(source, 4, g8=[1e-4], g10=start, g14=[2.0, 3.0, 4.0, 1e6, 1e-6], g18=[1.0], g22=[0.0],
+                        g24=[1.0], g26=[1.0])
+    compare(Bench(Gen.IVB, MANY), case)
+
+
 def program(source: str, **registers: list[float]) -> Case:
     case = random_start(4, Gen.EL)
     case.dmasks = [0xFFFF] * len(case.dmasks)
