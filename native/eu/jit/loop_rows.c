@@ -26,8 +26,7 @@ static void record_element(struct loop *loop, unsigned row, unsigned dword, bool
     }
 }
 
-/* `ordinary`: every lane that reads the results of the op executes it first. */
-static void record_op(struct loop *loop, const struct g4_op *op, uint32_t score, bool ordinary) {
+static void record_op(struct loop *loop, const struct g4_op *op, uint32_t score) {
     struct g4_op_rows rows;
 
     g4_op_rows_of(op, &rows);
@@ -45,7 +44,7 @@ static void record_op(struct loop *loop, const struct g4_op *op, uint32_t score,
     for (int i = 0; i < rows.outs; i++) {
         const unsigned row = rows.out[i].row;
         loop->written[row] = true;
-        loop->covered[row] |= (uint8_t)((ordinary && rows.out[i].whole) << rows.out[i].half);
+        loop->covered[row] |= (uint8_t)(rows.out[i].whole << rows.out[i].half);
         if (rows.out[i].number) {
             continue;
         }
@@ -97,27 +96,43 @@ static void record_constant(struct loop *loop, uint32_t at, bool by_all) {
     }
 }
 
-static void record_all(struct loop *loop) {
+/* The rows that have been written before each open loop or branch.  What is written inside counts until its end or
+ * other side: the lanes that are still there have written it. */
+struct covered_before {
+    uint8_t rows[G4_LOOP_DEPTH][ROWS];
+};
+
+static bool record_all(struct loop *loop) {
+    struct covered_before before;
     uint32_t score = 1;
     int depth = 0;
     bool may_leave = false; /* threads may have left the loop */
     for (uint32_t i = 0; i < loop->count; i++) {
         const struct g4_op *const op = &loop->ops[i];
+        const unsigned begun = begins_at(loop, i) + (g4_op_opens(op) ? 1 : 0);
+        if (depth + (int)begun > G4_LOOP_DEPTH) {
+            return false;
+        }
+        for (unsigned n = 0; n < begun; n++) {
+            memcpy(before.rows[(unsigned)depth + n], loop->covered, sizeof loop->covered);
+        }
         for (unsigned n = begins_at(loop, i); n > 0; n--) {
             depth++;
             score *= score < 4096 ? 8 : 1;
         }
-        const bool ordinary = depth == 1 && begins_with_loop(loop);
         if (g4_is_constant_element(op)) {
-            record_constant(loop, i, ordinary && !may_leave);
+            record_constant(loop, i, depth == 1 && begins_with_loop(loop) && !may_leave);
         } else if (!is_flow(op)) {
-            record_op(loop, op, score, ordinary);
+            record_op(loop, op, score);
         }
         may_leave |= is_flow(op) && op->opcode != G4_OPCODE_DO;
         if (g4_op_opens(op)) {
             depth++;
             score *= op->opcode == G4_OPCODE_DO && score < 4096 ? 8 : 1;
-        } else if (g4_op_closes(op)) {
+        } else if (depth > 0 && (g4_op_closes(op) || (is_flow(op) && op->opcode == G4_OPCODE_ELSE))) {
+            memcpy(loop->covered, before.rows[depth - 1], sizeof loop->covered);
+        }
+        if (g4_op_closes(op)) {
             depth--;
             score /= op->opcode == G4_OPCODE_WHILE && score > 1 ? 8 : 1;
         }
@@ -125,6 +140,7 @@ static void record_all(struct loop *loop) {
     for (unsigned row = 0; row < ROWS; row++) { /* elements of rows that change are taken from their values */
         loop->read[row] |= loop->singles[row] && loop->written[row];
     }
+    return true;
 }
 
 /* Whether constants of a row are stored before the end. */
@@ -166,7 +182,9 @@ static void find_finite(struct loop *loop) {
 }
 
 bool g4_loop_record(struct loop *loop) {
-    record_all(loop);
+    if (!record_all(loop)) {
+        return false;
+    }
     find_finite(loop);
     for (unsigned row = 0; row < ROWS; row++) {
         if (loop->has_constants[row] && (loop->read[row] || loop->written[row])) {
