@@ -138,6 +138,9 @@ static uint32_t small_float(uint32_t bits, uint32_t mantissa_bits, bool has_sign
     if (value >= 65536.0f) {
         return sign | infinity;
     }
+    if (magnitude == 0) {
+        return sign;
+    }
     int exponent;
     (void)frexpf(value, &exponent);
     const int scale = (int)mantissa_bits - (exponent < -13 ? -14 : exponent - 1);

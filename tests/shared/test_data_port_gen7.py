@@ -212,6 +212,23 @@ def test_typed_writes_convert_to_the_format(port: Port7) -> None:
     assert port.dwords(0, 1) == [0xBC003800]
 
 
+@pytest.mark.parametrize(("name", "disabled"), [("R16_FLOAT", 0b1110), ("R11G11B10_FLOAT", 0b1000)])
+def test_typed_writes_round_floats_to_nearest_even(port: Port7, name: str, disabled: int) -> None:
+    port.state(surface_type="SURFTYPE_1D", surface_format=name, width=16, height=1, depth=1, surface_pitch=64)
+    values = np.array([0, 0.25, 33, 2 ** -14, 2 ** -20, 1 + 2 ** -5 + 2 ** -7, 61440, 1e9], np.float32)
+    channels = 4 - disabled.bit_count()
+    port.message(RENDER_CACHE, TYPED_WRITE, disabled, header(d7=0xFFFF), CHANNELS, *[values.view(np.uint32)] * channels,
+                 rlen=0)
+    if name == "R16_FLOAT":
+        with np.errstate(over="ignore"):
+            expected = values.astype(np.float16).view(np.uint16)
+        assert port.memory.read(DATA, 16) == expected.tobytes()
+    else:
+        red = [x & 0x7FF for x in port.dwords(0, 8)]
+        assert red == [0, 13 << 6, 20 << 6 | 2, 1 << 6, 1, 15 << 6 | 2, 30 << 6 | 56, 31 << 6]
+        assert [x >> 22 for x in port.dwords(0, 2)] == [0, 13 << 5]
+
+
 def test_the_null_surface_and_stateless_memory(port: Port7) -> None:
     port.state(surface_type="SURFTYPE_NULL", surface_format="RAW")
     got = port.message(CONSTANT_CACHE, T.OWORD_BLOCK_READ, 2, header(d2=3))
