@@ -115,7 +115,10 @@ static void read_bytes(const struct access *a, uint64_t offset, void *to, uint32
 
     memset(to, 0, bytes);
     if (!is_inside(a, offset, bytes)) {
-        return;
+        if (!is_inside(a, offset, 4)) {
+            return;
+        }
+        bytes = (uint32_t)(a->buffer.bytes - offset) & ~3u; /* docs/decisions.md 108 */
     }
     if (a->buffer.shared) {
         memcpy(to, a->buffer.shared + offset, bytes);

@@ -94,6 +94,14 @@ def test_blocks_end_with_the_buffer(port: Port7) -> None:
     assert [int(x) for x in got[0]] == [12, 13, 14, 15, 0, 0, 0, 0]
 
 
+def test_blocks_of_a_buffer_end_with_its_last_whole_dword(port: Port7) -> None:
+    port.buffer(0x3B)
+    got = port.message(CONSTANT_CACHE, T.OWORD_BLOCK_READ, 2, header(d2=2))
+    assert [int(x) for x in got[0]] == [8, 9, 10, 11, 12, 13, 0, 0]
+    got = port.message(CONSTANT_CACHE, T.OWORD_DUAL_BLOCK_READ, 0, header(), header(d0=3, d4=2))
+    assert [int(x) for x in got[0]] == [12, 13, 0, 0, 8, 9, 10, 11]
+
+
 def test_dual_blocks_have_an_offset_for_each_half(port: Port7) -> None:
     got = port.message(CONSTANT_CACHE, T.OWORD_DUAL_BLOCK_READ, 0, header(), header(d0=2, d4=5))
     assert [int(x) for x in got[0]] == [8, 9, 10, 11, 20, 21, 22, 23]
