@@ -18,6 +18,7 @@ from gen4emu.debugger.history import origin_lines
 from gen4emu.debugger.model import STAGES, Thread, surface_state
 from gen4emu.device.device import Device
 from gen4emu.device.memory import MemoryFault, Missing, Unit
+from gen4emu.device.place import DrawKind
 from gen4emu.device.state import Words
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named, command_named
@@ -112,6 +113,7 @@ _BLOCKS = {
     Unit.SF: ("PAYLOAD_SF_R0", "PAYLOAD_SF_R1", "PAYLOAD_SF_R2"), Unit.WM: ("PAYLOAD_PS_R0", "PAYLOAD_PS_R1"),
     Unit.TS: ("PAYLOAD_MEDIA_R0",), Unit.HS: ("PAYLOAD_HS_R0",), Unit.DS: ("PAYLOAD_VS_R0", "PAYLOAD_DS_R1"),
 }
+_GROUPS = ("PAYLOAD_GPGPU_R0",)  # of threads that GPGPU_WALKER starts
 _CODE = 1 << 16  # bytes around an instruction that are disassembled
 CR0_STATUS = {27: "mask stack", 28: "illegal opcode", 29: "software", 30: "external halt", 31: "breakpoint"}
 
@@ -200,7 +202,8 @@ class LiveThread:
     def payload(self) -> dict[str, dict[str, Any]]:
         """The fields of the registers that the fixed function filled, as they are now."""
         found = {}
-        for number, name in enumerate(_BLOCKS[self.thread.unit]):
+        dispatch = self.thread.unit == Unit.TS and self.device.numbers.kind is DrawKind.DISPATCH
+        for number, name in enumerate(_GROUPS if dispatch else _BLOCKS[self.thread.unit]):
             words = [int(w) for w in self.grf(number)]
             found[f"g{number}"] = _fields(block_named(name, self.device.info.gen), words, self.device.info.gen)
         return found

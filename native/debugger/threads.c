@@ -187,7 +187,7 @@ static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, st
     if (halted) {
         external_halt(debug, gang, t);
     }
-    if (thread->flagged) {
+    if (thread->flagged && !gang->shared_memory) { /* R0.7 of GPGPU threads is the number of their group */
         r0[SNAPSHOT_FLAG_DWORD] |= SNAPSHOT_FLAG;
     }
     if (debug->setup.break_all || (debug->setup.break_flagged && thread->flagged)) {
