@@ -21,7 +21,7 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.commands import command
-from tests.live.real_client import TIMEOUT, environment, needs_client
+from tests.live.real_client import TIMEOUT, environment, needs_client, scenes
 
 CLIENT = Path(__file__).parent / "clients" / "depth.c"
 MODES = [mode.name.lower() for mode in HierarchicalDepthMode]
@@ -63,6 +63,22 @@ def test_depths_colors_and_counts_are_those_without_hierarchical_depth(device: s
     assert all(counts[name] for name in ("passed", "failed", "undecided", "plane_exact", "expand_bytes",
                                          "resolve_bytes"))
     assert "hierarchical_depth" not in other
+
+
+@needs_client
+@pytest.mark.parametrize("scene", ["gears", "cubemap", "fbo", "grid", "sprites"])
+def test_no_entry_contradicts_the_depth_buffer_and_pictures_are_the_same(scene: str, tmp_path: Path) -> None:
+    for mode in MODES:
+        arguments = ["run", "-q", "--device", "ivb", "--hiz", mode, "--json", str(tmp_path / f"{mode}.json"), "--",
+                     scenes("gl"), scene, str(tmp_path / mode), "64", "2"]
+        subprocess.run([sys.executable, "-m", "gen4emu", *arguments], env=environment(), check=True, timeout=TIMEOUT,
+                       capture_output=True)
+        assert (tmp_path / mode).read_bytes() == (tmp_path / "off").read_bytes()
+        document = json.loads((tmp_path / f"{mode}.json").read_text(encoding="utf-8"))
+        if mode != "off":
+            assert document["hierarchical_depth"]["base_clear_bytes"] > 0
+            assert document["hierarchical_depth"]["contradictions"] == 0
+            assert not any("depth" in event["text"] for event in document["events"])
 
 
 @cache
