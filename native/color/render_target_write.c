@@ -419,19 +419,20 @@ static bool can_write_fast(const struct message *m) {
            !m->cc->state.alpha_test.enable;
 }
 
-/* Returns the target of a thread whose header has no flags; NULL if it has some, or if the target is not usable. */
-static struct g4_target *fast_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
-    const uint32_t array_index = g4_payload_ps_r1_render_target_array_index(m1);
-    if (m1[FLAGS] & ALL_FLAGS) {
-        return NULL;
-    }
-    if (last && last->key.array_index == array_index) {
-        return last;
-    }
+static __attribute__((noinline)) struct g4_target *usable_target(const struct message *m, uint32_t array_index) {
     struct g4_target *const target = target_of(m, array_index);
     const bool good = target->event == G4_EVENTS && target->write && !(target->blend && target->dual_source);
     m->cc->recent = good ? target : NULL;
     return good ? target : NULL;
+}
+
+/* Returns the target of a thread whose header has no flags; NULL if it has some, or if the target is not usable. */
+static inline struct g4_target *fast_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
+    const uint32_t array_index = g4_payload_ps_r1_render_target_array_index(m1);
+    if (m1[FLAGS] & ALL_FLAGS) {
+        return NULL;
+    }
+    return last && last->key.array_index == array_index ? last : usable_target(m, array_index);
 }
 
 /* Subspans side by side, with the first one lit; what x is before does not run over. */
@@ -441,8 +442,17 @@ static bool is_row(const uint32_t *m1, uint32_t live) {
            position[2] - position[0] == 4 && position[3] - position[0] == 6;
 }
 
+/* True if the registers of the colors follow each other. */
+static bool is_in_order(const struct message *m) {
+    return ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) >= 9;
+}
+
 /* False: its subspans share pixels. */
-static bool write_fast(const struct message *m, struct g4_target *target, uint32_t live, const uint32_t *m1) {
+static inline bool write_fast(const struct message *m, struct g4_target *target, uint32_t live, const uint32_t *m1,
+                              bool in_order) {
+    enum {
+        REGISTER = sizeof(union g4_reg) / sizeof(float)
+    };
     struct g4_pixels pixels;
 
     pixels.live = live;
@@ -453,9 +463,17 @@ static bool write_fast(const struct message *m, struct g4_target *target, uint32
     if (!is_row(m1, live) && g4_cc_overlap(&pixels)) {
         return false;
     }
-    for (uint32_t c = 0; c < 4; c++) {
-        pixels.color[0][c] = payload(m, 2 + c);
-        pixels.color[1][c] = payload(m, 6 + c);
+    if (in_order) {
+        const float *const first = payload(m, 2);
+        for (uint32_t c = 0; c < 4; c++) {
+            pixels.color[0][c] = first + REGISTER * c;
+            pixels.color[1][c] = first + REGISTER * (4 + c);
+        }
+    } else {
+        for (uint32_t c = 0; c < 4; c++) {
+            pixels.color[0][c] = payload(m, 2 + c);
+            pixels.color[1][c] = payload(m, 6 + c);
+        }
     }
     target->write(target, &m->eu->worker->port, &pixels);
     return true;
@@ -488,13 +506,14 @@ static uint32_t live_pixels(const struct message *m, int thread) {
 /* Writes threads one by one. */
 static void write_each(struct message *m, uint32_t threads, bool fast) {
     struct g4_target *target = NULL;
+    const bool in_order = is_in_order(m);
 
     for (; threads; threads &= threads - 1) {
         m->thread = __builtin_ctz(threads);
         const uint32_t *const m1 = g4_payload(m->gang, m->send, 1, m->thread);
         const uint32_t live = live_pixels(m, m->thread);
         target = fast ? fast_target(m, m1, target) : NULL;
-        if (!target || (live && !write_fast(m, target, live, m1))) {
+        if (!target || (live && !write_fast(m, target, live, m1, in_order))) {
             write_thread(m);
         }
     }
@@ -508,7 +527,7 @@ static uint32_t write_together(struct message *m, uint32_t threads) {
 
     m->thread = __builtin_ctz(threads);
     target = fast_target(m, g4_payload(m->gang, m->send, 1, m->thread), NULL);
-    if (!target || !target->wide || ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) < 9) {
+    if (!target || !target->wide || !is_in_order(m)) {
         return threads;
     }
     for (; left; left &= left - 1) {
