@@ -9,11 +9,12 @@ import pytest
 
 from gen4emu._native import lib
 from gen4emu.device.tiling import Tiling
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen4.sampler import MapFilter as Map
 from gen4emu.hw.gen4.sampler import MipFilter as Mip
 from gen4emu.hw.gen4.sampler import TextureCoordinateMode as Mode
-from tests.harness.texturing import TEXTURE, Texturing, Words
+from tests.harness.texturing import PAYLOAD, RESPONSE, SAMPLERS, TEXTURE, Texturing, Words
 
 VARIANTS = range(lib.g4_variant_best() + 1)
 MODES = (Mode.WRAP, Mode.MIRROR, Mode.CLAMP, Mode.MIRROR_ONCE, Mode.CUBE, Mode.CLAMP_BORDER)
@@ -186,6 +187,28 @@ def test_messages_of_eight_pixels_do_not_depend_on_the_variant() -> None:
                      for payload in payloads for mask in masks])
     assert all(np.array_equal(a, b) for other in seen for a, b in zip(seen[0], other, strict=True))
     assert np.all(seen[0][0][:, 3].view(np.float32) == 1.0)
+
+
+def test_a_message_with_an_unlike_header_in_one_thread_uses_each_header() -> None:
+    """After messages with the header of the other threads only, which are recognized."""
+    t = Texturing(threads=THREADS)
+    t.surface(F.R8G8B8A8_UNORM, 128, 128, tiling=Tiling.X,
+              data=np.random.default_rng(24).integers(0, 256, 1 << 18, np.uint8).tobytes())
+    t.sampler(Map.LINEAR, Mip.NONE, Mode.WRAP)
+    descriptor = t.descriptor("sample", "16", mlen=5)
+    payload = coordinates(np.random.default_rng(25), "screen")
+    moved = {"u_offset": 3}
+    for variant in VARIANTS:
+        lib.g4_set_variant(variant)
+        usual, other = (responses(t, [payload] * MANY, header=header)[-1] for header in ({}, moved))
+        responses(t, [payload] * MANY)
+        t.probe.mrf(PAYLOAD, 5)[:] = block_named("SAMPLER_MESSAGE_HEADER", t.gen).pack(
+            t.gen, sampler_state_pointer=SAMPLERS, **moved)
+        t.probe.send(descriptor, PAYLOAD, RESPONSE, exec_size=16, emask=0xFFFF)
+        for thread in range(THREADS):
+            got = [t.probe.grf(RESPONSE + k, thread) for k in range(8)]
+            assert np.array_equal(got, (other if thread == 5 else usual)[thread][:8])
+        assert not np.array_equal(usual[5], other[5])
 
 
 def test_every_weight_of_every_pair_of_bytes_is_right() -> None:
