@@ -649,6 +649,16 @@ static float rounded(double f, bool alternate) {
     return single;
 }
 
+/* Rounds doubles below the normal floats as if denormals were kept, so that the largest become a normal float before
+ * the others are flushed (docs/decisions.md 147). */
+static double rounded_as_denormal(double f) {
+    const double last_bit_is_2_to_minus_149 = 0x1.8p-97;
+    if (!(fabs(f) < 0x1p-126)) {
+        return f;
+    }
+    return copysign((f + last_bit_is_2_to_minus_149) - last_bit_is_2_to_minus_149, f);
+}
+
 static bool condition(unsigned cond, int order, bool unordered) {
     if (unordered) {
         return cond == G4_COND_NZ || cond == G4_COND_U;
@@ -783,7 +793,7 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
     if (op->exec_type == G4_EXEC_DF && op->dst.type != G4_TYPE_F) {
         return finish_integer_of_double(op, f);
     }
-    float single = rounded(f, pass->alternate);
+    float single = rounded(op->exec_type == G4_EXEC_DF ? rounded_as_denormal(f) : f, pass->alternate);
 
     if (op->saturate && op->dst.type == G4_TYPE_F) {
         single = saturated(single);

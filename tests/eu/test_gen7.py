@@ -50,6 +50,15 @@ def test_floats_are_rounded_to_nearest_even(gen: Gen, name: str, a: float, b: fl
     assert result(gen, code, {2: bits(a)[0], 3: bits(b)[0]}) == [expected] * 8
 
 
+def test_a_double_that_rounds_to_the_least_normal_float_is_not_flushed() -> None:
+    """docs/decisions.md 147."""
+    doubles = np.array([float.fromhex("0x1.fffffep-127"), -float.fromhex("0x1.ffffffp-127"),
+                        float.fromhex("0x1.fffffdp-127"), -float.fromhex("0x1p-126")])
+    code = "mov(8) g10<2>F g2<4,4,1>DF { align1 1Q };"
+    registers = {2: [int(v) for v in doubles.view(np.uint32)], 3: [0] * 8}
+    assert result(Gen.HSW, code, registers)[::2] == [0x00800000, 0x80800000, 0, 0x80800000]
+
+
 @both
 @pytest.mark.parametrize(("value", "kind", "expected"), [
     (16777217, "D", 0x4B800000), (16777219, "D", 0x4B800002), (0xFFFFFFFF, "UD", 0x4F800000),

@@ -834,6 +834,8 @@ def finish(gang: Gang, inst: Instruction, form: Form, result: Result) -> tuple[A
     seen: Array
     if value.dtype.kind == "f":
         single = form.kind != "DF"
+        if to is T.F and not single:
+            value = _rounded_as_denormal(value)
         value = round_float(value, alternate) if single or to is T.F else _round_double(value, alternate)
         if inst.saturate and to in (T.F, T.DF):
             value = np.clip(np.where(np.isnan(value), 0.0, value), 0, 1) + 0.0
@@ -863,6 +865,13 @@ def finish(gang: Gang, inst: Instruction, form: Form, result: Result) -> tuple[A
     if result.raw is not None and result.kept is not None:
         bits = np.where(result.kept, result.raw, bits)
     return bits & np.uint64((1 << 8 * TYPE_BYTES[to]) - 1), flag
+
+
+def _rounded_as_denormal(d: Array) -> Array:
+    """Doubles below the normal floats, to multiples of the least denormal: docs/decisions.md 147."""
+    with np.errstate(all="ignore"):
+        rounded = np.copysign(np.rint(d * 2.0 ** 149) * 2.0 ** -149, d)
+    return np.where(np.abs(d) < 2.0 ** -126, rounded, d)
 
 
 def _round_double(d: Array, alternate: Array) -> Array:
