@@ -19,7 +19,7 @@ struct access {
     struct g4_gang *gang;
     int thread;
     uint32_t handle[2], slot[2]; /* entry, and first slot in it, of either half */
-    unsigned enable[2];          /* bit d: dword d of the half is written */
+    unsigned enable[2];          /* bit d: dword d of the half is written, or returned */
 };
 
 /* Slot `number` of an entry; NULL beyond the thread's window, which is reported: hardware would hit a neighbor. */
@@ -64,10 +64,13 @@ static void write_registers(const struct access *a, const struct g4_send *send,
     }
 }
 
-static void read_slot(const struct access *a, unsigned half, uint64_t number, uint32_t *to) {
-    const uint32_t *const slot = slot_of(a, half, number);
-    if (slot) {
-        memcpy(to, slot, SLOT_DWORDS * sizeof *slot);
+/* Other dwords of the response keep their values. */
+static void read_slot(const struct access *a, unsigned half, uint64_t number, uint32_t *to, unsigned enable) {
+    const uint32_t *const slot = enable ? slot_of(a, half, number) : NULL;
+    for (unsigned d = 0; d < SLOT_DWORDS; d++) {
+        if (enable >> d & 1) {
+            to[d] = slot ? slot[d] : 0;
+        }
     }
 }
 
@@ -79,14 +82,13 @@ static void read_registers(const struct access *a, const struct g4_send *send, c
         if (!to) {
             continue;
         }
-        memset(to, 0, 32);
         if (message->interleave) {
-            read_slot(a, 0, k, to);
-            read_slot(a, 1, k, to + SLOT_DWORDS);
+            read_slot(a, 0, k, to, a->enable[0]);
+            read_slot(a, 1, k, to + SLOT_DWORDS, a->enable[1]);
         } else {
-            read_slot(a, 0, 2 * k, to);
+            read_slot(a, 0, 2 * k, to, a->enable[0]);
             if (!oword) {
-                read_slot(a, 0, 2 * k + 1, to + SLOT_DWORDS);
+                read_slot(a, 0, 2 * k + 1, to + SLOT_DWORDS, a->enable[1]);
             }
         }
     }

@@ -191,3 +191,14 @@ def test_vertices_are_pulled_by_their_handles() -> None:
     machine.draw(T.LINELIST, 4, machine.gs(text, include_vertex_handles=True, vertex_urb_entry_read_length=0,
                                            dispatch_grf_start_register_for_urb_data=3))
     assert [positions([vertex[4]], 1)[0] for vertex in machine.vertices()] == [1, 3]
+
+
+def test_a_read_returns_the_enabled_dwords_only() -> None:
+    """The channel mask of the header has dwords 4 and 5: those of the position's first components."""
+    text = (clear(20) + put("g20", "g2") + put("g20.5", 0x3000)
+            + clear(30) + put("g30.6", 7) + urb(UrbOpcodeGen7.READ_HWORD, 20, 0, response=30)
+            + start(20) + "mov(8) g21<1>UD g30<8,8,1>UD { align1 WE_all 1Q };\n" + write_row(20, 0) + end_gs(20, 1))
+    machine = Stages()
+    machine.draw(T.POINTLIST, 2, machine.gs(text, include_vertex_handles=True, vertex_urb_entry_read_length=0,
+                                            dispatch_grf_start_register_for_urb_data=3))
+    assert machine.vertices()[1] == [0, 0, 0, 0, bits(1.0), bits(1.25), 7, 0]
