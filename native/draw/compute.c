@@ -1,8 +1,9 @@
 /*
  * One GPGPU_WALKER: its thread groups run on the workers of the device, each group on one.
  *
- * Groups of a kernel with atomics run in order on one worker, because what atomics return depends on the order; so
- * results are the same for any number of workers (docs/decisions.md 106).
+ * Groups of a kernel that writes memory run in order on one worker, because two of them may write to the same place,
+ * and atomics return values that depend on the order; so results are the same for any number of workers
+ * (docs/decisions.md 106).
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static void run_group(void *data, uint32_t worker, uint32_t job) {
 
 static bool runs_in_order(const struct g4_device *device, const struct g4_compute_state *state) {
     const bool scratch_is_short = state->has_scratch && device->workers * g4_group_threads(state) > state->max_threads;
-    return device->ctx.hooks || scratch_is_short || (g4_kernel_effects(state->kernel) & G4_EFFECT_ATOMIC);
+    return device->ctx.hooks || scratch_is_short || g4_kernel_effects(state->kernel) != 0;
 }
 
 static enum g4_status run_groups(struct compute *compute) {
