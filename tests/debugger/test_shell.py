@@ -244,7 +244,7 @@ def test_the_first_command_that_fails_ends_a_script(capsys: Text, monkeypatch: p
     ("history a 1", "x must be a number, not 'a'"), ("gang 9", "count of threads must be 1 to 8, not 9"),
     ("trap pxel 1 2", "unknown trap 'pxel'; did you mean 'pixel'?"),
     ("break opcode snd", "unknown opcode 'snd'; did you mean send?"),
-    ("trap every in pz", "unknown stage 'pz' (known: clip, gs, media, ps, sf, ts, vs, wm)"),
+    ("trap every in pz", "unknown stage 'pz' (known: clip, ds, gs, hs, media, ps, sf, ts, vs, wm)"),
     ("delete 7", "no trap or breakpoint 7"), ("regs g3", "no thread is stopped"),
     ("regs q3", "invalid register 'q3' (examples: g4, g0..g9, m2..m5)"),
 ])
