@@ -416,9 +416,9 @@ INLINE void nearest_of_shape(const struct g4_bilinear *job, uint32_t shift, enum
                 if (j.out[k]) {
                     const char at = (char)k;
                     const char none = -1;
-                    const __m128i byte = _mm_setr_epi8(at, none, none, none, (char)(at + 4), none, none, none,
-                                                       (char)(at + 8), none, none, none, (char)(at + 12), none, none,
-                                                       none);
+                    const __m128i byte =
+                        _mm_setr_epi8(at, none, none, none, (char)(at + 4), none, none, none, (char)(at + 8), none,
+                                      none, none, (char)(at + 12), none, none, none);
                     store(&j.out[k][i], (vi)unorm8_decode(shuffle_bytes(texel, part_all(byte))));
                 }
             }
