@@ -94,7 +94,7 @@ static const char *const places[] = {
 };
 
 static void fail(const char *what) {
-    fprintf(stderr, "%s\n", what);
+    (void)fprintf(stderr, "%s\n", what);
     exit(1);
 }
 
@@ -134,7 +134,7 @@ static void print_results(void) {
 
     glMemoryBarrier(GL_ALL_BARRIER_BITS);
     glGetBufferSubData(GL_SHADER_STORAGE_BUFFER, 0, sizeof data, data);
-    fwrite(data, 1, sizeof data, stdout);
+    (void)fwrite(data, 1, sizeof data, stdout);
 }
 
 static void compute(void) {
@@ -201,7 +201,7 @@ static void interpolate(void) {
         glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, &drawn);
         glBindFramebuffer(GL_READ_FRAMEBUFFER, (GLuint)drawn);
         glReadPixels(0, 0, SIZE, SIZE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
-        fwrite(pixels, 1, sizeof pixels, stdout);
+        (void)fwrite(pixels, 1, sizeof pixels, stdout);
     }
 }
 
@@ -209,12 +209,12 @@ int main(void) {
     static const EGLint attributes[] = {
         EGL_CONTEXT_MAJOR_VERSION,           4,       EGL_CONTEXT_MINOR_VERSION, 0, EGL_CONTEXT_OPENGL_PROFILE_MASK,
         EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
-    const EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
+    EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
 
     if (!eglInitialize(display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API)) {
         fail("no EGL");
     }
-    const EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes);
+    EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes);
     if (!context || !eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context)) {
         fail("no context");
     }

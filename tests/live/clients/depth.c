@@ -34,7 +34,7 @@ static GLuint compile(const char *pixel) {
     glLinkProgram(program);
     glGetProgramiv(program, GL_LINK_STATUS, &linked);
     if (!linked) {
-        fputs("a shader does not link\n", stderr);
+        (void)fputs("a shader does not link\n", stderr);
         exit(1);
     }
     return program;
@@ -81,7 +81,7 @@ static void draw(void) {
     }
     glEndQuery(GL_SAMPLES_PASSED);
     glGetQueryObjectuiv(query, GL_QUERY_RESULT, &passed);
-    fwrite(&passed, sizeof passed, 1, stdout);
+    (void)fwrite(&passed, sizeof passed, 1, stdout);
     glDeleteQueries(1, &query);
 }
 
@@ -90,8 +90,8 @@ static void read_back(void) {
     static float depth[WIDTH * HEIGHT];
     glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, color);
     glReadPixels(0, 0, WIDTH, HEIGHT, GL_DEPTH_COMPONENT, GL_FLOAT, depth);
-    fwrite(color, sizeof color, 1, stdout);
-    fwrite(depth, sizeof depth, 1, stdout);
+    (void)fwrite(color, sizeof color, 1, stdout);
+    (void)fwrite(depth, sizeof depth, 1, stdout);
 }
 
 static void framebuffer(GLuint textures[2], GLuint buffers[2], GLenum format, int samples) {
