@@ -1,4 +1,4 @@
-"""What hierarchical depth buffers have saved: the sums of `Device.hierarchical_depth_counts` in words."""
+"""The savings of hierarchical depth buffers: the sums of `Device.hierarchical_depth_counts` in words."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ struct g4_stage {
     bool statistics;
 };
 
-/* What the threads of a geometry shader work on, from Gen7 on. */
+/* The objects of the threads of a geometry shader, from Gen7 on. */
 enum g4_gs_dispatch {
     G4_GS_SINGLE,         /* one object, or one instance of it */
     G4_GS_DUAL_INSTANCES, /* two instances of an object */

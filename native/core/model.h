@@ -87,7 +87,7 @@ typedef enum g4_status g4_load_compute_fn(const struct g4_context *ctx, struct g
                                           const uint32_t *command, struct g4_compute_state *compute,
                                           struct g4_fault *fault);
 
-/* What messages do that threads of other workers could see. */
+/* Effects of messages that threads of other workers could see. */
 enum g4_effect {
     G4_EFFECT_STORE = 1,  /* write to a surface that is no render target */
     G4_EFFECT_ATOMIC = 2, /* read, change and write it */

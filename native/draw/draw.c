@@ -354,7 +354,7 @@ static void number_streamed(struct draw *draw, struct g4_plan *plan) {
     }
 }
 
-/* What a draw has written that was not in order. */
+/* The counts of stream output of a draw whose ranges ran in any order. */
 static struct g4_streamed sum_streamed(const struct draw *draw) {
     const struct g4_stream_output *const output = &draw->device->draw_state.stream_output;
     const uint64_t written = draw->streamed < output->capacity ? draw->streamed : output->capacity;

@@ -194,7 +194,7 @@ struct stage_commands {
     const uint32_t *constants, *urb, *binding_table, *samplers;
 };
 
-/* What all stages load alike, but for pixel shaders; `block` lacks the pointers and is otherwise of the stage. */
+/* The part that all stages but pixel shaders load alike; `block` is of the stage, without its pointers. */
 static enum g4_status load_stage(const struct g4_draw_loader *loader, int stage, enum g4_unit unit,
                                  struct thread_state *block, const struct stage_commands *other,
                                  struct g4_draw_state *draw, struct g4_fault *fault) {

@@ -12,7 +12,7 @@ enum {
     EDGE_UNIT = 16, /* of the edge threshold of the noise estimate */
 };
 
-/* What the pixels of a block have in common. */
+/* The values that the pixels of a block have in common. */
 struct block_measure {
     uint32_t sad;        /* sum of absolute differences from the previous frame */
     uint32_t asd;        /* absolute value of the sum of differences */

@@ -79,7 +79,7 @@ class Model:
         return int(harness().g4_hiz_model_depth(self._handle, x, y, sample))
 
     def stored(self, x: int, y: int, sample: int = 0) -> int:
-        """What is in the depth buffer, up to date or not."""
+        """The contents of the depth buffer, up to date or not."""
         return int(harness().g4_hiz_model_stored(self._handle, x, y, sample))
 
     def entry(self, column: int = 0, row: int = 0) -> tuple[int, int]:

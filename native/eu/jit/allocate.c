@@ -108,7 +108,7 @@ static void find_live_ranges(struct ir *ir) {
         }
         touch(ir, ins->dst, 2 * i + 1);
     }
-    /* What exists before a loop and is used in it exists in all of its turns.  Inner loops end before outer ones. */
+    /* A value from before a loop that is used in it exists in all of its turns.  Inner loops end before outer ones. */
     for (uint32_t l = 0; l < ir->loop_count; l++) {
         const uint32_t begin = 2 * ir->loops[l].begin;
         const uint32_t end = 2 * ir->loops[l].end;

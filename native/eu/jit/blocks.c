@@ -35,7 +35,7 @@ bool g4_emit_block(struct translator *t) {
     return true;
 }
 
-/* What a block does with a row before its end. */
+/* The use that a block makes of a row before its end. */
 struct row_use {
     uint8_t covered; /* enum lanes in which it has been written as a whole */
     uint8_t kinds;   /* enum lanes of all writes */
