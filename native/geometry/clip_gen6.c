@@ -162,6 +162,7 @@ static float between(float from, float to, float t) {
 static void cut_edge(const struct corner *a, const struct corner *b, float da, float db, struct corner *out) {
     const float t = da / (da - db);
     out->vertex = false;
+    out->edge = a->edge; /* for lines; polygons decide again */
     out->x = between(a->x, b->x, t);
     out->y = between(a->y, b->y, t);
     out->z = between(a->z, b->z, t);
