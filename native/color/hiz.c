@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "color/state.h"
 #include "core/context.h"
+#include "core/util.h"
 
 enum {
     HALF_MASK = 0xffff,
@@ -38,18 +40,6 @@ struct g4_hiz_half g4_hiz_decode_half(uint64_t slot) {
     };
 }
 
-static uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 bool g4_hiz_encode_plane(const struct g4_hiz_plane *plane, struct g4_hiz_entry *entry) {
     const float c0 = (float)plane->c0 + 0.0f; /* -0.0 becomes 0.0 */
     const float cx = (float)plane->cx;
@@ -58,16 +48,16 @@ bool g4_hiz_encode_plane(const struct g4_hiz_plane *plane, struct g4_hiz_entry *
     if (!(c0 >= 0) || !isfinite(c0) || !isfinite(cx) || !isfinite(cy)) {
         return false;
     }
-    entry->slot[0] = (uint64_t)bits_of(cy) << 32 | UINT32_MAX;
-    entry->slot[1] = plane_bit | (uint64_t)bits_of(c0) << 32 | bits_of(cx);
+    entry->slot[0] = (uint64_t)g4_hw_bits(cy) << 32 | UINT32_MAX;
+    entry->slot[1] = plane_bit | (uint64_t)g4_hw_bits(c0) << 32 | g4_hw_bits(cx);
     return true;
 }
 
 struct g4_hiz_plane g4_hiz_decode_plane(const struct g4_hiz_entry *entry) {
     return (struct g4_hiz_plane){
-        .c0 = float_of(entry->slot[1] >> 32 & ~(1u << SIGN)),
-        .cx = float_of((uint32_t)entry->slot[1]),
-        .cy = float_of((uint32_t)(entry->slot[0] >> 32)),
+        .c0 = g4_hw_float(entry->slot[1] >> 32 & ~(1u << SIGN)),
+        .cx = g4_hw_float((uint32_t)entry->slot[1]),
+        .cy = g4_hw_float((uint32_t)(entry->slot[0] >> 32)),
     };
 }
 
@@ -85,7 +75,7 @@ uint32_t g4_hiz_sample_bytes(uint32_t format) {
 uint32_t g4_hiz_quantize(uint32_t format, float z, float minimum, float maximum) {
     if (is_float(format)) {
         const float above = z >= minimum ? z : minimum;
-        return bits_of(above <= maximum ? above : maximum);
+        return g4_hw_bits(above <= maximum ? above : maximum);
     }
     const float above = z > minimum ? z : minimum;
     const float within = above < maximum ? above : maximum;
@@ -96,12 +86,12 @@ uint32_t g4_hiz_quantize(uint32_t format, float z, float minimum, float maximum)
 
 uint32_t g4_hiz_plane_depth(uint32_t format, const struct g4_hiz_plane *plane, double x, double y) {
     const float z = (float)(plane->c0 + plane->cx * x + plane->cy * y);
-    return is_float(format) ? bits_of(z) : g4_hiz_quantize(format, z, 0, 1);
+    return is_float(format) ? g4_hw_bits(z) : g4_hiz_quantize(format, z, 0, 1);
 }
 
 double g4_hiz_scaled(uint32_t format, uint32_t depth) {
     if (is_float(format)) {
-        return float_of(depth) * scale; /* 24 bits times 24 bits are exact */
+        return g4_hw_float(depth) * scale; /* 24 bits times 24 bits are exact */
     }
     return format == G4_DEPTH_FORMAT_D16_UNORM ? (double)(depth << 8) : depth;
 }
@@ -117,29 +107,8 @@ bool g4_hiz_bounds(uint32_t format, uint32_t depth, uint32_t *below, uint32_t *a
     return true;
 }
 
-static bool compare(uint32_t function, double a, double b) {
-    switch (function) {
-    case G4_COMPARE_FUNCTION_NEVER:
-        return false;
-    case G4_COMPARE_FUNCTION_LESS:
-        return a < b;
-    case G4_COMPARE_FUNCTION_EQUAL:
-        return a == b;
-    case G4_COMPARE_FUNCTION_LEQUAL:
-        return a <= b;
-    case G4_COMPARE_FUNCTION_GREATER:
-        return a > b;
-    case G4_COMPARE_FUNCTION_NOTEQUAL:
-        return a != b;
-    case G4_COMPARE_FUNCTION_GEQUAL:
-        return a >= b;
-    default:
-        return true;
-    }
-}
-
 bool g4_hiz_compare(uint32_t format, uint32_t function, uint32_t source, uint32_t destination) {
-    return compare(function, g4_hiz_scaled(format, source), g4_hiz_scaled(format, destination));
+    return g4_cc_compare(function, g4_hiz_scaled(format, source), g4_hiz_scaled(format, destination));
 }
 
 /* ---- the first level ---- */

@@ -112,7 +112,7 @@ static float coverage(const struct message *m, uint32_t slot) {
     return (float)(aa[6 + slot / 8] >> (4 * (slot % 8)) & 15) / 15.0f;
 }
 
-bool g4_cc_compare(uint32_t function, float a, float b) {
+bool g4_cc_compare(uint32_t function, double a, double b) {
     switch (function) {
     case G4_COMPARE_FUNCTION_NEVER:
         return false;

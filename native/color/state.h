@@ -217,7 +217,7 @@ uint32_t g4_cc_alpha_test(const struct g4_alpha_test *test, const float *const a
 bool g4_cc_overlap(const struct g4_pixels *pixels);
 
 /* The comparison of alpha tests, with the source on the left. */
-bool g4_cc_compare(uint32_t function, float a, float b);
+bool g4_cc_compare(uint32_t function, double a, double b);
 
 /* The slice of an array index; indices out of range become the minimum element (docs/decisions.md 20). */
 uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "core/util.h"
 #include "eu/counters.h"
 #include "geometry/lines.h"
 #include "geometry/setup.h"
@@ -228,22 +229,10 @@ static uint32_t constant_of(const struct g4_attribute *a, const struct g4_object
     }
 }
 
-static float as_float(uint32_t bits) {
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static uint32_t bits_of(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
 /* Four dwords of a component: A1 - A0, A2 - A0, unused, A0. */
 static void put_sprite(const struct g4_attribute_setup *sbe, uint32_t (*to)[4]) {
     to[0][0] = ONE;
-    to[1][1] = sbe->sprite_origin_lower_left ? bits_of(-1.0f) : ONE;
+    to[1][1] = sbe->sprite_origin_lower_left ? g4_hw_bits(-1.0f) : ONE;
     to[1][3] = sbe->sprite_origin_lower_left ? ONE : 0;
     to[3][3] = ONE;
 }
@@ -272,7 +261,7 @@ static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_
         }
         to[c][3] = value[0][c];
         for (uint32_t i = 1; i < count; i++) {
-            to[c][i - 1] = bits_of(as_float(value[i][c]) - as_float(value[0][c]));
+            to[c][i - 1] = g4_hw_bits(g4_hw_float(value[i][c]) - g4_hw_float(value[0][c]));
         }
     }
 }

@@ -1,10 +1,6 @@
 #include "sampler/texel.h"
 #include "core/util.h"
 
-static float float_of(uint32_t bits) {
-    return g4_hw_float(bits);
-}
-
 /* ---- numbers ---- */
 
 static uint32_t unorm(uint32_t value, uint32_t bits) {
@@ -29,7 +25,7 @@ static uint32_t small_float(uint32_t value, uint32_t mantissa_bits) {
         return UINT32_C(0x7f800000) | mantissa << shift;
     }
     if (exponent == 0) {
-        return g4_hw_bits((float)mantissa * float_of((127 - 14 - mantissa_bits) << 23));
+        return g4_hw_bits((float)mantissa * g4_hw_float((127 - 14 - mantissa_bits) << 23));
     }
     return (exponent + 112) << 23 | mantissa << shift;
 }
@@ -70,7 +66,7 @@ static uint32_t channel_value(const struct g4_srgb_decoder *srgb, const struct g
     case G4_CHANNEL_UFLOAT:
         return small_float(value, channel->bits - 5u);
     case G4_CHANNEL_SHARED_EXPONENT:
-        return g4_hw_bits((float)value * float_of((bits_at(bytes, 27, 5) + 127 - 24) << 23));
+        return g4_hw_bits((float)value * g4_hw_float((bits_at(bytes, 27, 5) + 127 - 24) << 23));
     default:
         return 0;
     }
