@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gen4emu.hw.fields import Address, Ignored, Uint
+from gen4emu.hw.fields import Ignored, Uint
+from gen4emu.hw.gen7.payload import MEDIA_SCRATCH, state_pointers
 from gen4emu.hw.layout import Block
 
 PAYLOAD_GPGPU_R0 = Block("PAYLOAD_GPGPU_R0", 8, [
@@ -13,14 +14,7 @@ PAYLOAD_GPGPU_R0 = Block("PAYLOAD_GPGPU_R0", 8, [
     Ignored(2, 31, 28),
     Uint("barrier_id", 2, 27, 24),
     Ignored(2, 23, 0),
-    Address("sampler_state_pointer", 3, 31, 5, base="dynamic_state", target="SAMPLER_STATE"),
-    Ignored(3, 4, 4),
-    Uint("per_thread_scratch_space", 3, 3, 0, doc="as MEDIA_VFE_STATE has it"),
-    Address("binding_table_pointer", 4, 31, 5, base="surface_state", target="BINDING_TABLE_STATE"),
-    Ignored(4, 4, 0),
-    Address("scratch_space_pointer", 5, 31, 10, base="general_state", target="SCRATCH"),
-    Ignored(5, 9, 9),
-    Uint("fftid", 5, 8, 0),
+    *state_pointers(MEDIA_SCRATCH, fftid_bits=9),
     Uint("thread_group_id_y", 6, 31, 0),
     Uint("thread_group_id_z", 7, 31, 0),
 ], ref="IVBv2p2 GPGPU Thread Payload", align=32)

@@ -24,18 +24,27 @@ VERTEX_HEADER = Block("VERTEX_HEADER", 16, [
 ], ref=_REF + "Vertex URB Entry (VUE) Formats", align=32)
 
 
-
-def _pointers() -> list[Field]:
-    """Dwords 3 to 7 of R0, which all stages of the geometry have alike."""
+def state_pointers(scratch: Field, fftid_bits: int = 8) -> list[Field]:
+    """Dwords 3 to 5 of R0, which differ in how they give the size of scratch space and in the bits of FFTID."""
     return [
         Address("sampler_state_pointer", 3, 31, 5, base="dynamic_state", target="SAMPLER_STATE"),
         Ignored(3, 4, 4),
-        Uint("per_thread_scratch_space", 3, 3, 0, high=11, doc="bytes are 1024 << n"),
+        scratch,
         Address("binding_table_pointer", 4, 31, 5, base="surface_state", target="BINDING_TABLE_STATE"),
         Ignored(4, 4, 0),
         Address("scratch_space_pointer", 5, 31, 10, base="general_state", target="SCRATCH"),
-        Ignored(5, 9, 8),
-        Uint("fftid", 5, 7, 0),
+        Ignored(5, 9, fftid_bits),
+        Uint("fftid", 5, fftid_bits - 1, 0),
+    ]
+
+
+MEDIA_SCRATCH = Uint("per_thread_scratch_space", 3, 3, 0, doc="as MEDIA_VFE_STATE has it")
+
+
+def _end_of_r0() -> list[Field]:
+    """Dwords 3 to 7 of R0, which all stages of the geometry have alike."""
+    return [
+        *state_pointers(Uint("per_thread_scratch_space", 3, 3, 0, high=11, doc="bytes are 1024 << n")),
         Ignored(6, 31, 24),
         Uint("thread_id", 6, 23, 0),
         Ignored(7),
@@ -48,7 +57,7 @@ PAYLOAD_VS_R0 = Block("PAYLOAD_VS_R0", 8, [
     Ignored(1, 31, 16),
     Uint("urb_return_handle_1", 1, 15, 0),
     Ignored(2),
-    *_pointers(),
+    *_end_of_r0(),
 ], ref=_REF + "VS Thread Payload", align=32)
 
 # No public text describes the first three dwords; docs/decisions.md 120.
@@ -62,14 +71,7 @@ PAYLOAD_MEDIA_R0 = Block("PAYLOAD_MEDIA_R0", 8, [
     Ignored(2, 31, 10),
     Uint("interface_descriptor_offset", 2, 9, 4, doc="in descriptors"),
     Uint("scoreboard_color", 2, 3, 0),
-    Address("sampler_state_pointer", 3, 31, 5, base="dynamic_state", target="SAMPLER_STATE"),
-    Ignored(3, 4, 4),
-    Uint("per_thread_scratch_space", 3, 3, 0, doc="as MEDIA_VFE_STATE has it"),
-    Address("binding_table_pointer", 4, 31, 5, base="surface_state", target="BINDING_TABLE_STATE"),
-    Ignored(4, 4, 0),
-    Address("scratch_space_pointer", 5, 31, 10, base="general_state", target="SCRATCH"),
-    Ignored(5, 9, 8),
-    Uint("fftid", 5, 7, 0),
+    *state_pointers(MEDIA_SCRATCH),
     Ignored(6, 31, 24),
     Uint("thread_count", 6, 23, 0),
     Ignored(7),
@@ -86,7 +88,7 @@ def payload_hs_r0(instance: int, barrier: int) -> Block:
         Uint("instance_number", 2, instance + 6, instance),
         Uint("barrier_id", 2, barrier + 3, barrier),
         Ignored(2, barrier - 1, 0),
-        *_pointers(),
+        *_end_of_r0(),
     ], ref=_REF + "HS Thread Payload", align=32)
 
 
@@ -110,7 +112,7 @@ PAYLOAD_GS_R0 = Block("PAYLOAD_GS_R0", 8, [
     Uint("urb_return_handle_1", 1, 15, 0),
     Ignored(2, 31, 5),
     Uint("primitive_topology_type", 2, 4, 0),
-    *_pointers(),
+    *_end_of_r0(),
 ], ref=_REF + "GS Thread Payload", align=32)
 
 PAYLOAD_GS_PRIMITIVE_IDS = Block("PAYLOAD_GS_PRIMITIVE_IDS", 8, [
