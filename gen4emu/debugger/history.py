@@ -26,10 +26,10 @@ from gen4emu.device.observer import Subscription, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
-from gen4emu.device.state import Words
 from gen4emu.device.targets import Target
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import Device as Part
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.image.picture import read_channels
 from gen4emu.selection import ALL, Selection

@@ -19,9 +19,9 @@ from gen4emu.debugger.model import STAGES, Thread, surface_state
 from gen4emu.device.device import Device
 from gen4emu.device.memory import MemoryFault, Missing, Unit
 from gen4emu.device.place import DrawKind
-from gen4emu.device.state import Words
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named, command_named
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.fields import Const, Ignored, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType

@@ -13,8 +13,8 @@ from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
-from gen4emu.device.state import Words
 from gen4emu.hw.chips import Device as Part
+from gen4emu.hw.command_reader import Words
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.events import Warning
 from gen4emu.trace.reader import Trace

@@ -22,9 +22,9 @@ from gen4emu.debugger.session import Leave, Restart, Session
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
-from gen4emu.device.state import Words
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Part
+from gen4emu.hw.command_reader import Words
 from gen4emu.isa import assemble
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.selection import ALL, Selection

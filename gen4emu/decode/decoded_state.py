@@ -67,8 +67,7 @@ def _in_force(document: Document, found: Found, draw: Command, place: Place) -> 
     assert document.decoder is not None
     model = document.decoder.model
     name = draw.body.name
-    kind = (DrawKind.PRIMITIVE if name == "3DPRIMITIVE" else DrawKind.BLIT if "BLT" in name else
-            DrawKind.DISPATCH if name.startswith("GPGPU") else DrawKind.MEDIA_OBJECT)
+    kind = DrawKind.of(name)
     groups: dict[int, list[int | str]] = {}
     settings: dict[int, tuple[Command, Place, bool]] = {}
     for (command_name, part), setting in found.items():

@@ -31,8 +31,8 @@ from gen4emu.decode.text import TextRenderer
 from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.place import DrawKind, Place
-from gen4emu.device.state import Words
 from gen4emu.hw import catalogue
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Client
 

@@ -12,10 +12,10 @@ from gen4emu._native import ffi, lib
 from gen4emu.core_enums import BltPattern, BltSource
 from gen4emu.device.counters import BLIT_DESTINATION, BLIT_SOURCE, SurfaceBytes
 from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
-from gen4emu.device.state import Words
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import blt

@@ -18,10 +18,10 @@ from gen4emu.device.memory import PAGE_SIZE, Faults, Memory, Missing, PageFlags,
 from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import InterruptNames, Interrupts, RegisterFile
 from gen4emu.device.state import ContextState
-from gen4emu.device.stored_commands import StoredCommand, Words, draw, leave_if, pointer, write_immediate
+from gen4emu.device.stored_commands import StoredCommand, draw, leave_if, pointer, write_immediate
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
-from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position
+from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position, Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.layout import Client, Command, View
@@ -317,10 +317,7 @@ class CommandStreamer:
 
     def _numbered(self, handler: Handler, command: Command) -> Handler:
         """A draw command has a number, even if nothing of it is executed."""
-        kind = (DrawKind.BLIT if command.client == Client.BLT else
-                DrawKind.MEDIA_OBJECT if command.name.startswith("MEDIA") else
-                DrawKind.DISPATCH if command.name.startswith("GPGPU") else DrawKind.PRIMITIVE)
-        begin = self.numbers.begin
+        kind, begin = DrawKind.of(command.name), self.numbers.begin
 
         def run(words: Words) -> None:
             begin(kind, self.position.address, words)
@@ -669,7 +666,8 @@ _WAITING = {
     "URB_FENCE": False, "CS_URB_STATE": False, "CONSTANT_BUFFER": False, "STATE_BASE_ADDRESS": False,
     "STATE_SIP": False, "MEDIA_STATE_POINTERS": False, "PIPE_CONTROL": True, "PIPELINE_SELECT": True,
     "MEDIA_VFE_STATE": False, "MEDIA_CURBE_LOAD": False, "MEDIA_INTERFACE_DESCRIPTOR_LOAD": False,
-    "MEDIA_STATE_FLUSH": True, "MI_FLUSH": True, "MI_BATCH_BUFFER_END": True, "MI_SET_CONTEXT": True,
+    "MEDIA_STATE_FLUSH": True, "MI_FLUSH": True, "MI_FLUSH_DW": True, "MI_BATCH_BUFFER_END": True,
+    "MI_SET_CONTEXT": True,
 }
 _STATUS_PAGE_RING_HEAD = 4 * 4  # where MI_REPORT_HEAD stores the head pointer
 _PS_DEPTH_COUNT = int(Counter.PS_DEPTH)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gen4emu.core_enums import Counter
 from gen4emu.device.command_streamer import CommandStreamer, Handler
 from gen4emu.device.registers import InterruptNames
 from gen4emu.device.state_gen7 import Gen7ContextState
-from gen4emu.device.stored_commands import Words, leave_if, leave_if_zero, write_immediate
 from gen4emu.device.stored_commands import draw as core_draw
+from gen4emu.device.stored_commands import leave_if, leave_if_zero, write_immediate
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
 from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
@@ -60,18 +60,18 @@ class Gen7CommandStreamer(CommandStreamer):
             "MI_NOOP": self._noop(),
             "MI_USER_INTERRUPT": self._user_interrupt,
             "MI_SET_PREDICATE": self._set_predicate,
-            "MI_FLUSH": self._after_threads(self._flush(), finish=True),
+            "MI_FLUSH": self._flush(),
             "MI_REPORT_HEAD": self._report_head,
-            "MI_BATCH_BUFFER_END": self._after_threads(self._batch_buffer_end, finish=True),
+            "MI_BATCH_BUFFER_END": self._batch_buffer_end,
             "MI_PREDICATE": self._predicate(),
             "MI_DISPLAY_FLIP": self._display_flip,
-            "MI_SET_CONTEXT": self._after_threads(self._set_context, finish=True),
+            "MI_SET_CONTEXT": self._set_context,
             "MI_MATH": self._math,
             "MI_STORE_DATA_IMM": self._store_data_imm,
             "MI_STORE_DATA_INDEX": self._store_data_index,
             "MI_LOAD_REGISTER_IMM": self._load_register_imm,
             "MI_STORE_REGISTER_MEM": self._store_register_mem,
-            "MI_FLUSH_DW": self._after_threads(self._flush_dw(), finish=True),
+            "MI_FLUSH_DW": self._flush_dw(),
             "MI_REPORT_PERF_COUNT": self._report_perf_count,
             "MI_LOAD_REGISTER_MEM": self._load_register_mem,
             "MI_LOAD_REGISTER_REG": self._load_register_reg,
@@ -97,7 +97,6 @@ class Gen7CommandStreamer(CommandStreamer):
             self._hook(f"SO_WRITE_OFFSET{i}", gen7.so_write_offset, i, 32)
             self._hook(f"SO_NUM_PRIMS_WRITTEN{i}", gen7.so_num_prims_written, i, 64)
             self._hook(f"SO_PRIM_STORAGE_NEEDED{i}", gen7.so_prim_storage_needed, i, 64)
-        self._hook("CS_INVOCATION_COUNT", self.state.raw.counter, int(Counter.CS_INVOCATIONS), 64)
 
     def _hook(self, name: str, values: Any, i: int, bits: int) -> None:
         def half(low: int) -> tuple[Callable[[], int], Callable[[int], None]]:

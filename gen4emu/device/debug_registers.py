@@ -20,8 +20,9 @@ from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, TrapKind
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import ALL_UNITS, NONE, Breakpoint, Observer, Subscription, Trap
 from gen4emu.device.registers import RegisterFile
-from gen4emu.device.state import ContextState, Words
+from gen4emu.device.state import ContextState
 from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import View
 

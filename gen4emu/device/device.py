@@ -25,10 +25,10 @@ from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind, DrawNumbers, Place
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
-from gen4emu.device.state import Words
 from gen4emu.device.targets import Target, TargetFinder
 from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen45.registers import VIDEO_RING_REGISTERS
 from gen4emu.hw.layout import Command
@@ -424,7 +424,7 @@ _COUNTERS = {
     Counter.GS_PRIMITIVES: "GS_PRIMITIVES_COUNT", Counter.CL_INVOCATIONS: "CL_INVOCATION_COUNT",
     Counter.CL_PRIMITIVES: "CL_PRIMITIVES_COUNT", Counter.PS_INVOCATIONS: "PS_INVOCATION_COUNT",
     Counter.PS_DEPTH: "PS_DEPTH_COUNT", Counter.HS_INVOCATIONS: "HS_INVOCATION_COUNT",
-    Counter.DS_INVOCATIONS: "DS_INVOCATION_COUNT",
+    Counter.DS_INVOCATIONS: "DS_INVOCATION_COUNT", Counter.CS_INVOCATIONS: "CS_INVOCATION_COUNT",
 }
 
 

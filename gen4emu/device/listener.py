@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gen4emu.device.counters import CountedDraw
-from gen4emu.device.state import Words
+from gen4emu.hw.command_reader import Words
 
 
 class Listener:

@@ -14,6 +14,15 @@ class DrawKind(Enum):
     MEDIA_OBJECT = "media object"
     DISPATCH = "dispatch"  # of thread groups: GPGPU_WALKER
 
+    @classmethod
+    def of(cls, command: str) -> DrawKind:
+        """The kind of the draw command with this name."""
+        if "BLT" in command:
+            return cls.BLIT
+        if command.startswith("MEDIA"):
+            return cls.MEDIA_OBJECT
+        return cls.DISPATCH if command.startswith("GPGPU") else cls.PRIMITIVE
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:

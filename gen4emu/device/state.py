@@ -26,13 +26,14 @@ from gen4emu.device.stored_commands import (
     vertex_buffers,
     vertex_elements,
 )
-from gen4emu.device.stored_commands import Words as Words
 from gen4emu.hw.catalogue import executed_command
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
 
 CURBE_ROWS = 64  # 32 units of 64 bytes
 _U32 = 0xFFFFFFFF
+
 
 @cache
 def _executed_field(command: str, name: str, gen: Gen) -> Field:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Missing, Unit
 from gen4emu.device.state import ContextState
-from gen4emu.device.stored_commands import Step, StoredCommand, Words, copy, place, vertex_buffers, vertex_elements
+from gen4emu.device.stored_commands import Step, StoredCommand, copy, place, vertex_buffers, vertex_elements
 from gen4emu.hw.catalogue import catalogue_of, executed_command
+from gen4emu.hw.command_reader import Words
 
 _U32 = 0xFFFFFFFF
 _MOST_VERTEX_BUFFERS = 33

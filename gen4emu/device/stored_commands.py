@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from gen4emu._native import ffi, lib
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.fields import Field
 
 NO_PLACE = int(lib.G4_NO_PLACE)
 
-Words = Any  # a memoryview of dwords: one whole command, header first
 Step = dict[str, int]
 
 

@@ -13,7 +13,7 @@ import pytest
 from gen4emu.cli.main import run
 from gen4emu.debugger.shell import COMMANDS, completions
 from gen4emu.device.device import Device
-from gen4emu.device.state import Words
+from gen4emu.hw.command_reader import Words
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 FBO = str(TRACES / "fbo-g4x.aub.xz")
