@@ -120,7 +120,7 @@ static uint32_t identity(const struct g4_context *ctx, uint32_t slot) {
 }
 
 static enum g4_status start_gang(struct g4_group *group, struct g4_worker *worker, uint32_t number, uint32_t count,
-                                 const uint32_t id[3], uint32_t first_slot) {
+                                 const uint32_t id[3]) {
     const struct g4_compute_state *const state = group->state;
     struct g4_gang *const gang = group->gang[number / G4_GANG_THREADS];
     struct g4_hooks *const hooks = worker->eu.hooks;
@@ -130,13 +130,13 @@ static enum g4_status start_gang(struct g4_group *group, struct g4_worker *worke
     gang->shared_memory = group->shared;
     gang->shared_memory_bytes = state->shared_bytes;
     for (uint32_t t = 0; t < count; t++) {
-        const uint32_t slot = first_slot + number + t;
-        const uint16_t mask = channels_of(state, number + t);
+        const uint32_t slot = number + t;
+        const uint16_t mask = channels_of(state, slot);
         gang->slot[t] = slot;
-        gang->sr0[t] = identity(worker->ctx, number + t);
+        gang->sr0[t] = identity(worker->ctx, slot);
         put_header(worker->ctx, &state->dispatch, id, slot, gang->grf[0].ud[t]);
         const uint32_t grf = put_constants(state, gang, (int)t, state->first_row, state->shared_rows, 1);
-        const uint32_t own = state->first_row + state->shared_rows + (number + t) * state->thread_rows;
+        const uint32_t own = state->first_row + state->shared_rows + slot * state->thread_rows;
         (void)put_constants(state, gang, (int)t, own, state->thread_rows, grf);
         g4_gang_set_dmask(gang, (int)t, mask);
         worker->counter[G4_COUNTER_CS_INVOCATIONS] += (unsigned)__builtin_popcount(mask);
@@ -187,7 +187,7 @@ static enum g4_status take_turns(const struct g4_group *group, struct g4_eu *eu)
 }
 
 enum g4_status g4_group_run(struct g4_group *group, struct g4_worker *worker, const struct g4_compute_state *state,
-                            const uint32_t id[3], uint32_t first_slot) {
+                            const uint32_t id[3]) {
     const uint32_t threads = g4_group_threads(state);
 
     group->state = state;
@@ -200,7 +200,7 @@ enum g4_status g4_group_run(struct g4_group *group, struct g4_worker *worker, co
     for (uint32_t number = 0; number < threads; number += G4_GANG_THREADS) {
         const uint32_t left = threads - number;
         const enum g4_status status =
-            start_gang(group, worker, number, left < G4_GANG_THREADS ? left : G4_GANG_THREADS, id, first_slot);
+            start_gang(group, worker, number, left < G4_GANG_THREADS ? left : G4_GANG_THREADS, id);
         if (status != G4_OK) {
             return status;
         }

@@ -13,9 +13,9 @@ struct g4_group;
 struct g4_group *g4_group_new(void);
 void g4_group_free(struct g4_group *group);
 
-/* Run all threads of a group to their ends.  `first_slot` is the scratch slot of its first thread.  G4_HANG: threads
- * wait for each other, or the watchdog has expired; worker->eu.fault says where. */
+/* Run all threads of a group to their ends; their numbers are their scratch slots.  G4_HANG: threads wait for each
+ * other, or the watchdog has expired; worker->eu.fault says where. */
 enum g4_status g4_group_run(struct g4_group *group, struct g4_worker *worker, const struct g4_compute_state *state,
-                            const uint32_t id[3], uint32_t first_slot);
+                            const uint32_t id[3]);
 
 #endif

@@ -51,19 +51,15 @@ static void load_descriptor(const struct g4_context *ctx, uint32_t number, struc
         .binding_table = state->surface_state_base + descriptor.binding_table_pointer,
         .sampler_state = gen7->dynamic_state_base + descriptor.sampler_state_pointer,
         .scratch_base = state->general_state_base + vfe.scratch_space_base_pointer,
-        .scratch_bytes = in_powers ? 2048u << vfe.per_thread_scratch_space : vfe.per_thread_scratch_space,
-        .scratch_size = (uint8_t)(in_powers ? vfe.per_thread_scratch_space : vfe.per_thread_scratch_space / 1024 - 1),
+        .scratch_bytes = g4_scratch_bytes(vfe.per_thread_scratch_space, in_powers),
+        .scratch_size = g4_scratch_size(vfe.per_thread_scratch_space, in_powers),
         .grf_count = GRF_REGISTERS,
         .alternate_fp = descriptor.floating_point_mode != 0,
         .single_program_flow = descriptor.single_program_flow,
         .rounding_mode = (uint8_t)descriptor.rounding_mode,
-        /* cr0.1 has mask stack at bit 11, illegal opcode at 12, software at 13 */
-        .exceptions =
-            (uint8_t)(descriptor.mask_stack_exception_enable | descriptor.illegal_opcode_exception_enable << 1 |
-                      descriptor.software_exception_enable << 2),
+        .exceptions = g4_exceptions(descriptor.mask_stack_exception_enable, descriptor.illegal_opcode_exception_enable,
+                                    descriptor.software_exception_enable),
     };
-    compute->has_scratch = vfe.scratch_space_base_pointer != 0;
-    compute->max_threads = vfe.maximum_number_of_threads;
     compute->shared_rows = descriptor.cross_thread_constant_data_read_length;
     compute->thread_rows = descriptor.constant_urb_entry_read_length;
     compute->first_row = descriptor.constant_urb_entry_read_offset;

@@ -32,8 +32,6 @@ struct g4_compute_state {
 
     uint32_t shared_bytes;    /* shared local memory of a group */
     uint32_t barrier_threads; /* a barrier opens when as many messages have come */
-    uint32_t max_threads;     /* that have scratch space */
-    bool has_scratch;
 };
 
 static inline uint32_t g4_group_threads(const struct g4_compute_state *state) {

@@ -29,4 +29,19 @@ struct g4_dispatch {
     bool observed;          /* a debugger may read registers that the kernel never touches */
 };
 
+/* The `exceptions` of an interface descriptor. */
+static inline uint8_t g4_exceptions(bool mask_stack, bool illegal_opcode, bool software) {
+    return (uint8_t)(mask_stack | illegal_opcode << 1 | software << 2);
+}
+
+/* The scratch space of a thread, from its field of MEDIA_VFE_STATE: n of 2^n times 2 KB if `power`, else bytes. */
+static inline uint32_t g4_scratch_bytes(uint32_t field, bool power) {
+    return power ? 2048u << field : field;
+}
+
+/* The number for that size in payloads. */
+static inline uint8_t g4_scratch_size(uint32_t field, bool power) {
+    return (uint8_t)(power ? field : field / 1024 - 1);
+}
+
 #endif

@@ -87,14 +87,9 @@ typedef enum g4_status g4_load_compute_fn(const struct g4_context *ctx, struct g
                                           const uint32_t *command, struct g4_compute_state *compute,
                                           struct g4_fault *fault);
 
-/* Effects of messages that threads of other workers could see. */
-enum g4_effect {
-    G4_EFFECT_STORE = 1,  /* write to a surface that is no render target */
-    G4_EFFECT_ATOMIC = 2, /* read, change and write it */
-};
-/* The effects of messages to a shared function, as bits, by their descriptors; `known` is false if the descriptor
- * comes from a register. */
-typedef uint32_t g4_message_effects_fn(uint32_t function, uint32_t descriptor, bool known);
+/* Whether a message to a shared function may write to memory other than render targets, which threads of other
+ * workers could see.  `known` is false if the descriptor comes from a register. */
+typedef bool g4_message_writes_fn(uint32_t function, uint32_t descriptor, bool known);
 
 struct g4_op;
 struct g4_model;
@@ -183,9 +178,9 @@ struct g4_model {
     g4_start_pixels_fn *start_pixels;
     g4_decide_tests_fn *decide_tests;
     g4_begin_depth_fn *begin_depth;
-    g4_message_fn *const *functions;        /* shared functions by number (functions/table.h) */
-    g4_message_effects_fn *message_effects; /* NULL: no message has any */
-    g4_load_compute_fn *load_compute;       /* NULL: there is no GPGPU_WALKER */
+    g4_message_fn *const *functions;      /* shared functions by number (functions/table.h) */
+    g4_message_writes_fn *message_writes; /* NULL: no message writes */
+    g4_load_compute_fn *load_compute;     /* NULL: there is no GPGPU_WALKER */
     const struct g4_surface_loader *surfaces;
     const struct g4_sampler_loader *samplers;
     const struct g4_media_loader *media;

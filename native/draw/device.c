@@ -2,6 +2,7 @@
 #include "api/picture.h"
 
 #include "color/state.h"
+#include "compute/group.h"
 #include "core/hooks.h"
 #include "core/surface.h"
 #include "eu/counters.h"
@@ -80,7 +81,7 @@ void g4_device_free(struct g4_device *device) {
     }
     g4_device_free_counters(device);
     g4_media_free(device->media);
-    g4_device_free_groups(device);
+    g4_group_free(device->group);
     g4_pool_free(device->pool);
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
         g4_worker_free(device->worker[i]);

@@ -26,7 +26,7 @@ struct g4_device {
     uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants of draw_state */
     struct g4_draw_frame *frame;
     struct g4_media *media;
-    struct g4_group **group;   /* one for each worker; NULL until the first dispatch */
+    struct g4_group *group;    /* NULL until the first dispatch */
     struct g4_port port;       /* reads of the device outside of workers */
     struct g4_port quiet_port; /* speculative reads; faults on it are discarded */
     struct g4_report_log log;  /* of all workers, merged after each draw */
@@ -47,9 +47,6 @@ void g4_device_free_counters(struct g4_device *device);
 void g4_device_observe(struct g4_device *device);
 /* Attach hooks to the device and all its workers; NULL removes them. */
 void g4_device_attach(struct g4_device *device, struct g4_hooks *hooks);
-
-/* Free the memory for thread groups (compute.c). */
-void g4_device_free_groups(struct g4_device *device);
 
 /* Prepare all workers for a draw or a dispatch; add their statistics to the state; find the fault of the first worker
  * that has one, if the status is an error. */

@@ -390,10 +390,10 @@ static void find_order(struct draw *draw) {
 
     draw->ranges_in_order = state->stream_output.in_order;
     for (int stage = 0; stage < G4_STAGES; stage++) {
-        draw->ranges_in_order |= state->kernel[stage] && g4_kernel_effects(state->kernel[stage]);
+        draw->ranges_in_order |= state->kernel[stage] && g4_kernel_writes_memory(state->kernel[stage]);
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
-        draw->tiles_in_order |= state->wm_kernel[i] && g4_kernel_effects(state->wm_kernel[i]);
+        draw->tiles_in_order |= state->wm_kernel[i] && g4_kernel_writes_memory(state->wm_kernel[i]);
     }
 }
 

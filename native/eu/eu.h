@@ -22,8 +22,8 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
 
 /* Bit n is set if the kernel sends to shared function n; all bits are if a descriptor comes from a register. */
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
-/* The effects that its messages may have beyond its own thread: enum g4_effect bits. */
-uint32_t g4_kernel_effects(const struct g4_kernel *kernel);
+/* Its messages may write to memory other than render targets. */
+bool g4_kernel_writes_memory(const struct g4_kernel *kernel);
 
 /* Find the binding table entries that the kernel's render target writes name; returns their number. */
 uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entries);

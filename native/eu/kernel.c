@@ -236,29 +236,25 @@ static uint32_t functions_of(const struct g4_kernel *kernel) {
     return functions;
 }
 
-static uint32_t effects_of(const struct g4_kernel *kernel, const struct g4_model *model) {
-    uint32_t effects = 0;
-    if (!model->message_effects) {
-        return 0;
+static bool writes_memory(const struct g4_kernel *kernel, const struct g4_model *model) {
+    if (!model->message_writes) {
+        return false;
     }
-    if (kernel->leaves) {
-        return G4_EFFECT_STORE | G4_EFFECT_ATOMIC;
-    }
-    for (uint32_t i = 0; i < kernel->count; i++) {
+    bool writes = kernel->leaves;
+    for (uint32_t i = 0; i < kernel->count && !writes; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        if (op->opcode == G4_OPCODE_SEND) {
-            effects |= model->message_effects(op->function, op->descriptor, op->src[1].kind == G4_KIND_IMM);
-        }
+        writes = op->opcode == G4_OPCODE_SEND &&
+                 model->message_writes(op->function, op->descriptor, op->src[1].kind == G4_KIND_IMM);
     }
-    return effects;
+    return writes;
 }
 
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
     return kernel->functions;
 }
 
-uint32_t g4_kernel_effects(const struct g4_kernel *kernel) {
-    return kernel->effects;
+bool g4_kernel_writes_memory(const struct g4_kernel *kernel) {
+    return kernel->writes_memory;
 }
 
 static bool is_stack(uint8_t kind, uint8_t reg) {
@@ -500,7 +496,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     end->handler = G4_HANDLER_STRAY;
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);
-    kernel->effects = effects_of(kernel, ctx->model);
+    kernel->writes_memory = writes_memory(kernel, ctx->model);
     find_reads(kernel);
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* on failure, all accumulator writes are kept */

@@ -39,8 +39,8 @@ struct g4_kernel {
     struct g4_op *ops;
     uint32_t grf_top;   /* one more than the highest register of direct operands */
     uint32_t functions; /* bit n: sends to shared function n */
-    uint32_t effects;   /* enum g4_effect bits of its messages */
     bool leaves;        /* may jump to code outside the ops */
+    bool writes_memory; /* its messages may write to memory other than render targets */
     uint32_t read_top;  /* one more than the highest register that it may read */
     bool reads_acc;     /* may read accumulators */
     bool reads_stacks;  /* may read mask stacks other than by flow instructions */

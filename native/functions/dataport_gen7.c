@@ -535,30 +535,29 @@ enum g4_status g4_message_data_cache_gen7(struct g4_eu *eu, struct g4_gang *gang
     return run(eu, gang, send, data_cache_transfers[type]);
 }
 
-/* ---- effects ---- */
+/* ---- writes to memory ---- */
 
-static uint32_t effects_of_data_cache(uint32_t descriptor) {
+static bool data_cache_writes(uint32_t descriptor) {
     if (gen7_data_cache_data_port_message_scratch(descriptor) ||
         gen7_data_cache_data_port_message_binding_table_index(descriptor) >= BTI_SHARED_LOCAL_MEMORY) {
-        return 0; /* scratch space and shared local memory: of the thread or its group */
+        return false; /* scratch space and shared local memory: of the thread or its group */
     }
     switch (gen7_data_cache_data_port_message_message_type(descriptor)) {
     case GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_ATOMIC:
-        return G4_EFFECT_ATOMIC;
     case GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_WRITE:
     case GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_WRITE:
     case GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_WRITE:
     case GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_WRITE:
     case GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_WRITE:
-        return G4_EFFECT_STORE;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
-static uint32_t effects_of_data_cache1(uint32_t descriptor) {
+static bool data_cache1_writes(uint32_t descriptor) {
     if (gen7_data_cache_data_port_1_message_binding_table_index(descriptor) == BTI_SHARED_LOCAL_MEMORY) {
-        return 0;
+        return false;
     }
     switch (gen7_data_cache_data_port_1_message_message_type(descriptor) & 15) {
     case GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC:
@@ -567,38 +566,35 @@ static uint32_t effects_of_data_cache1(uint32_t descriptor) {
     case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC_SIMD4X2:
     case GEN7_DATA_CACHE1_TYPE_ATOMIC_COUNTER:
     case GEN7_DATA_CACHE1_TYPE_ATOMIC_COUNTER_SIMD4X2:
-        return G4_EFFECT_ATOMIC;
     case GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE:
     case GEN7_DATA_CACHE1_TYPE_TYPED_SURFACE_WRITE:
-        return G4_EFFECT_STORE;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
-static uint32_t effects_of_render_cache(uint32_t descriptor) {
+static bool render_cache_writes(uint32_t descriptor) {
     switch (gen7_render_cache_data_port_message_message_type(descriptor)) {
     case GEN7_RENDER_CACHE_TYPE_GEN7_TYPED_ATOMIC:
-        return G4_EFFECT_ATOMIC;
     case GEN7_RENDER_CACHE_TYPE_GEN7_TYPED_SURFACE_WRITE:
     case GEN7_RENDER_CACHE_TYPE_GEN7_MEDIA_BLOCK_WRITE:
-        return G4_EFFECT_STORE;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
-uint32_t g4_message_effects_gen7(uint32_t function, uint32_t descriptor, bool known) {
-    const uint32_t all = G4_EFFECT_ATOMIC | G4_EFFECT_STORE;
+bool g4_message_writes_gen7(uint32_t function, uint32_t descriptor, bool known) {
     switch (function) {
     case SFID_RENDER_CACHE:
-        return known ? effects_of_render_cache(descriptor) : all;
+        return !known || render_cache_writes(descriptor);
     case SFID_DATA_CACHE:
-        return known ? effects_of_data_cache(descriptor) : all;
+        return !known || data_cache_writes(descriptor);
     case SFID_DATA_CACHE_1:
-        return known ? effects_of_data_cache1(descriptor) : all;
+        return !known || data_cache1_writes(descriptor);
     default:
-        return 0;
+        return false;
     }
 }
 

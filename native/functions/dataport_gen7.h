@@ -12,7 +12,7 @@ g4_message_fn g4_message_constant_cache_gen7, g4_message_data_cache_gen7, g4_mes
 g4_message_fn g4_message_typed_surface_gen7;
 /* SFID 5: those, and the others; SFID 4: what SFID 9 reads, and media blocks. */
 g4_message_fn g4_message_render_cache_gen7, g4_message_sampler_cache_gen7;
-/* Models point to this: the effects of all of them (core/model.h). */
-g4_message_effects_fn g4_message_effects_gen7;
+/* Models point to this: which of them write to memory (core/model.h). */
+g4_message_writes_fn g4_message_writes_gen7;
 
 #endif

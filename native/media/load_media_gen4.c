@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "core/dispatch.h"
 #include "hw_messages.h"
 #include "hw_state.h"
 #include "media/state.h"
@@ -132,8 +133,8 @@ static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, 
         .binding_table = in.binding_table_pointer,
         .alternate_fp = in.floating_point_mode != 0,
         .single_program_flow = in.single_program_flow,
-        .exceptions = (uint8_t)(in.mask_stack_exception_enable | in.illegal_opcode_exception_enable << 1 |
-                                in.software_exception_enable << 2),
+        .exceptions = g4_exceptions(in.mask_stack_exception_enable, in.illegal_opcode_exception_enable,
+                                    in.software_exception_enable),
     };
 }
 

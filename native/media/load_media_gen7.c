@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "core/dispatch.h"
 #include "media/state.h"
 #include "messages_gen7.h"
 #include "state_gen7.h"
@@ -15,26 +16,17 @@ enum {
 };
 
 /* Bytes for each thread: 1 KB units, of Haswell 2 KB << n (HSW PRM vol. 2b, MEDIA_VFE_STATE). */
-static uint32_t scratch_bytes(const struct g4_context *ctx, const struct gen7_media_vfe_state *state) {
-    return ctx->model->quirks.vfe_scratch_is_power_of_two ? 2048u << state->per_thread_scratch_space
-                                                          : state->per_thread_scratch_space;
-}
-
-static uint32_t scratch_size(const struct g4_context *ctx, const struct gen7_media_vfe_state *state) {
-    return ctx->model->quirks.vfe_scratch_is_power_of_two ? state->per_thread_scratch_space
-                                                          : state->per_thread_scratch_space / 1024 - 1;
-}
-
 static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
     const struct g4_gen7_state *const context = &ctx->state->gen7;
     struct gen7_media_vfe_state state;
 
     gen7_media_vfe_state_unpack(context->media_vfe_state, ctx->gen, &state);
+    const bool in_powers = ctx->model->quirks.vfe_scratch_is_power_of_two;
     *vfe = (struct g4_vfe){
         .mode = G4_VFE_MODE_GENERIC,
         .scratch_base = state.scratch_space_base_pointer,
-        .scratch_bytes = scratch_bytes(ctx, &state),
-        .scratch_size = scratch_size(ctx, &state),
+        .scratch_bytes = g4_scratch_bytes(state.per_thread_scratch_space, in_powers),
+        .scratch_size = g4_scratch_size(state.per_thread_scratch_space, in_powers),
         .max_threads = state.maximum_number_of_threads,
         .urb_entries = state.number_of_urb_entries < URB_ENTRIES ? state.number_of_urb_entries : URB_ENTRIES,
         .urb_entry_units = (state.urb_entry_allocation_size + 1) / 2, /* the command has units of 256 bits */
@@ -134,8 +126,8 @@ static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, 
         .rounding_mode = (uint8_t)in.rounding_mode,
         .alternate_fp = in.floating_point_mode != 0,
         .single_program_flow = in.single_program_flow,
-        .exceptions = (uint8_t)(in.mask_stack_exception_enable | in.illegal_opcode_exception_enable << 1 |
-                                in.software_exception_enable << 2),
+        .exceptions = g4_exceptions(in.mask_stack_exception_enable, in.illegal_opcode_exception_enable,
+                                    in.software_exception_enable),
     };
 }
 
