@@ -62,6 +62,7 @@ def test_the_core_draws_without_python() -> None:
     scene = Scene()
     scene.device._finds_targets = False
     drawn: list[object] = []
+    # A method is replaced: draws that Python runs would be noted here.
     scene.device._run_draw = drawn.append  # type: ignore[assignment, method-assign]
     corners = [vertex(2.0, 2.0), vertex(20.0, 2.0), vertex(20.0, 20.0)]
     state = scene.prepare(corners)

@@ -19,7 +19,7 @@ import pytest
 from gen4emu.live import program
 
 SOURCES = Path(__file__).parent / "programs"
-LIBRARIES = {"gl": "-lGL", "es": "-lGLESv2"}
+CLIENTS = Path(__file__).parent / "clients"
 TIMEOUT = 120
 
 
@@ -46,14 +46,26 @@ def needs_client(test: object) -> object:
     return pytest.mark.client(pytest.mark.skipif(bool(missing()), reason=missing())(test))
 
 
+def _compiled(name: str, *arguments: str, library: str = "-lGL") -> str:
+    output = str(Path(mkdtemp(prefix="gen4emu-test-")) / name)
+    subprocess.run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", *arguments, "-o", output, "-lEGL",
+                    library, "-lm"], check=True)
+    return output
+
+
 @cache
 def scenes(api: str) -> str:
     """The program that draws scenes, for "gl" or "es"."""
-    output = Path(mkdtemp(prefix="gen4emu-test-")) / f"scenes-{api}"
-    subprocess.run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", *(["-DES2"] if api == "es" else []),
-                    *map(str, sorted(SOURCES.glob("*.c"))), "-o", str(output), "-lEGL", LIBRARIES[api], "-lm"],
-                   check=True)
-    return str(output)
+    sources = map(str, sorted(SOURCES.glob("*.c")))
+    if api == "es":
+        return _compiled("scenes-es", "-DES2", *sources, library="-lGLESv2")
+    return _compiled("scenes-gl", *sources)
+
+
+@cache
+def client(name: str) -> str:
+    """A program for one test, from tests/live/clients."""
+    return _compiled(name, str(CLIENTS / f"{name}.c"))
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -11,23 +11,14 @@ from tempfile import mkdtemp
 
 import pytest
 
-from tests.live.real_client import TIMEOUT, environment, needs_client
+from tests.live.real_client import TIMEOUT, client, environment, needs_client
 
-CLIENT = Path(__file__).parent / "clients" / "compute.c"
 _BYTES = 10 * 65536 + 5 * 64 * 64 * 4
 
 
 @cache
-def client() -> str:
-    output = Path(mkdtemp(prefix="gen4emu-test-")) / "compute"
-    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", str(CLIENT), "-o", str(output), "-lEGL", "-lGL"],
-                   check=True)
-    return str(output)
-
-
-@cache
 def reference() -> bytes:
-    done = subprocess.run([client()], check=True, timeout=TIMEOUT, capture_output=True, env=environment(
+    done = subprocess.run([client("compute")], check=True, timeout=TIMEOUT, capture_output=True, env=environment(
         EGL_PLATFORM="surfaceless", LIBGL_ALWAYS_SOFTWARE="1", GALLIUM_DRIVER="llvmpipe"))
     return done.stdout
 
@@ -38,7 +29,7 @@ def test_results_are_those_of_llvmpipe(device: str, workers: int) -> None:
     """Groups, barriers, shared memory, atomics, indirect dispatches; offsets, samples, both also dynamically."""
     path = Path(mkdtemp(prefix="gen4emu-test-")) / "result.json"
     command = ["run", "-q", "--strict", "--device", device, "--workers", str(workers), "--json", str(path), "--",
-               client()]
+               client("compute")]
     done = subprocess.run([sys.executable, "-m", "gen4emu", *command], env=environment(EGL_PLATFORM="surfaceless"),
                           check=False, timeout=TIMEOUT, capture_output=True)
     document = json.loads(path.read_text(encoding="utf-8"))

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
-from tests.live.real_client import TIMEOUT, environment, needs_client
+from tests.live.real_client import TIMEOUT, client, environment, needs_client
 
-CLIENT = Path(__file__).parent / "clients" / "order.c"
 # The left pixel is discarded, and a second draw lies behind.  Early tests count samples that are discarded later
 # (ARB_shader_image_load_store), and ignore computed depth.
 EXPECTED = """\
@@ -24,19 +20,11 @@ computes depth, early tests: 2 0 samples, colors 255 255, depths 0.25 0.25
 """
 
 
-@cache
-def client() -> str:
-    output = Path(mkdtemp(prefix="gen4emu-test-")) / "order"
-    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", str(CLIENT), "-o", str(output), "-lEGL", "-lGL"],
-                   check=True)
-    return str(output)
-
-
 @needs_client
 @pytest.mark.parametrize("mode", ["off", "on", "strict"])
 @pytest.mark.parametrize("device", ["ivb", "hsw"])
 def test_discarded_pixels_keep_their_depth_unless_tests_come_first(device: str, mode: str) -> None:
-    command = ["run", "-q", "--strict", "--device", device, "--hiz", mode, "--", client()]
+    command = ["run", "-q", "--strict", "--device", device, "--hiz", mode, "--", client("order")]
     done = subprocess.run([sys.executable, "-m", "gen4emu", *command], env=environment(EGL_PLATFORM="surfaceless"),
                           check=False, timeout=TIMEOUT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, EXPECTED), done.stderr

@@ -21,25 +21,16 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.commands import command
-from tests.live.real_client import TIMEOUT, environment, needs_client, scenes
+from tests.live.real_client import TIMEOUT, client, environment, needs_client, scenes
 
-CLIENT = Path(__file__).parent / "clients" / "depth.c"
 MODES = [mode.name.lower() for mode in HierarchicalDepthMode]
-
-
-@cache
-def client() -> str:
-    output = Path(mkdtemp(prefix="gen4emu-test-")) / "depth"
-    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", str(CLIENT), "-o", str(output), "-lEGL", "-lGL"],
-                   check=True)
-    return str(output)
 
 
 @cache
 def result(device: str, mode: str) -> tuple[bytes, dict[str, object]]:
     """Everything that the client prints, and the result as JSON."""
     path = Path(mkdtemp(prefix="gen4emu-test-")) / "result.json"
-    arguments = ["run", "-q", "--strict", "--device", device, "--hiz", mode, "--json", str(path), "--", client()]
+    arguments = ["run", "-q", "--strict", "--device", device, "--hiz", mode, "--json", str(path), "--", client("depth")]
     done = subprocess.run([sys.executable, "-m", "gen4emu", *arguments], env=environment(EGL_PLATFORM="surfaceless"),
                           check=False, timeout=TIMEOUT, capture_output=True)
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -84,7 +75,7 @@ def test_no_entry_contradicts_the_depth_buffer_and_pictures_are_the_same(scene: 
 @cache
 def trace() -> Path:
     path = Path(mkdtemp(prefix="gen4emu-test-")) / "depth.g4c"
-    arguments = ["capture", "-q", "--device", "ivb", "-o", str(path), "--", client()]
+    arguments = ["capture", "-q", "--device", "ivb", "-o", str(path), "--", client("depth")]
     subprocess.run([sys.executable, "-m", "gen4emu", *arguments], env=environment(EGL_PLATFORM="surfaceless"),
                    check=True, timeout=TIMEOUT, stdout=subprocess.DEVNULL)
     return path
