@@ -124,7 +124,7 @@ def _version(*, with_variant: bool) -> str:
               help="Show the version and exit; with -v, how this processor executes kernels, too.")
 @click.pass_context
 def cli(ctx: click.Context, quiet: bool, verbose: bool) -> None:
-    """An exact software model of the Intel Gen4 GPUs (965G to G45), and the tools around it.
+    """An exact software model of Intel GPUs (965G to G45, Ivy Bridge, Haswell), and the tools around it.
 
     \b
     Example:

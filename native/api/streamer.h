@@ -56,7 +56,7 @@ struct g4_streamer;
 /* A streamer without commands.  The caller keeps the state, and the port for writes. */
 struct g4_streamer *g4_streamer_new(struct g4_state *state, struct g4_port *port);
 void g4_streamer_free(struct g4_streamer *streamer);
-/* Add a command, and return its number; 0 if there is no memory. */
+/* Add a command, and return its number; 0 if memory is short. */
 uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *steps, uint32_t count);
 /* Whether CONSTANT_BUFFER has an address instead of an offset (INSTPM). */
 void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute);

@@ -335,7 +335,7 @@ static uint32_t pixels_with(const uint16_t samples[], uint32_t half, uint32_t al
     return pixels;
 }
 
-/* The verdict for a half whose entry is no plane. */
+/* The verdict for a half whose entry is not a plane. */
 static enum g4_hiz_verdict test_half(const struct g4_hiz_group *group, const struct g4_hiz_object *object,
                                      uint32_t half, uint32_t function) {
     const struct g4_hiz_half old = g4_hiz_decode_half(group->entry.slot[half]);

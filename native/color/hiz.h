@@ -26,7 +26,7 @@ struct g4_hiz_entry {
     uint64_t slot[2];
 };
 
-/* A half of an entry that is no plane. */
+/* A half of an entry that is not a plane. */
 struct g4_hiz_half {
     uint32_t mask;             /* pixels that the range includes; all samples of the others have the clear value */
     uint32_t minimum, maximum; /* 24 bits; nothing is known if minimum > maximum */

@@ -28,7 +28,7 @@ struct g4_streamer {
     struct g4_state *state;
     struct g4_port *port;
     bool constants_absolute;
-    uint32_t commands; /* the first is unused: 0 is no number */
+    uint32_t commands; /* the first is unused: commands are numbered from 1 */
     struct command command[MOST_COMMANDS];
     struct header header[HEADERS];
 };

@@ -62,7 +62,7 @@ struct g4_gang_owner {
     /* Thread t has reached the barrier of its group (Gen7).  When all have, the owner notifies n0.0 of each; false: the
      * thread has no group.  May be NULL. */
     bool (*barrier)(struct g4_gang *gang, int thread, const uint32_t *header);
-    /* Answer a message to the pixel interpolator.  NULL: these are no threads of pixels. */
+    /* Answer a message to the pixel interpolator.  NULL: these threads have no pixels. */
     void (*interpolate)(struct g4_gang *gang, const struct g4_send *send);
     void *data;
 };

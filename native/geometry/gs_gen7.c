@@ -308,7 +308,7 @@ static bool reserve_strips(struct g4_output *out, uint32_t more) {
     return strip != NULL;
 }
 
-/* Append `count` vertices of an entry to the output; false if there is no memory. */
+/* Append `count` vertices of an entry to the output; false if memory is short. */
 static bool copy_vertices(const struct stage_run *run, const uint32_t (*entry)[8], uint32_t count,
                           struct g4_output *out) {
     const uint32_t slots = run->gs->vertex_slots;

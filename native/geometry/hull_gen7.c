@@ -144,8 +144,8 @@ static enum g4_status notify_start(const struct stage_run *run, struct g4_gang *
 
 /* ---- running ---- */
 
-/* Run gangs in turns until all their threads have ended.  If nobody can continue, a thread waits for a barrier that
- * another has not reached before its end. */
+/* Run gangs in turns until all their threads have ended.  None can continue if a thread waits at a barrier that another
+ * has ended without reaching; then the gangs hang. */
 static enum g4_status run_gangs(const struct stage_run *run, struct g4_gang **gang, uint32_t gangs) {
     bool alive = true;
     bool moved = true;

@@ -123,7 +123,7 @@ g4_clip_fn g4_clip_run_gen6;
 struct g4_object g4_object_of(const struct g4_draw_state *draw, const struct g4_topology_object *o,
                               const struct g4_vertex *const v[3]);
 
-/* Grow the chunk for `more` objects; false if there is no memory. */
+/* Grow the chunk for `more` objects; false if memory is short. */
 bool g4_chunk_reserve(struct g4_chunk *chunk, uint32_t more);
 
 #endif

@@ -52,7 +52,7 @@ static uint32_t object_size(const struct g4_tessellator_state *state) {
     return state->output == G4_TESSELLATED_POINTS ? 1 : state->output == G4_TESSELLATED_LINES ? 2 : 3;
 }
 
-/* Copy what the tessellator has made of a patch; false if there is no memory. */
+/* Copy what the tessellator has made of a patch; false if memory is short. */
 static bool keep(const struct g4_domain *domain, uint32_t size, struct g4_arena *arena, struct g4_patch *patch) {
     struct g4_domain_point *const point = g4_arena_alloc(arena, domain->points * sizeof *point + 1);
     uint16_t *const index = g4_arena_alloc(arena, domain->indices * sizeof *index + 1);
