@@ -356,9 +356,23 @@ static void note_samples(const struct message *m, const struct g4_pixels *pixels
     const uint32_t all = (1u << m->cc->multisampling.samples) - 1;
     for (uint32_t i = 0; i < m->pixels; i++) {
         if (written[i]) {
-            g4_control_surface_write(m->eu->worker, m->target, pixels->x[i / 4] + (i & 1),
-                                     pixels->y[i / 4] + (i >> 1 & 1), written[i] == all);
+            g4_control_surface_write(m->eu->worker, m->target, g4_pixels_x(pixels, i), g4_pixels_y(pixels, i),
+                                     written[i] == all);
         }
+    }
+}
+
+/* Give pixels that are only marked as clear their color, before some of their samples are written. */
+static void fill_clear_pixels(const struct message *m, const struct g4_pixels *pixels, const struct g4_target_key *key,
+                              const struct g4_blend_state *blend, uint32_t live) {
+    struct g4_worker *const worker = m->eu->worker;
+    const uint32_t clear = g4_control_surface_find_clear(worker, m->target, pixels, live);
+
+    for (uint32_t s = 0; s < m->cc->multisampling.samples && clear; s++) {
+        struct g4_target_key own = *key;
+        own.sample = (uint8_t)s;
+        struct g4_target *const target = g4_target_get(worker, m->gang->dispatch, &own, blend);
+        g4_control_surface_fill(worker, target, pixels, clear);
     }
 }
 
@@ -367,6 +381,7 @@ static void write_samples(const struct message *m, struct g4_pixels *pixels, con
     struct g4_worker *const worker = m->eu->worker;
     uint8_t samples[PIXELS] = {0};
     uint8_t written[PIXELS] = {0};
+    uint32_t filled = 0;
 
     find_samples(m, pixels, samples);
     make_opaque(m, pixels);
@@ -383,6 +398,8 @@ static void write_samples(const struct message *m, struct g4_pixels *pixels, con
         own.sample = (uint8_t)s;
         struct g4_target *const target = g4_target_get(worker, m->gang->dispatch, &own, blend);
         if (target->write) {
+            fill_clear_pixels(m, pixels, key, blend, passed & ~filled);
+            filled |= passed;
             pixels->live = passed;
             target->write(target, &worker->port, pixels);
             for (uint32_t i = 0; i < m->pixels; i++) {

@@ -22,6 +22,14 @@ struct g4_pixels {
     const float *color1[2][4]; /* the second color, if the target uses one */
 };
 
+static inline uint32_t g4_pixels_x(const struct g4_pixels *pixels, uint32_t i) {
+    return pixels->x[i / 4] + (i & 1);
+}
+
+static inline uint32_t g4_pixels_y(const struct g4_pixels *pixels, uint32_t i) {
+    return pixels->y[i / 4] + (i >> 1 & 1);
+}
+
 /* ---- depth and stencil ---- */
 
 struct g4_depth_job {
@@ -127,7 +135,8 @@ struct g4_target {
     struct g4_pixel_map map;
     /* Multisample control surface: an entry for each pixel from `mcs_row` on; base 0: none. */
     uint32_t mcs_base, mcs_pitch, mcs_row, mcs_samples;
-    bool integer; /* alpha cannot be tested */
+    uint32_t clear[4]; /* a pixel of the surface's clear color; only with a control surface */
+    bool integer;      /* alpha cannot be tested */
     struct g4_channel channel[4];
     uint32_t write_mask[4]; /* by plane */
     bool whole;             /* every bit of a pixel is written */
@@ -204,6 +213,12 @@ struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispat
 
 /* Mark a pixel of a multisampled target as clear. */
 void g4_control_surface_clear(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y);
+/* The pixels among `live` that the control surface of a multisampled target marks as clear. */
+uint32_t g4_control_surface_find_clear(struct g4_worker *worker, const struct g4_target *target,
+                                       const struct g4_pixels *pixels, uint32_t live);
+/* Write the clear color to `live` pixels of a sample's target, and mark the pixels as alike in all samples. */
+void g4_control_surface_fill(struct g4_worker *worker, struct g4_target *target, const struct g4_pixels *pixels,
+                             uint32_t live);
 /* Keep the control surface of a multisampled target up to date after some samples of a pixel were written; `all`: all
  * of them, with one color. */
 void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y,

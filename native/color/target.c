@@ -3,8 +3,15 @@
  * calculator's state decide together (G45 PRM vol. 2, 9).
  */
 #include <math.h>
+#include <string.h>
 
 #include "color/state.h"
+
+enum {
+    FLOAT_ONE = 0x3f800000,
+    HALF_ONE = 0x3c00,
+    UFLOAT_BIAS = 15, /* five bits of exponent */
+};
 
 static const float half_largest = 65504;
 
@@ -282,6 +289,34 @@ static void set_whole(struct g4_target *target) {
     target->reads = target->blend || !target->whole || (target->logic_op && logic_reads(target->logic));
 }
 
+/* Channels of a clear color are 1 or 0. */
+static void set_clear(struct g4_target *target, uint32_t ones) {
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        uint32_t one = 1;
+        if (!channel->stored || !(ones >> c & 1)) {
+            continue;
+        }
+        switch (channel->type) {
+        case G4_CHANNEL_UNORM:
+            one = channel->mask;
+            break;
+        case G4_CHANNEL_SNORM:
+            one = channel->mask >> 1;
+            break;
+        case G4_CHANNEL_FLOAT:
+            one = channel->bits == 16 ? HALF_ONE : FLOAT_ONE;
+            break;
+        case G4_CHANNEL_UFLOAT:
+            one = UFLOAT_BIAS << (channel->bits - 5u);
+            break;
+        default:
+            break;
+        }
+        target->clear[channel->plane] |= one << channel->shift;
+    }
+}
+
 /* ---- where it lies ---- */
 
 static bool set_view(struct g4_target *target, const struct g4_surface *surface, uint32_t gen) {
@@ -306,6 +341,7 @@ static bool set_view(struct g4_target *target, const struct g4_surface *surface,
         target->mcs_pitch = surface->mcs_pitch;
         target->mcs_row = element * g4_align(surface->height, 4);
         target->mcs_samples = surface->samples;
+        set_clear(target, surface->clear_color);
     }
     if (image.bytes == 0 || image.bytes > G4_PIXEL_BYTES || (image.bytes & (image.bytes - 1))) {
         return false;
@@ -379,7 +415,8 @@ struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispat
 /* ---- multisample control surface (IVB PRM vol. 4 part 1, 2.7.1) ---- */
 
 /* An entry says in which array element each sample of a pixel is.  Here sample s is always in element s too, so that an
- * entry is 0, all samples alike; or names all elements; or is all ones, the clear color (docs/decisions.md 96). */
+ * entry is 0, all samples alike; or names all elements; or is all ones, the clear color (docs/decisions.md 96).  Pixels
+ * that are clear may have anything in memory: drivers mark new surfaces as clear without drawing. */
 
 static uint32_t entry_bytes(const struct g4_target *target) {
     return target->mcs_samples >= 8 ? 4 : 1;
@@ -399,6 +436,42 @@ static void put_entry(struct g4_worker *worker, const struct g4_target *target, 
     (void)g4_mem_write(&worker->port, entry_address(target, x, y), &entry, entry_bytes(target));
 }
 
+static uint32_t clear_entry(const struct g4_target *target) {
+    return target->mcs_samples >= 8 ? UINT32_MAX : 0xff;
+}
+
+static uint32_t get_entry(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y) {
+    uint32_t entry = 0;
+    (void)g4_mem_read(&worker->port, entry_address(target, x, y), &entry, entry_bytes(target));
+    return entry;
+}
+
+uint32_t g4_control_surface_find_clear(struct g4_worker *worker, const struct g4_target *target,
+                                       const struct g4_pixels *pixels, uint32_t live) {
+    uint32_t found = 0;
+    for (uint32_t left = target->mcs_base ? live : 0; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        const uint32_t x = g4_pixels_x(pixels, i), y = g4_pixels_y(pixels, i);
+        if (has_entry(target, x, y) && get_entry(worker, target, x, y) == clear_entry(target)) {
+            found |= 1u << i;
+        }
+    }
+    return found;
+}
+
+void g4_control_surface_fill(struct g4_worker *worker, struct g4_target *target, const struct g4_pixels *pixels,
+                             uint32_t live) {
+    struct g4_subspan_rows rows;
+
+    g4_pixel_map_open(&target->map, &worker->port, pixels->x, pixels->y, live, &rows);
+    for (uint32_t left = live; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        memcpy(rows.row[i / 2] + (i & 1) * target->map.bytes, target->clear, target->map.bytes);
+        put_entry(worker, target, g4_pixels_x(pixels, i), g4_pixels_y(pixels, i), 0);
+    }
+    g4_pixel_map_close(&target->map, &worker->port, pixels->x, pixels->y, live, &rows);
+}
+
 void g4_control_surface_clear(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y) {
     if (has_entry(target, x, y)) {
         put_entry(worker, target, x, y, UINT32_MAX);
@@ -411,15 +484,11 @@ void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *
         EACH_OF_4 = 0xe4,
         EACH_OF_8 = 0x76543210
     };
-    const uint32_t clear = target->mcs_samples >= 8 ? UINT32_MAX : 0xff;
     const uint32_t each = target->mcs_samples >= 8 ? EACH_OF_8 : EACH_OF_4;
-    uint32_t old = 0;
 
-    if (!has_entry(target, x, y)) {
-        return;
+    if (has_entry(target, x, y)) {
+        /* samples that were alike stay so */
+        const bool alike = all && (!target->reads || get_entry(worker, target, x, y) == 0);
+        put_entry(worker, target, x, y, alike ? 0 : each);
     }
-    if (target->reads) { /* samples that were alike stay so */
-        (void)g4_mem_read(&worker->port, entry_address(target, x, y), &old, entry_bytes(target));
-    }
-    put_entry(worker, target, x, y, all && (old == 0 || old == clear) ? 0 : each);
 }
