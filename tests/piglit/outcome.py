@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -67,15 +67,22 @@ def run(test: Case, environment: Mapping[str, str], seconds: float,
     return outcome
 
 
-def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float,
-         reports: Callable[[int], list[str]]) -> tuple[Outcome, int]:
-    """Its output and its exit status."""
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A program that has ended, or was killed because it took too long."""
+
+    pid: int
+    status: int
+    stdout: str
+    stderr: str
+    seconds: float
+    stall: str = ""  # the threads of a program that took too long
+
+
+def execute(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> Execution:
     start = time.monotonic()
-    try:
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, process_group=0)
-    except FileNotFoundError:
-        return Outcome(test.name, "skip"), 0  # not built
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, process_group=0)
     stall = ""
     try:
         stdout, stderr = process.communicate(timeout=seconds)
@@ -84,15 +91,29 @@ def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], s
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         stdout, stderr = process.communicate()
-    text, talk = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
-    result, subtests = parse(text, process.returncode)
-    if stall:
+    return Execution(process.pid, process.returncode, stdout.decode("utf-8", "replace"),
+                     stderr.decode("utf-8", "replace"), round(time.monotonic() - start, 2), stall)
+
+
+def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float,
+         reports: Callable[[int], list[str]]) -> tuple[Outcome, int]:
+    """Its output and its exit status."""
+    try:
+        done = execute(command, environment, seconds)
+    except FileNotFoundError:
+        return Outcome(test.name, "skip"), 0  # not built
+    result, subtests = parse(done.stdout, done.status)
+    if done.stall:
         result = "timeout"
-    done = Outcome(test.name, result, subtests, round(time.monotonic() - start, 2),
-                   "" if result in GOOD and set(subtests.values()) <= set(GOOD) else (text[-_KEPT:] + talk[-_KEPT:]),
-                   sorted({line.strip() for line in talk.splitlines() if _WARNING.search(line)}), reports(process.pid),
-                   stall + text[-_KEPT:] + talk[-_KEPT:] if stall else "")
-    return done, process.returncode
+    output = done.stdout[-_KEPT:] + done.stderr[-_KEPT:]
+    return Outcome(test.name, result, subtests, done.seconds,
+                   "" if result in GOOD and set(subtests.values()) <= set(GOOD) else output,
+                   warnings(done.stderr), reports(done.pid), done.stall + output if done.stall else ""), done.status
+
+
+def warnings(stderr: str) -> list[str]:
+    """The lines in which drivers and the shim report a problem."""
+    return sorted({line.strip() for line in stderr.splitlines() if _WARNING.search(line)})
 
 
 def _threads(pid: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.piglit import outcome, profiles
+from tests.piglit import batches, profiles
 from tests.piglit.outcome import Outcome
 from tests.piglit.profiles import Case
 from tests.piglit.reports import Reports
@@ -66,14 +66,15 @@ def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
     return kept | told
 
 
-def run(tests: Sequence[Case], server: Server, jobs: int, seconds: float) -> Iterator[Outcome]:
-    """In the order in which they end."""
+def run(tests: Sequence[Case], server: Server, jobs: int, seconds: float, batch_size: int = 50) -> Iterator[Outcome]:
+    """In the order in which they end; shader tests in batches of a process each."""
     with ThreadPoolExecutor(jobs) as pool:
-        running: list[Future[Outcome]] = [
-            pool.submit(outcome.run, test, server.environment, seconds, server.reports.take) for test in tests]
+        running: list[Future[list[Outcome]]] = [
+            pool.submit(batches.run, batch, server.environment, seconds, server.reports.take)
+            for batch in batches.group(tests, batch_size)]
         try:
             for done in as_completed(running):
-                yield done.result()
+                yield from done.result()
         finally:
             for future in running:
                 future.cancel()
