@@ -47,8 +47,9 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-static void work_through(struct g4_pool *pool, uint32_t worker) {
-    for (;;) {
+/* Run jobs until none is left, or until `end`, a time of g4_now_ns(); 0: no end. */
+static void work_through(struct g4_pool *pool, uint32_t worker, uint64_t end) {
+    while (!end || g4_now_ns() < end) {
         const uint32_t job = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
         if (job >= pool->count) {
             return;
@@ -117,7 +118,7 @@ static void *thread_main(void *argument) {
         const uint64_t open = atomic_load(&pool->open);
         if (open != 0 && open != seen) {
             seen = open;
-            work_through(pool, self->index);
+            work_through(pool, self->index, 0);
         }
         leave(pool);
     }
@@ -206,17 +207,12 @@ void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count
     pool->count = count;
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     atomic_store(&pool->open, ++pool->rounds);
-    const uint64_t end = brief ? g4_now_ns() + ALONE_NS : 0;
-    while (brief && g4_now_ns() < end) {
-        const uint32_t job = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (job >= count) {
-            break;
-        }
-        fn(data, 0, job);
+    if (brief) {
+        work_through(pool, 0, g4_now_ns() + ALONE_NS);
     }
     if (atomic_load_explicit(&pool->next, memory_order_relaxed) < count) {
         wake(pool);
-        work_through(pool, 0);
+        work_through(pool, 0, 0);
     }
     atomic_store(&pool->open, 0);
     wait_for_threads(pool);
