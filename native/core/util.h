@@ -31,4 +31,8 @@ static inline uint32_t g4_min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+static inline uint32_t g4_max_u32(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
 #endif

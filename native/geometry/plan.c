@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "core/util.h"
 #include "geometry/assemble.h"
 #include "geometry/fetch.h"
 #include "geometry/topology.h"
@@ -52,21 +53,17 @@ static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_
     cursor->done = cursor->instance >= draw->primitive.instance_count;
 }
 
-static uint32_t larger(uint32_t a, uint32_t b) {
-    return a > b ? a : b;
-}
-
 /* Ranges share no vertices: larger ones shade fewer vertices twice, smaller ones occupy more workers. */
 static uint32_t range_size(const struct g4_draw_state *draw, uint32_t objects) {
     const uint32_t size = objects / SHARES & ~(uint32_t)(SMALLEST_RANGE - 1);
     if (draw->amplification) {
-        return larger(SMALLEST_RANGE / draw->amplification, FEWEST_OBJECTS);
+        return g4_max_u32(SMALLEST_RANGE / draw->amplification, FEWEST_OBJECTS);
     }
     return size < SMALLEST_RANGE ? SMALLEST_RANGE : size > LARGEST_RANGE ? LARGEST_RANGE : size;
 }
 
 static uint32_t most_planned(const struct g4_draw_state *draw) {
-    return draw->amplification ? larger(PLAN_OBJECTS / draw->amplification, FEWEST_PLANNED) : PLAN_OBJECTS;
+    return draw->amplification ? g4_max_u32(PLAN_OBJECTS / draw->amplification, FEWEST_PLANNED) : PLAN_OBJECTS;
 }
 
 enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_port *port,
