@@ -9,6 +9,7 @@
 
 #include "core/hooks.h"
 #include "core/report.h"
+#include "core/util.h"
 #include "geometry/payload_gen7.h"
 #include "geometry/stage.h"
 #include "messages_gen7.h"
@@ -276,36 +277,27 @@ static uint32_t capacity_of(const struct stage_run *run) {
     return run->stage->entry_rows > control ? (run->stage->entry_rows - control) * SLOTS_PER_ROW / gs->vertex_slots : 0;
 }
 
-static uint32_t grown(uint32_t capacity, uint32_t needed) {
-    return needed > 2 * capacity ? needed : 2 * capacity;
+/* Make the array of `count` items large enough for `more` of them; NULL: there is no memory. */
+static void *grow(struct g4_arena *arena, void *items, size_t size, uint32_t count, uint32_t more, uint32_t *capacity) {
+    if (count + more <= *capacity) {
+        return items;
+    }
+    *capacity = g4_max_u32(2 * *capacity, count + more);
+    void *const grown = g4_arena_alloc(arena, *capacity * size);
+    if (grown && count) {
+        memcpy(grown, items, count * size);
+    }
+    return grown;
 }
 
 static bool reserve_vertices(struct g4_output *out, uint32_t more) {
-    const uint32_t capacity = grown(out->vertex_capacity, out->vertices + more);
-    if (out->vertices + more <= out->vertex_capacity) {
-        return true;
-    }
-    struct g4_vertex *const vertex = g4_arena_alloc(out->arena, capacity * sizeof *vertex);
-    if (vertex && out->vertices) {
-        memcpy(vertex, out->vertex, out->vertices * sizeof *vertex);
-    }
-    out->vertex = vertex;
-    out->vertex_capacity = capacity;
-    return vertex != NULL;
+    out->vertex = grow(out->arena, out->vertex, sizeof *out->vertex, out->vertices, more, &out->vertex_capacity);
+    return out->vertex != NULL || more == 0;
 }
 
 static bool reserve_strips(struct g4_output *out, uint32_t more) {
-    const uint32_t capacity = grown(out->strip_capacity, out->strips + more);
-    if (out->strips + more <= out->strip_capacity) {
-        return true;
-    }
-    struct g4_strip *const strip = g4_arena_alloc(out->arena, capacity * sizeof *strip);
-    if (strip && out->strips) {
-        memcpy(strip, out->strip, out->strips * sizeof *strip);
-    }
-    out->strip = strip;
-    out->strip_capacity = capacity;
-    return strip != NULL;
+    out->strip = grow(out->arena, out->strip, sizeof *out->strip, out->strips, more, &out->strip_capacity);
+    return out->strip != NULL || more == 0;
 }
 
 /* Append `count` vertices of an entry to the output; false if memory is short. */
