@@ -31,6 +31,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "replay": ("gen4emu.cli.replay:replay", "Execute a trace and write its render targets as pictures."),
     "debug": ("gen4emu.cli.debug:debug", "Stop a trace anywhere; look at the history of pixels, threads, messages."),
     "diff": ("gen4emu.cli.diff:diff", "Compare two pictures, or two directories of them."),
+    "bisect": ("gen4emu.cli.bisect:bisect", "Find the first draw, pixel and instruction that differ, and why."),
+    "digest": ("gen4emu.cli.digest:digest", "Write a digest of each draw of a trace, for bisect."),
     "check": ("gen4emu.cli.check:check", "Replay traces and compare with golden pictures or digests, for CI."),
     "disasm": ("gen4emu.cli.disasm:disasm", "Disassemble EU machine code."),
     "state": ("gen4emu.cli.state:state", "Show everything that a draw executes with."),

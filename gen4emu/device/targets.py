@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ _MOST = 256  # the entries of a binding table
 _STATE_DWORDS = int(lib.G4_SURFACE_STATE_DWORDS)  # of the longest SURFACE_STATE
 _STATE_BYTES = 4 * _STATE_DWORDS
 _KNOWN_STATES = 4096
+_MOST_LEVELS = 14  # of a surface
+_MOST_IMAGES = 64  # elements of a surface that are listed
 
 
 LARGEST_SIDE = 16384  # of a picture, in pixels; no Gen4 surface has more than 8192
@@ -117,6 +119,21 @@ class TargetFinder:
         info = format_info(plane.format)
         width = plane.width * 32 // info.bits_per_texel if self._media_in_dwords and info else plane.width
         return replace(plane, kind="media", width=width, format=SurfaceFormat.L8_UNORM if grey else plane.format)
+
+    def images(self, words: tuple[int, ...]) -> Iterator[Target]:
+        """The levels of each element of a sampled surface, by its SURFACE_STATE; none of a buffer."""
+        surface = self._surface_state.view(words, gen=self.gen)
+        base = self._color(words)
+        if base is None:
+            return
+        elements = 6 if surface.surface_type == SurfaceType.SURFTYPE_CUBE else surface.depth
+        levels = min(getattr(surface, self._level), _MOST_LEVELS - 1) + 1
+        first = surface.minimum_array_element
+        for element in range(first, first + min(elements, _MOST_IMAGES)):
+            for level in range(levels):
+                x, y = self._place(words, level, element)
+                yield replace(base, kind="texture", width=max(1, surface.width >> level),
+                              height=max(1, surface.height >> level), x=x, y=y, level=level, slice=element)
 
     def _color(self, words: tuple[int, ...]) -> Target | None:
         surface = self._surface_state.view(words, gen=self.gen)

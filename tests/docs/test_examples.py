@@ -37,7 +37,7 @@ CLIENTS = ("./my-gl-program", "ffmpeg", "glmark2", "valgrind")
 # Tools that a machine may lack; CI installs them.
 TOOLS = ("jq", "glmark2-es2-drm", "valgrind")
 # Commands whose exit status 1 is a finding, which pages may show.
-FINDS = ("gen4emu lint", "gen4emu decode --lint", "gen4emu diff")
+FINDS = ("gen4emu lint", "gen4emu decode --lint", "gen4emu diff", "gen4emu bisect")
 
 # The size of the frames of app.g4c, which an example writes out.
 SIZE = ("640x480", "256x256")

@@ -1,0 +1,1 @@
+"""Finding the first place at which two executions differ (docs/bisect.md)."""
