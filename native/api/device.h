@@ -12,12 +12,13 @@ enum {
 };
 
 struct g4_options {
-    bool round_to_nearest; /* docs/decisions.md 1; else the EU rounds toward zero */
-    bool general_only;     /* no fast paths in the EU and other units */
-    bool poison;           /* fill uninitialised registers with a pattern instead of 0 */
-    bool dither_all;       /* docs/decisions.md 13; else only channels below 8 bits dither */
-    bool gateway_time;     /* GetTimeStamp, which the descriptors of Gen4 reserve */
-    bool min_lod_erratum;  /* docs/decisions.md 35; else a fraction of Min LOD has no effect unless mips are blended */
+    bool round_to_nearest;  /* docs/decisions.md 1; else the EU rounds toward zero */
+    bool general_only;      /* no fast paths in the EU and other units */
+    bool poison;            /* fill uninitialised registers with a pattern instead of 0 */
+    bool dither_all;        /* docs/decisions.md 13; else only channels below 8 bits dither */
+    bool gateway_time;      /* GetTimeStamp, which the descriptors of Gen4 reserve */
+    bool translate_at_once; /* kernels become machine code when they are decoded, not when it pays; for tests */
+    bool min_lod_erratum;   /* docs/decisions.md 35; else a fraction of Min LOD has no effect unless mips are blended */
     uint32_t hierarchical_depth; /* enum g4_hierarchical_depth_mode */
     uint32_t watchdog;           /* million instructions a draw may execute before it hangs; 0: the default */
     uint32_t workers;            /* threads that share the screen tiles; 0: one for each processor */

@@ -229,6 +229,29 @@ static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brie
     }
 }
 
+/* A tile takes eight gangs, of eight threads of 16 pixels, if it is full. */
+static void expect_pixels(const struct draw *draw, uint32_t tiles) {
+    enum {
+        GANGS = G4_TILE_SIZE * G4_TILE_SIZE / (8 * 16)
+    };
+    for (int i = 0; i < G4_WM_ENTRIES; i++) {
+        const struct g4_kernel *const kernel = draw->device->draw_state.wm_kernel[i];
+        if (kernel) {
+            g4_kernel_expect(kernel, &draw->device->ctx, tiles * GANGS);
+        }
+    }
+}
+
+static void expect_vertices(const struct draw *draw, uint64_t vertices) {
+    enum {
+        VERTICES = 8 * 2 /* of a gang */
+    };
+    const struct g4_kernel *const kernel = draw->device->draw_state.kernel[G4_STAGE_VS];
+    if (kernel) {
+        g4_kernel_expect(kernel, &draw->device->ctx, (uint32_t)(vertices / VERTICES));
+    }
+}
+
 static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     struct g4_device *const device = draw->device;
     struct g4_draw_frame *const frame = draw->frame;
@@ -258,6 +281,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     if (status == G4_OK) {
         const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
         device->counts.tiles += frame->used_count;
+        expect_pixels(draw, frame->used_count);
         run_jobs(draw, run_tile, frame->used_count, brief, draw->tiles_in_order);
         status = (enum g4_status)atomic_load(&draw->failed);
     }
@@ -425,6 +449,7 @@ static enum g4_status run_draw(struct draw *draw) {
         if (device->draw_state.stream_output.enable) {
             number_streamed(draw, plan);
         }
+        expect_vertices(draw, plan->vertices);
         const uint64_t start = g4_now_ns();
         for (uint32_t i = 0; i < device->workers; i++) {
             g4_arena_reset(device->worker[i]->batch_arena);

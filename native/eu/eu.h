@@ -20,6 +20,9 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache);
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
                                       struct g4_fault *fault);
 
+/* About so many gangs will run the kernel: translate it to machine code if that pays.  Not thread safe, as above. */
+void g4_kernel_expect(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t gangs);
+
 /* Bit n is set if the kernel sends to shared function n; all bits are if a descriptor comes from a register. */
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
 /* Its messages may write to memory other than render targets. */

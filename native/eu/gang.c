@@ -442,11 +442,21 @@ enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const
     return g4_gang_run_with(eu, gang, kernel, general_tables, false);
 }
 
+/* Not exact if several workers count: it only decides when the kernel is translated. */
+static void count_gang(const struct g4_kernel *kernel) {
+    struct g4_kernel_parts *const parts = kernel->parts;
+    const uint32_t gangs = parts ? __atomic_load_n(&parts->gangs, __ATOMIC_RELAXED) : G4_KERNEL_WORTH;
+    if (gangs < G4_KERNEL_WORTH) {
+        __atomic_store_n(&parts->gangs, gangs + 1, __ATOMIC_RELAXED);
+    }
+}
+
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     const enum g4_variant variant = g4_variant_current();
     const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_handlers, float_variants[variant],
                                                               int_variants[variant], double_variants[variant]};
 
+    count_gang(kernel);
     /* only the general handler checks whether a thread owns a register */
     if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
         return g4_gang_run_general(eu, gang, kernel);

@@ -448,6 +448,41 @@ static void mark_joins(struct g4_kernel *kernel) {
     }
 }
 
+/* ---- machine code ----
+ *
+ * Translating an instruction takes as long as running it for some hundred gangs, so kernels are translated when they
+ * have run often, or are going to; earlier if they loop.  Gangs of parts are not counted: they are translated at once.
+ */
+
+static bool has_loop(const struct g4_kernel *kernel) {
+    bool found = false;
+    for (uint32_t i = 0; i < kernel->count && !found; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        found = g4_op_branches(op) && (op->target <= op->ip || op->uip <= op->ip);
+    }
+    return found;
+}
+
+static void translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
+    kernel->tried = true;
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        struct g4_op *const op = &kernel->ops[i];
+        op->handler = op->handler == G4_HANDLER_JOIN ? op->joined : op->handler;
+    }
+    g4_translate(kernel, ctx);
+    if (ctx->model->quirks.has_channel_pointers) {
+        mark_joins(kernel);
+    }
+}
+
+void g4_kernel_expect(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t gangs) {
+    const uint32_t run = kernel->parts ? __atomic_load_n(&kernel->parts->gangs, __ATOMIC_RELAXED) : 0;
+    const uint32_t worth = kernel->loops ? G4_KERNEL_LOOP_WORTH : G4_KERNEL_WORTH;
+    if (!kernel->tried && run + (uint64_t)gangs >= worth) {
+        translate((struct g4_kernel *)kernel, ctx);
+    }
+}
+
 /* ---- the cache ---- */
 
 /* The memory of a kernel without its parts. */
@@ -507,8 +542,10 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
         (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
     }
     g4_uniform_color_find(kernel, &kernel->flat);
-    g4_translate(kernel, ctx);
-    if (ctx->model->quirks.has_channel_pointers) { /* last: replaces handlers */
+    kernel->loops = has_loop(kernel);
+    if (base || ctx->options.translate_at_once) {
+        translate(kernel, ctx);
+    } else if (ctx->model->quirks.has_channel_pointers) { /* last: replaces handlers */
         mark_joins(kernel);
     }
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
@@ -557,6 +594,16 @@ void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes) {
     }
 }
 
+/* A translation may have been made since the kernel was counted. */
+static void count_translation(struct g4_kernel_cache *cache, struct g4_kernel *kernel) {
+    const size_t memory = own_memory(kernel);
+    const size_t more = memory - kernel->memory;
+    if (more) {
+        kernel->memory = memory;
+        g4_kernel_cache_grow(cache, more);
+    }
+}
+
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
                                       struct g4_fault *fault) {
     struct g4_kernel **const bucket = &cache->bucket[(address >> 6 ^ address >> 14) % BUCKETS];
@@ -568,6 +615,8 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
         if (kernel->address == address && g4_kernel_same_content(kernel, &port)) {
             cache->bytes -= g4_kernel_drop_stale_parts(kernel, &port);
             kernel->last_use = ++cache->clock;
+            g4_kernel_expect(kernel, ctx, 0);
+            count_translation(cache, kernel);
             return kernel;
         }
     }

@@ -11,12 +11,16 @@ enum {
     G4_KERNEL_MAX_BYTES = 1 << 16, /* of code that is decoded from the first instruction on */
     G4_KERNEL_NONE = 0xffffffff,
     G4_KERNEL_PARTS = 8,
+    /* After so many gangs, translation takes less time than the interpreter has taken by then. */
+    G4_KERNEL_WORTH = 128,
+    G4_KERNEL_LOOP_WORTH = 16,
 };
 
 struct g4_kernel;
 
 /* Code that threads have reached, but that does not follow the first instruction. */
 struct g4_kernel_parts {
+    uint32_t gangs; /* that the interpreter has run, up to G4_KERNEL_WORTH */
     uint32_t count;
     struct g4_kernel *part[G4_KERNEL_PARTS];
 };
@@ -40,6 +44,8 @@ struct g4_kernel {
     uint32_t grf_top;   /* one more than the highest register of direct operands */
     uint32_t functions; /* bit n: sends to shared function n */
     bool leaves;        /* may jump to code outside the ops */
+    bool loops;         /* has a backward branch */
+    bool tried;         /* g4_translate was called */
     bool writes_memory; /* its messages may write to memory other than render targets */
     uint32_t read_top;  /* one more than the highest register that it may read */
     bool reads_acc;     /* may read accumulators */

@@ -47,6 +47,7 @@ struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_
     probe->ctx.options = *options;
     probe->ctx.state = &probe->state;
     probe->ctx.keeps_registers = true;
+    probe->ctx.options.translate_at_once = true;
     probe->kernels = g4_kernel_cache_new();
     probe->worker = probe->kernels ? g4_worker_new(&probe->ctx, probe->kernels, 0) : NULL;
     if (!probe->worker) {

@@ -1,0 +1,43 @@
+"""When kernels become machine code: after they have run often, or before a draw with many pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gen4emu._native import lib
+from gen4emu.device.options import Options
+from gen4emu.hw.topology import PrimitiveTopology
+from tests.harness.scene import Scene, vertex
+
+pytestmark = pytest.mark.skipif(int(lib.g4_variant_best()) == 0, reason="kernels of this host are never machine code")
+
+
+def code_pages() -> int:
+    """The pages of machine code: executable memory that belongs to no file."""
+    lines = (line.split() for line in Path("/proc/self/maps").read_text().splitlines())
+    ranges = (fields[0].split("-") for fields in lines if "x" in fields[1] and len(fields) == 5)
+    return sum(int(end, 16) - int(start, 16) for start, end in ranges) // 4096
+
+
+def draw(scene: Scene, side: float, times: int) -> None:
+    corners = [vertex(0.0, 0.0, color=(1.0, 0.0, 0.0, 1.0)), vertex(side, 0.0, color=(0.0, 1.0, 0.0, 1.0)),
+               vertex(side, side, color=(0.0, 0.0, 1.0, 1.0))]
+    scene.run(scene.prepare(corners) + scene.primitive(PrimitiveTopology.TRILIST, 3) * times)
+
+
+def test_a_small_triangle_is_interpreted_until_it_was_drawn_often() -> None:
+    scene = Scene(options=Options(workers=1))
+    before = code_pages()
+    draw(scene, 16.0, 1)
+    assert code_pages() == before
+    draw(scene, 16.0, 300)
+    assert code_pages() > before
+
+
+def test_a_large_triangle_is_drawn_by_machine_code_at_once() -> None:
+    scene = Scene(width=1024, height=1024, options=Options(workers=1))
+    before = code_pages()
+    draw(scene, 1024.0, 1)
+    assert code_pages() > before
