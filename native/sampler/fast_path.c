@@ -141,11 +141,7 @@ static void write_constants(const struct g4_lookup_plan *plan, const struct g4_l
     for (int channel = 0; plan->constants && channel < 4; channel++) {
         uint32_t *const row = lookups->row[half][channel];
         if (row && plan->output[channel] == G4_OUTPUT_CONSTANT) {
-            uint32_t value[G4_BATCH];
-            for (uint32_t i = 0; i < G4_BATCH; i++) {
-                value[i] = texture->source[channel] == G4_SOURCE_ONE ? texture->one : 0;
-            }
-            plan->ops->merge(value, lookups->active[half], row);
+            plan->ops->fill(texture->source[channel] == G4_SOURCE_ONE ? texture->one : 0, lookups->active[half], row);
         }
     }
 }

@@ -355,6 +355,21 @@ static void merge(const uint32_t *value, uint64_t lanes, uint32_t *row) {
         }
 }
 
+static void fill(uint32_t value, uint64_t lanes, uint32_t *row) {
+    const vu all = vu_all(value);
+    if (lanes == UINT64_MAX) {
+        for
+            EACH_VECTOR(i, G4_BATCH) {
+                store(&row[i], (vi)all);
+            }
+        return;
+    }
+    for
+        EACH_VECTOR(i, G4_BATCH) {
+            store(&row[i], (vi)vu_select(vi_mask(lanes >> i & 0xff), all, vu_load(&row[i])));
+        }
+}
+
 /* ---- cubes: ties go to Z, then Y ---- */
 
 static void project(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v) {
@@ -494,4 +509,5 @@ const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .length = length,
     .lengths = lengths,
     .merge = merge,
+    .fill = fill,
 };

@@ -77,6 +77,8 @@ struct g4_sampler_ops {
     void (*between)(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out);
     /* Copies 64 values to those lanes. */
     void (*merge)(const uint32_t *value, uint64_t lanes, uint32_t *row);
+    /* Stores one value to those of 64 lanes. */
+    void (*fill)(uint32_t value, uint64_t lanes, uint32_t *row);
     void (*project)(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v);
     /* Computes the level, the weight of the next level in 1/256, and whether the lookup is magnified.  `n` is a
      * multiple of G4_BATCH_LEAST. */
