@@ -14,28 +14,63 @@
 
 enum {
     PIXELS = 16,            /* of a thread */
+    BYTES = 4,              /* of a pixel */
+    ROW_PIXELS = 8,         /* of a thread */
     PIECE = 16,             /* bytes: four pixels of a row, half of a thread's */
     HALVES = PIXELS / LANES /* vectors of a thread */
+};
+
+enum {
+    NEXT_COLUMN = 512, /* bytes between the columns of a Y tile */
 };
 
 /* A row has two pieces of 16 bytes each, in Y tiles in two columns. */
 struct pieces {
     uint8_t *upper[2], *lower[2];
+    uint32_t x, y;
+    uint32_t adjacent; /* pixels to the right that are in the image and in the same tile */
 };
 
+/* Finds the pieces of a thread to the right of another one.  False: they may be in another tile or outside. */
+INLINE bool step_right(const struct g4_pixel_map *map, uint32_t x, uint32_t y, struct pieces *at) {
+    const size_t step = map->tiling == G4_TILING_Y ? 2 * (size_t)NEXT_COLUMN : 2 * (size_t)PIECE;
+    if (at->adjacent < ROW_PIXELS || x != at->x + ROW_PIXELS || y != at->y) {
+        return false;
+    }
+    at->x = x;
+    at->adjacent -= ROW_PIXELS;
+    for (uint32_t i = 0; i < 2; i++) {
+        at->upper[i] += step;
+        at->lower[i] += step;
+    }
+    return true;
+}
+
+INLINE uint32_t adjacent_pixels(const struct g4_pixel_map *map, uint32_t x) {
+    if (map->tiling == G4_TILING_LINEAR) {
+        return 0;
+    }
+    const uint32_t width = g4_tile_width(map->tiling) / BYTES;
+    const uint32_t in_tile = width - (map->x0 + x + map->dx) % width;
+    const uint32_t in_image = map->width - (x + map->dx);
+    return (in_tile < in_image ? in_tile : in_image) - ROW_PIXELS;
+}
+
+/* `out` has the pieces of the previous thread. */
 INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, struct pieces *out) {
-    enum {
-        NEXT_COLUMN = 512
-    };
     const struct g4_pixel_map *const map = &target->map;
     const bool columns = map->tiling == G4_TILING_Y;
     const size_t step = columns ? NEXT_COLUMN : PIECE;
     uint8_t *row[2];
-    if (!g4_pixel_map_rows(&target->map, port, x, y, 8, row)) {
+    if (step_right(map, x, y, out)) {
+        return true;
+    }
+    if (!g4_pixel_map_rows(&target->map, port, x, y, ROW_PIXELS, row)) {
         return false;
     }
-    *out = (struct pieces){{row[0], row[0] + step}, {row[1], row[1] + step}};
-    return !columns || (map->x0 + x + map->dx) * 4 % G4_PIXEL_MAP_COLUMN == 0;
+    *out = (struct pieces){
+        {row[0], row[0] + step}, {row[1], row[1] + step}, .x = x, .y = y, .adjacent = adjacent_pixels(map, x)};
+    return !columns || (map->x0 + x + map->dx) * BYTES % G4_PIXEL_MAP_COLUMN == 0;
 }
 
 /* Vectors are assembled in registers, because loading one that was stored in parts is slow.  Lane 4 * s + p is pixel p
@@ -144,10 +179,10 @@ INLINE void write_vector(const struct g4_target *target, const struct pieces *pi
 INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message,
                               const uint32_t byte[4], enum wide_blend_shape shape) {
     uint32_t left = message->threads;
+    struct pieces pieces = {.adjacent = 0};
 
     for (; left; left &= left - 1) {
         const uint32_t t = (uint32_t)__builtin_ctz(left);
-        struct pieces pieces;
         if (!find_pieces(target, port, message->x[t], message->y[t], &pieces)) {
             break;
         }
