@@ -305,6 +305,22 @@ def test_lanes_of_the_other_half_keep_their_old_values() -> None:
     compare(Bench(Gen.EL, MANY), case)
 
 
+@pytest.mark.parametrize("alternate", [False, True])
+@pytest.mark.parametrize("line", [f"{select}(16) g20<1>F {sources} {{align1 compr}};"
+                                  for select in ("sel.ge", "sel.l", "sel.z", "sel.nz", "(+f0.0) sel")
+                                  for sources in ("g10<8,8,1>F (abs)g12<8,8,1>F", "-g10<8,8,1>F g12<8,8,1>F",
+                                                  "-g10<8,8,1>F 1.0F")])
+def test_a_sel_copies_one_float_and_flushes_the_other_one(line: str, alternate: bool) -> None:
+    special = np.array([0, 1, 0x7FFFFF, 0x800000, 0x3F800000, 0x7F7FFFFF, 0x7F800000, 0x7FC12345, 0x7F812345],
+                       np.uint32)
+    values = np.concatenate([special, special | 0x80000000])
+    for chosen in (values, values[:5]):  # without infinities and NaN, machine code does not leave to the handlers
+        case = program(line)
+        case.alternate = alternate
+        case.grf[:, 10:14] = np.random.default_rng(7).choice(chosen, (len(case.dmasks), 4, 8))
+        compare(Bench(Gen.EL), case)
+
+
 @pytest.mark.parametrize(("op", "size", "dst", "src0", "src1"), [
     (Opcode.MOV, 8, (RegType.D, 0), (RegType.W, 1, 8), None),
     (Opcode.MOV, 8, (RegType.D, 0), (RegType.W, 15, 8), None),

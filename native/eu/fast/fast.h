@@ -71,6 +71,8 @@ enum g4_fast_convert {
     X(SELF_P)                                                                                                          \
     X(SELCF_COPY)                                                                                                      \
     X(SELCF_P)                                                                                                         \
+    X(SELF_MIXED)                                                                                                      \
+    X(SELCF_MIXED)                                                                                                     \
     X(FRACTION_P)                                                                                                      \
     X(ROUND_EVEN_P)                                                                                                    \
     X(TRUNCATE_P)                                                                                                      \

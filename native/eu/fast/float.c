@@ -306,6 +306,48 @@ static void SELCF_P(struct g4_run *run, const struct g4_op *op) {
     }
 }
 
+G4_INLINE bool copies_bits(const struct g4_src *src) {
+    return src->type == G4_TYPE_F && !src->abs && !src->negate;
+}
+
+/* sel of two floats of which it copies one as it is and flushes the other one, such as max(x, |y|). */
+G4_INLINE void select_mixed(struct g4_run *run, const struct g4_op *op, bool conditional) {
+    const int flushed = copies_bits(&op->src[0]) ? 1 : 0;
+    const struct float_modifiers m = float_modifiers(op, flushed);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, false);
+        union g4_vals scratch[2];
+        vi v[2][G4_VN];
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        for (int i = 0; i < G4_VN; i++) {
+            v[0][i] = load_P(from0, i);
+            v[1][i] = load_P(from1, i);
+            v[flushed][i] = (vi)(modified(v[flushed][i], m) * run->one);
+        }
+        const g4_lanes first = conditional ? chosen(op, v[0], v[1]) : g4_predicate(run->gang, op, part_half(op, part));
+        if (!settle_float(run, lanes, v[flushed])) {
+            general_part(run, op, part);
+            continue;
+        }
+        for (int i = 0; i < G4_VN; i++) {
+            v[0][i] = v_select(v_lanes(first, i), v[0][i], v[1][i]);
+        }
+        store_part(run, op, part, lanes, v[0]);
+    }
+}
+
+static void SELF_MIXED(struct g4_run *run, const struct g4_op *op) {
+    select_mixed(run, op, false);
+}
+
+static void SELCF_MIXED(struct g4_run *run, const struct g4_op *op) {
+    select_mixed(run, op, true);
+}
+
 /* The opcode math, on floats. */
 static void MATH_P(struct g4_run *run, const struct g4_op *op) {
     const struct float_modifiers m0 = float_modifiers(op, 0);

@@ -58,6 +58,12 @@ static bool lower_float_compare(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
+enum {
+    SELCF_COPY_HANDLER = G4_TABLE_FLOAT << 8 | G4_FAST_SELCF_COPY,
+    SELF_MIXED_HANDLER = G4_TABLE_FLOAT << 8 | G4_FAST_SELF_MIXED,
+    SELCF_MIXED_HANDLER = G4_TABLE_FLOAT << 8 | G4_FAST_SELCF_MIXED,
+};
+
 /* Flush denormals by a product with one. */
 static ir_operand flushed(struct translator *t, ir_operand value, ir_operand mask) {
     return vector_of(t, IR_MULPS, value, g4_uniform(t, 0x3f800000), mask);
@@ -119,18 +125,30 @@ static bool lower_round_to_zero(struct translator *t, const struct g4_op *op) {
 
 /* ---- integers and bits ---- */
 
-static bool lower_select(struct translator *t, const struct g4_op *op, bool floats) {
+static bool lower_select(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
-        const ir_operand a = floats ? g4_float_source(t, op, 0, part, true) : g4_int_source(t, op, 0, part);
-        const ir_operand b = floats ? g4_float_source(t, op, 1, part, true) : g4_int_source(t, op, 1, part);
-        const ir_operand chosen = g4_op_lanes(t, op, part, true);
-        const ir_operand value = vector_of(t, IR_BLEND, b, a, chosen);
+        const ir_operand a = g4_int_source(t, op, 0, part);
+        const ir_operand b = g4_int_source(t, op, 1, part);
+        const ir_operand value = vector_of(t, IR_BLEND, b, a, g4_op_lanes(t, op, part, true));
+        g4_finish_int(t, op, part, g4_op_lanes(t, op, part, false), value, 0);
+    }
+    return true;
+}
+
+/* A source of a sel of floats: its bits, if the handler copies them. */
+static ir_operand selected_source(struct translator *t, const struct g4_op *op, int s, int part, ir_operand mask) {
+    const struct g4_src *const src = &op->src[s];
+    const bool mixed = op->handler == SELF_MIXED_HANDLER || op->handler == SELCF_MIXED_HANDLER;
+    const ir_operand value = g4_float_source(t, op, s, part, true);
+    return mixed && src->type == G4_TYPE_F && !src->abs && !src->negate ? value : flushed(t, value, mask);
+}
+
+static bool lower_float_select(struct translator *t, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
         const ir_operand mask = g4_op_lanes(t, op, part, false);
-        if (floats) {
-            g4_finish_float(t, op, part, mask, flushed(t, value, mask));
-        } else {
-            g4_finish_int(t, op, part, mask, value, 0);
-        }
+        const ir_operand a = selected_source(t, op, 0, part, mask);
+        const ir_operand b = selected_source(t, op, 1, part, mask);
+        g4_finish_float(t, op, part, mask, vector_of(t, IR_BLEND, b, a, g4_op_lanes(t, op, part, true)));
     }
     return true;
 }
@@ -141,12 +159,8 @@ static bool lower_choice(struct translator *t, const struct g4_op *op, bool copi
     plain.cond = G4_COND_NONE;
     for (int part = 0; part < op->parts; part++) {
         const ir_operand mask = g4_op_lanes(t, op, part, false);
-        ir_operand a = g4_float_source(t, op, 0, part, !copies);
-        ir_operand b = g4_float_source(t, op, 1, part, !copies);
-        if (!copies) {
-            a = flushed(t, a, mask);
-            b = flushed(t, b, mask);
-        }
+        const ir_operand a = copies ? g4_float_source(t, op, 0, part, false) : selected_source(t, op, 0, part, mask);
+        const ir_operand b = copies ? g4_float_source(t, op, 1, part, false) : selected_source(t, op, 1, part, mask);
         ir_operand chosen = g4_compare(t, IR_COMPARE_F, g4_condition(op->cond), a, b, mask);
         if (copies && op->in[1].load != G4_LOAD_IMM) {
             const ir_operand nan = g4_compare(t, IR_COMPARE_F, IR_NOT_EQUAL, b, b, mask);
@@ -253,9 +267,11 @@ static bool lower_float(struct translator *t, const struct g4_op *op, unsigned i
     case G4_FAST_RNDZ_R:
         return lower_round_to_zero(t, op);
     case G4_FAST_SELF_P:
-        return op->predicate != G4_PRED_NONE && lower_select(t, op, true);
+    case G4_FAST_SELF_MIXED:
+        return op->predicate != G4_PRED_NONE && lower_float_select(t, op);
     case G4_FAST_SELCF_COPY:
     case G4_FAST_SELCF_P:
+    case G4_FAST_SELCF_MIXED:
         return lower_choice(t, op, index == G4_FAST_SELCF_COPY);
     case G4_FAST_MATH_P:
         return g4_lower_math_opcode(t, op);
@@ -278,7 +294,7 @@ static bool lower_int(struct translator *t, const struct g4_op *op, unsigned ind
         return g4_is_biased(&op->in[0]) == g4_is_biased(&op->in[1]) && lower_int_compare(t, op);
     }
     if (in_shapes(index, G4_FAST_SEL_PP)) {
-        return op->predicate != G4_PRED_NONE && lower_select(t, op, false);
+        return op->predicate != G4_PRED_NONE && lower_select(t, op);
     }
     for (unsigned i = 0; i < sizeof binary / sizeof *binary; i++) {
         if (in_shapes(index, binary[i].first)) {
@@ -445,10 +461,6 @@ static void touch_out(struct g4_op_rows *rows, unsigned half, unsigned row, enum
     rows->out[i].number = number;
     rows->out[i].copies = (int16_t)copies;
 }
-
-enum {
-    SELCF_COPY_HANDLER = G4_TABLE_FLOAT << 8 | G4_FAST_SELCF_COPY
-};
 
 static bool gives_floats(const struct g4_op *op) {
     if (op->handler >> 8 == G4_TABLE_INT) {
