@@ -65,8 +65,8 @@ def _batch(tests: Sequence[Case], environment: Mapping[str, str], seconds: float
 def _sections(text: str) -> list[tuple[str, str]]:
     """The name and the output of each test that began."""
     begins = list(_BEGINS.finditer(text))
-    ends = [begin.start() for begin in begins[1:]] + [len(text)]
-    return [(begin[1], text[begin.end():end]) for begin, end in zip(begins, ends, strict=True)]
+    ends = [*(begin.start() for begin in begins[1:]), len(text)]
+    return [(begin[1], text[begin.end():end]) for begin, end in zip(begins, ends, strict=False)]
 
 
 def _good(test: Case, text: tuple[str, str], talk: tuple[str, str], seconds: float) -> Outcome | None:

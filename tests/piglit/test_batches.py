@@ -11,6 +11,7 @@ from tests.piglit.profiles import Case
 
 RUNNER = """#!/bin/sh
 # Reports as shader_runner does: a file holds the result of its test, or a signal to die by.
+[ "$NO_BATCHES" ] && [ $# -gt 3 ] && exit 77
 count=0
 for file; do
     case $file in
@@ -80,6 +81,12 @@ def test_a_test_that_is_not_good_runs_alone_and_costs_no_other_its_result(
 
 def test_a_test_that_fails_only_after_another_passes(tmp_path: Path) -> None:
     assert [one.result for one in batches.run(cases(tmp_path, "contagious", "pass"), ENVIRONMENT, 20)] == ["pass"] * 2
+
+
+def test_a_batch_that_ends_before_a_test_begins_is_split(tmp_path: Path) -> None:
+    tests = cases(tmp_path, "pass", "pass", "pass")
+    environment = {**ENVIRONMENT, "NO_BATCHES": "1"}
+    assert [one.result for one in batches.run(tests, environment, 20)] == ["pass"] * 3
 
 
 def test_all_tests_of_a_batch_run_alone_if_the_server_complains(tmp_path: Path) -> None:
