@@ -156,7 +156,6 @@ static void decode_source(struct g4_src *src, uint32_t file, uint32_t type, cons
     }
     if (src->kind == G4_KIND_ACC) {
         src->reg = reg & 1;
-        src->abs = src->negate = false; /* accumulators have no modifiers */
     }
     source_region(src, w, align16, indirect);
 }

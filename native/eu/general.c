@@ -105,18 +105,27 @@ static uint64_t modified_double(uint64_t bits, const struct g4_src *src) {
     return bits ^ (src->negate ? DOUBLE_SIGN : 0);
 }
 
+static double modified_number(double value, const struct g4_src *src) {
+    value = src->abs ? fabs(value) : value;
+    return src->negate ? -value : value;
+}
+
+/* Modifiers of integers see all bits of the accumulator, so that -acc of a UD is a negative number. */
 static void read_accumulator(const struct g4_pass *pass, const struct g4_src *src, struct g4_value *out) {
     const union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
     for (unsigned c = 0; c < pass->channels; c++) {
         const unsigned slot = ((src->base + g4_region_offset(src, c)) / src->size) & 15;
         if (src->type == G4_TYPE_DF) {
-            out[c].f = acc->f[pass->thread][slot];
+            out[c].f = modified_number(acc->f[pass->thread][slot], src);
             out[c].raw = bits_of(out[c].f);
         } else if (src->type == G4_TYPE_F) {
-            out[c].f = acc->f[pass->thread][slot];
-            out[c].raw = g4_hw_bits((float)out[c].f);
+            const double number = acc->f[pass->thread][slot];
+            out[c].raw = g4_hw_bits((float)number); /* whose modifiers come later */
+            out[c].f = modified_number(number, src);
         } else {
-            out[c].i = acc->i[pass->thread][slot];
+            const int64_t number = acc->i[pass->thread][slot];
+            const int64_t magnitude = src->abs && number < 0 ? -number : number;
+            out[c].i = src->negate ? -magnitude : magnitude;
             out[c].raw = (uint32_t)out[c].i;
         }
     }

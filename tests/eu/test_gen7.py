@@ -148,6 +148,22 @@ def test_the_accumulator_receives_the_carry(gen: Gen, name: str, a: int, b: int,
 
 
 @both
+@pytest.mark.parametrize(("kind", "source", "add", "a", "b", "expected"), [
+    ("UD", "-acc0", "add.sat", 16, 128, 112), ("UD", "-acc0", "add.sat", 128, 16, 0),
+    ("UD", "-acc0", "add", 0xFFFFFFFF, 0, 1), ("D", "-acc0", "add", 5, 3, 0xFFFFFFFE),
+    ("D", "(abs)acc0", "add", 0xFFFFFFFB, 3, 8), ("D", "-(abs)acc0", "add", 0xFFFFFFFB, 3, 0xFFFFFFFE),
+    ("F", "-acc0", "add", bits(5.0)[0], bits(3.0)[0], bits(-2.0)[0]),
+    ("F", "(abs)acc0", "add", bits(-5.0)[0], bits(3.0)[0], bits(8.0)[0]),
+])
+def test_modifiers_see_all_bits_of_the_accumulator(gen: Gen, kind: str, source: str, add: str, a: int, b: int,
+                                                   expected: int) -> None:
+    """docs/decisions.md 148."""
+    code = f"""mov(8) acc0<1>{kind} g2<8,8,1>{kind} {{ align1 1Q }};
+        {add}(8) g10<1>{kind} {source}<8,8,1>{kind} g3<8,8,1>{kind} {{ align1 1Q }};"""
+    assert result(gen, code, {2: a, 3: b}) == [expected] * 8
+
+
+@both
 @pytest.mark.parametrize(("name", "x", "y", "expected"), [
     ("inv", 3.0, 0.0, 0x3EAAAAAB), ("sqrt", 2.0, 0.0, 0x3FB504F3), ("exp", 0.5, 0.0, 0x3FB504F3),
     ("fdiv", 1.0, 3.0, 0x3EAAAAAB), ("pow", 2.0, 10.0, 0x44800000),
