@@ -13,7 +13,6 @@ from typing import Any, TextIO
 
 import click
 
-from gen4emu._native import lib
 from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
 from gen4emu.core_enums import ErrorPolicy, HierarchicalDepthMode
@@ -22,8 +21,8 @@ from gen4emu.device import hierarchical_depth
 from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.device import Device
 from gen4emu.device.error_state import write_error_state
+from gen4emu.device.grave import has_grave_errors
 from gen4emu.device.macroblocks import MacroblockWriter
-from gen4emu.device.memory import FaultKind
 from gen4emu.device.observer import Subscription
 from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind, Place
@@ -278,12 +277,6 @@ def trace_name(trace: str) -> str:
     return "stdin" if trace == "-" else Path(trace).name.lstrip(".").partition(".")[0] or "trace"
 
 
-# Rules that no working driver breaks: exit status 1 without --strict.
-_GRAVE_EVENTS = (lib.G4_EVENT_ILLEGAL_OPCODE,)
-_GRAVE_FAULTS = (FaultKind.UNMAPPED_READ, FaultKind.UNMAPPED_WRITE, FaultKind.READ_ONLY_WRITE,
-                 FaultKind.NO_MEMORY_WRITE)
-
-
 class Report:
     """The result of a replay: as text on stderr, as JSON, as an exit status."""
 
@@ -313,8 +306,7 @@ class Report:
         device = self._run.device
         if device is None:
             return 0
-        grave = self._run.differences or any(kind in device.faults.counts for kind in _GRAVE_FAULTS) or \
-            any(event.kind in _GRAVE_EVENTS for event in device.events())
+        grave = self._run.differences or has_grave_errors(device)
         return 1 if grave or (self._strict and self._complaints()) else 0
 
     def _complaints(self) -> list[str]:
