@@ -36,19 +36,20 @@ def state_at(document: Document, items: Iterable[Item], draw: int) -> StateInFor
                 return _in_force(document, found, item, Place(document.frames, submission, draw))
             if item.draw is not None:
                 before = item.draw + 1
-            elif _sets_state(item):
+            elif sets_state(item):
                 place = Place(document.frames, submission, max(before - 1, 0))
-                for part in _parts(item.body.name, item.body.view):
+                for part in parts_of(item.body.name, item.body.view):
                     found[item.body.name, part] = item, place, before == 0
     return None
 
 
-def _sets_state(command: Command) -> bool:
+def sets_state(command: Command) -> bool:
+    """Whether later draws depend on a command."""
     layout = command.body.layout
     return isinstance(layout, Layout) and layout.client == Client.GFXPIPE and layout.name not in _NO_STATE
 
 
-def _parts(name: str, view: View) -> Iterator[int | str]:
+def parts_of(name: str, view: View) -> Iterator[int | str]:
     """The parts of the state that a command sets; one part for most commands."""
     if name in _PART_FIELDS:
         yield view.raw(_PART_FIELDS[name])
@@ -79,6 +80,6 @@ def _in_force(document: Document, found: Found, draw: Command, place: Place) -> 
     for i in order:
         command, at, first = settings[i]
         parts = groups[i]
-        some = tuple(parts) if len(parts) < len(set(_parts(command.body.name, command.body.view))) else ()
+        some = tuple(parts) if len(parts) < len(set(parts_of(command.body.name, command.body.view))) else ()
         shown.append(Setting(command, at.frame, at.submission, None if first else at.draw, some))
     return StateInForce(place, kind, draw, tuple(shown))

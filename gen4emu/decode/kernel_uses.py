@@ -80,6 +80,10 @@ class KernelUses:
         found = list(self._by_code.values())
         return found if self.draws is None else [use for use in found if use.draws]
 
+    def number_of(self, code: KernelCode) -> int:
+        """The number of a kernel, which is added if it is new."""
+        return self._use(code).number
+
     def _command(self, command: Command) -> None:
         decoder = self.document.decoder
         for node in command.walk() if command.children else ():
