@@ -29,6 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "decode": ("gen4emu.cli.decode:decode", "Show every submission of a trace as text or JSON."),
     "lint": ("gen4emu.cli.lint:lint", "List the rules that a trace breaks, for CI."),
     "replay": ("gen4emu.cli.replay:replay", "Execute a trace and write its render targets as pictures."),
+    "report": ("gen4emu.cli.report:report", "Write a page that shows in a browser what a trace does."),
     "debug": ("gen4emu.cli.debug:debug", "Stop a trace anywhere; look at the history of pixels, threads, messages."),
     "diff": ("gen4emu.cli.diff:diff", "Compare two pictures, or two directories of them."),
     "bisect": ("gen4emu.cli.bisect:bisect", "Find the first draw, pixel and instruction that differ, and why."),

@@ -85,7 +85,7 @@ def test_the_pager_shows_colours(less: str | None, given: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("line", "found"), [
-    ("gen4emu re", ["plain,replay"]),
+    ("gen4emu repl", ["plain,replay"]),
     ("gen4emu lint --seve", ["plain,--severity"]),
     ("gen4emu lint --severity w", ["plain,warning"]),
     ("gen4emu replay tra", ["file,tra"]),

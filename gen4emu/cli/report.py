@@ -1,0 +1,104 @@
+"""`gen4emu report`: a page that shows in a browser what a trace does."""
+
+from __future__ import annotations
+
+import json
+import re
+import webbrowser
+from pathlib import Path
+
+import click
+
+from gen4emu.cli import options
+from gen4emu.cli.replay import trace_name
+from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text
+from gen4emu.device.options import Options
+from gen4emu.errors import HangError
+from gen4emu.hw.chips import Device
+from gen4emu.report.record import SCHEMA, Choices, Recorder
+from gen4emu.report.writer import write_directory, write_file
+from gen4emu.selection import Selection
+from gen4emu.trace.reader import open as open_trace
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    """Bytes: 25M, 800k."""
+    m = re.fullmatch(r"(\d{1,9})([kmg]?)b?", value.lower())
+    if m is None or not int(m[1]):
+        raise click.BadParameter(f"{value!r} is not a size such as 25M", ctx, param)
+    return int(m[1]) * _UNITS[m[2]]
+
+
+@click.command()
+@click.argument("trace")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Directory for the report.  [default: report/NAME, the name of TRACE]")
+@click.option("--single-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write one HTML file instead of a directory.")
+@click.option("--max-size", callback=size, default="25M", show_default=True, metavar="SIZE",
+              help="Of --single-file: leave out full-size pictures, then thumbnails, to stay below.")
+@options.trace_options
+@options.frames_option
+@click.option("--draws-full", callback=options.selection, metavar="[N,N-N,...]",
+              help="Full-size pictures of these draws.  [default: all, until they have 12 MiB]")
+@click.option("--thumbs", type=click.IntRange(16, 512), default=96, show_default=True, metavar="WIDTH",
+              help="The width of thumbnails.")
+@click.option("--no-kernels", is_flag=True, help="Leave out the disassembly of kernels.")
+@click.option("--no-lint", is_flag=True, help="Do not look for broken rules.")
+@click.option("-j", "--workers", type=click.IntRange(0, 64), default=0, help="Worker threads; 0: one per processor.")
+@click.option("--open", "opens", is_flag=True, help="Show the report in a browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print the overview as JSON instead of the path.")
+@options.verbosity_options
+def report(trace: str, output: Path | None, single_file: Path | None, max_size: int, kind: str | None, base: int,
+           device: Device | None, force_device: bool, partial: bool, frames: Selection | None,
+           draws_full: Selection | None, thumbs: int, no_kernels: bool, no_lint: bool, workers: int, opens: bool,
+           as_json: bool) -> int:
+    """Execute TRACE and write a page that shows its draws, state, pictures, surfaces, kernels and counters.
+
+    The page needs no server and no network: open index.html in a browser. A trace that is damaged, or that hangs the
+    GPU, gives a report up to there, and the exit status that `replay` would have.
+
+    \b
+    Examples:
+      gen4emu report traces/gears-g4x.aub.xz -o report/
+      gen4emu report app.g4c --single-file bug-1234.html
+      gen4emu report app.g4c -o report/ --frames 0-10 --draws-full 2-7
+    """
+    if output is not None and single_file is not None:
+        raise click.UsageError("--output and --single-file exclude each other")
+    source = open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True)
+    progress = Progress(f"reporting {trace}", lambda: source.fraction)
+    choices = Choices(thumbs, draws_full, frames, kernels=not no_kernels, lint=not no_lint, partial=partial,
+                      options=Options(workers=workers))
+    try:
+        recorder = Recorder(source, device, Path(trace).name, choices,
+                            lambda unit, number: progress.tick(lambda: f"{unit} {number}"))
+        recorded = recorder.record()
+    finally:
+        progress.done()
+        source.close()
+    if single_file is not None:
+        page = single_file
+        for text in write_file(page, recorded, max_size):
+            complain(f"left out {text}")
+    else:
+        page = write_directory(output or Path("report", trace_name(trace)), recorded)
+    if as_json:
+        errors = [f"{trace}: 0x{d.offset:08x}: {d.text}" for d in recorded.damage]
+        errors += [] if recorded.hang is None else [recorded.hang]
+        document = {"schema": SCHEMA, "file": trace, "page": str(page), **recorded.overview, "errors": errors,
+                    "status": recorded.status}
+        click.echo(json.dumps(document, indent=1))
+    else:
+        click.echo(page)
+    if not is_quiet():
+        total = page.stat().st_size if single_file is not None else sum(
+            path.stat().st_size for path in page.parent.rglob("*") if path.is_file())
+        click.echo(f"{recorded.overview['counts']['draws']} draws, {size_text(total)}", err=True)
+    if opens:
+        webbrowser.open(page.resolve().as_uri())
+    if recorded.hang is not None:
+        raise HangError(f"{trace}: {recorded.hang}", recorded.hang)
+    return damaged(trace, recorded.damage, partial) or recorded.status

@@ -1,0 +1,40 @@
+"""Chunks of a report: deflated JSON or pixels in base64, which a page loads as scripts, also from file://."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from typing import Any
+
+ROWS = 4096  # draws in a chunk of rows
+STATES = 256  # draws in a chunk of states and counters
+THUMBNAILS = 256  # small pictures in a sheet
+_LEVEL = 6
+
+
+def json_bytes(value: Any) -> bytes:
+    """The same bytes for the same value."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+
+
+def deflated_json(value: Any) -> str:
+    return base64.b64encode(zlib.compress(json_bytes(value), _LEVEL)).decode()
+
+
+def packed(head: dict[str, Any], data: bytes | memoryview) -> str:
+    """A JSON header, and bytes behind it."""
+    text = json_bytes(head)
+    deflate = zlib.compressobj(_LEVEL)
+    return base64.b64encode(deflate.compress(struct.pack("<I", len(text)) + text) + deflate.compress(data)
+                            + deflate.flush()).decode()
+
+
+def plain(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def script(name: str, text: str) -> str:
+    """The file of a chunk."""
+    return f'gen4emuChunk("{name}","{text}");\n'

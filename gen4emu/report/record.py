@@ -1,0 +1,422 @@
+"""Makes the data of a report: one pass that decodes a trace, and one that executes and counts it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import gen4emu
+from gen4emu.decode.kernel_uses import KernelUse
+from gen4emu.device.counters import FUNCTIONS, CountedDraw, Counters
+from gen4emu.device.device import Device
+from gen4emu.device.grave import has_grave_errors
+from gen4emu.device.options import Options
+from gen4emu.device.place import DrawKind
+from gen4emu.device.replay import Replay
+from gen4emu.device.targets import Target
+from gen4emu.device.tiling import Tiling
+from gen4emu.errors import HangError
+from gen4emu.hw import chips
+from gen4emu.hw.catalogue import command_for
+from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import disassemble
+from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, deflated_json
+from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
+from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, Decoded, decoded
+from gen4emu.selection import ALL, Selection
+from gen4emu.trace import events
+from gen4emu.trace.reader import Trace
+
+SCHEMA = "gen4emu.report/1"
+_MOST_FINDINGS = 2000
+_MOST_SURFACE_PICTURES = 64
+_COUNTED_AS = {"ps": "wm"}  # stages whose counters have another name
+_STAGES = ("vs", "hs", "ds", "gs", "clip", "sf", "ps")
+_MESSAGE_NAMES = tuple(name for name in FUNCTIONS if name != "null")
+
+Tick = Callable[[str, int], None]
+
+
+@dataclass(slots=True)
+class Choices:
+    """What goes into a report."""
+
+    thumbnail_width: int = 96
+    full: Selection | None = None  # the draws with full pictures; None: all, up to a limit of bytes
+    frames: Selection | None = None  # that are shown
+    kernels: bool = True
+    lint: bool = True
+    partial: bool = False  # damage of the trace is accepted
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(slots=True)
+class Recorded:
+    """The data of a report: what the page needs at once, and chunks by name."""
+
+    overview: dict[str, Any]
+    chunks: dict[str, str]
+    status: int
+    damage: list[events.Warning]
+    hang: str | None  # why the report ends before the trace
+
+
+@dataclass(slots=True)
+class _Row:
+    """A draw that has been executed."""
+
+    counted: CountedDraw
+    thumbnail: int = -1
+    pictures: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Recorder:
+    """Executes a trace and collects its report."""
+
+    def __init__(self, trace: Trace, part: chips.Device | None, title: str, choices: Choices,
+                 tick: Tick = lambda unit, number: None) -> None:
+        self._trace, self._part, self._title, self._choices, self._tick = trace, part, title, choices, tick
+        self.chunks: dict[str, str] = {}
+        self._rows: list[_Row] = []
+        self._thumbnails = Thumbnails(self._add, choices.thumbnail_width)
+        self._pictures = Pictures(self._add, self._thumbnails)
+        self._without_picture = 0
+        self._error = ""
+        self._hang: dict[str, Any] | None = None
+
+    def record(self) -> Recorded:
+        known = decoded(self._trace, self._choices.lint)
+        run = Replay(self._trace, self._part, self._choices.options, on_draw=lambda n: self._draw_done(run, n),
+                     on_counters=lambda draw: self._rows.append(_Row(draw)))
+        try:
+            try:
+                for _ in run.frames(ALL if self._choices.frames is None else self._choices.frames):
+                    pass
+            except HangError as e:
+                place = run.place
+                self._hang = {"text": str(e), "draw": place.draw}
+                self._error = f"The GPU hangs in {place.text}: {e}. The report ends there."
+            if not self._choices.partial:
+                run.look_for_damage()
+            if run.damage:
+                last = run.damage[-1]
+                self._error = self._error or f"The trace is damaged at 0x{last.offset:08x}: {last.text}. " \
+                                             "The report ends there."
+            if self._choices.frames is not None and not self._choices.frames.is_all:
+                self._choices.frames.require_any(run.frame_count, "frame", self._trace.path)
+            return self._finish(run, known)
+        finally:
+            run.close()
+
+    def _add(self, name: str, text: str) -> None:
+        self.chunks[name] = text
+
+    # --- while the trace is executed ------------------------------------------------------------------------------
+    def _draw_done(self, run: Replay, number: int) -> None:
+        self._tick("draw", number)
+        if not self._rows or run.device is None:
+            return
+        row, device = self._rows[-1], run.device
+        if self._choices.frames is not None and row.counted.place.frame not in self._choices.frames:
+            return
+        targets = row.counted.targets
+        shown = next((t for t in targets if t.kind != "depth"), None)
+        if self._wants_full(number):
+            for target in targets:
+                found = self._pictures.before_and_after(device.memory, target)
+                if found is not None:
+                    row.pictures.append(found)
+        else:
+            self._without_picture += 1
+        shown = shown or next(iter(targets), None)
+        if shown is not None:
+            row.thumbnail = self._pictures.thumbnail(device.memory, shown)
+
+    def _wants_full(self, number: int) -> bool:
+        full = self._choices.full
+        return self._pictures.bytes < PICTURE_BYTES if full is None else number in full
+
+    # --- at the end -----------------------------------------------------------------------------------------------
+    def _finish(self, run: Replay, known: Decoded) -> Recorded:
+        frames = self._choices.frames
+        if frames is not None:
+            self._rows = [row for row in self._rows if row.counted.place.frame in frames]
+        self._thumbnails.flush()
+        kernels = self._kernels(known) if self._choices.kernels else []
+        self._add("kernels", deflated_json(kernels))
+        surfaces = self._surfaces(run.device, known)
+        self._add("surfaces", deflated_json(surfaces))
+        rows = self._columns(run.device, known)
+        for at in range(0, len(self._rows), ROWS):
+            self._add(f"rows-{at // ROWS}",
+                      deflated_json({name: column[at:at + ROWS] for name, column in rows.items()}))
+        self._states(known)
+        overview = self._overview(run, known, rows, kernels)
+        return Recorded(overview, self.chunks, self._status(run), list(run.damage),
+                        None if self._hang is None else self._hang["text"] + f" (draw {self._hang['draw']})")
+
+    def _status(self, run: Replay) -> int:
+        if self._hang is not None:
+            return 3
+        if run.damage and not self._choices.partial:
+            return 2
+        return 1 if run.differences or (run.device is not None and has_grave_errors(run.device)) else 0
+
+    def _blocks(self, known: Decoded, row: _Row) -> list[Block]:
+        number = row.counted.place.draw
+        return known.draws[number].blocks if number < len(known.draws) else []
+
+    def _columns(self, device: Device | None, known: Decoded) -> dict[str, list[Any]]:
+        columns: dict[str, list[Any]] = {}
+        troubled = {f.place.draw for f in known.findings if f.severity.value == "error"}
+        before: dict[str, Block] = {}
+        gen = device.info.gen if device is not None else Gen.ALL4
+        for row in self._rows:
+            counted = row.counted
+            blocks = self._blocks(known, row)
+            now = {block.key: block for block in blocks}
+            changed = sorted({block.title.split()[0] for key, block in now.items()
+                              if key not in before or before[key].fields != block.fields}) if before else []
+            before = now
+            flags = set().union(*(block.flags for block in blocks)) if blocks else set()
+            if counted.place.draw in troubled or (self._hang and self._hang["draw"] == counted.place.draw):
+                flags.add("finding")
+            values = _row_values(counted, gen, known, sorted(flags, key=FLAGS.index), changed)
+            values["thumb"] = row.thumbnail
+            for name, value in values.items():
+                columns.setdefault(name, []).append(value)
+        return columns
+
+    def _states(self, known: Decoded) -> None:
+        before: list[Block] | None = None
+        for at in range(0, len(self._rows), STATES):
+            blocks: dict[int, int] = {}
+            fields: dict[int, int] = {}
+            texts: list[Any] = []
+            field_texts: list[Any] = []
+
+            def number(block: Block, blocks: dict[int, int] = blocks, fields: dict[int, int] = fields,
+                       texts: list[Any] = texts, field_texts: list[Any] = field_texts) -> int:
+                found = blocks.get(id(block))
+                if found is None:
+                    which = fields.get(id(block.fields))
+                    if which is None:
+                        which = fields[id(block.fields)] = len(field_texts)
+                        field_texts.append([text for pair in block.fields for text in pair])
+                    found = blocks[id(block)] = len(texts)
+                    texts.append([block.key, block.title, block.box, block.address, block.by, which,
+                                  list(block.complaints)])
+                return found
+
+            rows = self._rows[at:at + STATES]
+            first = None if before is None else [number(block) for block in before]
+            draws = []
+            for row in rows:
+                before = self._blocks(known, row)
+                draws.append([number(block) for block in before])
+            counters = [row.counted.counters.as_json() | {"pictures": row.pictures} for row in rows]
+            self._add(f"states-{at // STATES}", deflated_json(
+                {"before": first, "draws": draws, "blocks": texts, "fields": field_texts, "counters": counters}))
+
+    def _kernels(self, known: Decoded) -> list[dict[str, Any]]:
+        draws: dict[int, list[int]] = {}
+        cost: Counter[int] = Counter()
+        for at, row in enumerate(self._rows):
+            number = row.counted.place.draw
+            stages = known.draws[number].kernels if number < len(known.draws) else {}
+            for stage, kernel in stages.items():
+                ran = row.counted.counters.stages.get(_COUNTED_AS.get(stage, stage))
+                if ran is not None and ran.threads:
+                    cost[kernel] += ran.instructions
+                    draws.setdefault(kernel, []).append(at)
+        return [_kernel(use, draws.get(use.number, []), cost[use.number]) for use in known.kernels]
+
+    def _surfaces(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
+        found: dict[int, dict[str, Any]] = {}
+        for at, row in enumerate(self._rows):
+            for used in row.counted.counters.surfaces:
+                entry = found.setdefault(used.address, {
+                    "address": used.address, "kinds": {}, "read_bytes": 0, "written_bytes": 0, "writers": [],
+                    "readers": []})
+                entry["kinds"][used.role] = None
+                entry["read_bytes"] += used.read_bytes
+                entry["written_bytes"] += used.written_bytes
+                if used.written_bytes and at not in entry["writers"][-1:]:
+                    entry["writers"].append(at)
+                if used.read_bytes and at not in entry["readers"][-1:]:
+                    entry["readers"].append(at)
+        targets: dict[int, Target] = {}
+        for target in self._pictures.targets():
+            targets.setdefault(target.address, target)
+        shown = []
+        left = _MOST_SURFACE_PICTURES
+        for address in sorted(found):
+            entry = found[address]
+            chosen = targets.get(address) or _described(known, address)
+            picture = None
+            if chosen is not None and device is not None and left and self._choices.full is None:
+                picture = self._pictures.surface(device.memory, chosen)
+                left -= picture is not None
+            entry["kind"] = ", ".join(entry.pop("kinds"))
+            entry |= {"format": "" if chosen is None else chosen.format.name,
+                      "width": 0 if chosen is None else chosen.width, "height": 0 if chosen is None else chosen.height,
+                      "pitch": 0 if chosen is None else chosen.pitch,
+                      "tiling": "" if chosen is None else chosen.tiling.name.lower(),
+                      "level": 0 if chosen is None else chosen.level, "slice": 0 if chosen is None else chosen.slice,
+                      "first_written": entry["writers"][0] if entry["writers"] else None,
+                      "written_by": _ranges(entry["writers"]), "read_by": _ranges(entry["readers"]),
+                      "picture": picture}
+            shown.append(entry)
+        return shown
+
+    def _overview(self, run: Replay, known: Decoded, rows: dict[str, list[Any]],
+                  kernels: list[dict[str, Any]]) -> dict[str, Any]:
+        device = run.device
+        info = None if device is None else device.info
+        left_out = []
+        if self._without_picture:
+            left_out.append(f"full-size pictures of {self._without_picture} draws (--draws-full chooses others)")
+        return {
+            "schema": SCHEMA, "version": gen4emu.__version__, "title": self._title,
+            "device": None if info is None else {"name": info.name, "marketing": info.marketing},
+            "container": self._trace.kind, "application": "", "comments": known.comments[:8],
+            "band": self._error, "left_out": left_out,
+            "counts": {"frames": len(set(rows.get("frame", ()))), "submissions": run.submissions,
+                       "draws": len(self._rows), "kernels": len(kernels)},
+            "chunks": {"rows": ROWS, "states": STATES, "thumbs": THUMBNAILS},
+            "thumbs": {"width": self._thumbnails.width, "height": self._thumbnails.height, "columns": SHEET_COLUMNS,
+                       "type": self._thumbnails.type},
+            "boxes": [{"name": name, "title": title} for name, (title, _) in BOXES.items()]
+            + [{"name": OTHER_BOX[0], "title": OTHER_BOX[1]}],
+            "flags": list(FLAGS), "frames": _frames(rows), "findings": self._findings(run, known),
+            "features": _features(rows, [row.counted.counters for row in self._rows], known),
+        }
+
+    def _findings(self, run: Replay, known: Decoded) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        if self._hang is not None:
+            found.append({"severity": "hang", "text": self._hang["text"], "count": 1, "draw": self._hang["draw"]})
+        found += [{"severity": "error", "text": f"0x{d.offset:08x}: {d.text}", "count": 1, "draw": None}
+                  for d in run.damage]
+        device = run.device
+        if device is not None:
+            found += [{"severity": "error", "text": f"{kind.text}, first at 0x{device.faults.first[kind].address:08x}",
+                       "count": count, "draw": None} for kind, count in device.faults.counts.items()]
+            found += [{"severity": "warning", "text": f"{text}, first at {device.findings.first[text]}",
+                       "count": count, "draw": None} for text, count in device.findings.count.items()]
+            found += [{"severity": "note" if event.is_note else "warning", "text": event.text, "count": event.count,
+                       "draw": None} for event in device.events()]
+        found += [{"severity": "warning", "text": text, "count": 1, "draw": None} for text in run.warnings]
+        rules: dict[str, dict[str, Any]] = {}
+        for finding in known.findings:
+            text = f"{finding.diagnostic.where}: {finding.diagnostic.text} ({finding.rule})"
+            entry = rules.setdefault(text, {"severity": finding.severity.value, "text": text, "count": 0,
+                                            "draw": finding.place.draw})
+            entry["count"] += 1
+        return [*found, *rules.values()][:_MOST_FINDINGS]
+
+
+def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str],
+                changed: list[str]) -> dict[str, Any]:
+    counters, place = counted.counters, counted.place
+    fragments = counters.fragments
+    words = tuple(memoryview(counted.words).cast("B").cast("I"))
+    layout = command_for(words[0], gen)
+    name = "unknown" if layout is None else layout.name
+    fields = {} if layout is None else {
+        f.name: f.text(raw) for f, raw in layout.view(words, gen=gen, dwords=len(words)).fields()}
+    stages = known.draws[place.draw].kernels if place.draw < len(known.draws) else {}
+    target = next((t for t in counted.targets if t.kind != "depth"), None) or next(iter(counted.targets), None)
+    is_blit = counted.kind is DrawKind.BLIT
+    written = counters.pixels_blitted if is_blit else fragments.written
+    idle = counted.kind is DrawKind.PRIMITIVE and not counters.written_bytes
+    return {
+        "frame": place.frame, "submission": place.submission, "name": name,
+        "topology": fields.get("primitive_topology_type", "").removeprefix("_3DPRIM_"),
+        "target": "" if target is None
+        else f"0x{target.address:08x} {target.width}x{target.height} {target.format.name}",
+        "vertices": int(fields.get("vertex_count_per_instance", 0)), "instances": int(fields.get("instance_count", 0)),
+        "objects": counters.objects.objects, "culled": counters.objects.culled, "fragments": fragments.fragments,
+        "shaded": fragments.shaded, "killed": fragments.killed, "stencil_failed": fragments.stencil_failed,
+        "depth_failed": fragments.depth_failed, "written": written, "instructions": counters.instructions,
+        "channel_ops": counters.channel_ops, "threads": counters.threads, "read_bytes": counters.read_bytes,
+        "written_bytes": counters.written_bytes, "changes": len(changed),
+        **{stage: stages.get(stage, 0) for stage in _STAGES}, "idle": int(idle),
+        "flags": [*flags, *(["idle"] if idle else [])], "changed": changed,
+        "reads": [s.address for s in counters.surfaces if s.read_bytes],
+        "writes": [s.address for s in counters.surfaces if s.written_bytes],
+    }
+
+
+def _kernel(use: KernelUse, draws: list[int], cost: int) -> dict[str, Any]:
+    lines = [{"offset": line.offset, "text": line.text, "label": line.label, "executions": None, "channels": None,
+              "nan": 0, "inf": 0, "live": None, "target": None, "message": line.comment}
+             for line in disassemble(use.code.code, use.gen, end=len(use.code.code))]
+    labels = {str(line["label"]): line["offset"] for line in lines if line["label"]}
+    for line in lines:
+        words = str(line["text"]).replace(",", " ").split()
+        line["target"] = next((labels[word] for word in words if word in labels), None)
+    return {"number": use.number, "stages": use.stages, "addresses": use.addresses, "draws": _runs(draws),
+            "draw_count": len(draws), "cost": cost, "complete": use.code.complete, "lines": lines}
+
+
+def _described(known: Decoded, address: int) -> Target | None:
+    """A surface that was only read, as its state block describes it."""
+    use = known.surfaces.get(address)
+    if use is None or use.format not in SurfaceFormat.__members__ or use.height < 2 or address >= 1 << 32:
+        return None
+    return Target("surface", address, SurfaceFormat[use.format], use.width, use.height, use.pitch,
+                  Tiling[use.tiling.upper()])
+
+
+def _frames(rows: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = {}
+    for at, frame in enumerate(rows.get("frame", ())):
+        entry = found.setdefault(frame, {"number": frame, "first": at, "last": at, "draws": 0, "instructions": 0,
+                                         "written": 0})
+        entry["last"] = at
+        entry["draws"] += 1
+        entry["instructions"] += rows["instructions"][at]
+        entry["written"] += rows["written"][at]
+    return list(found.values())
+
+
+def _features(rows: dict[str, list[Any]], counters: list[Counters], known: Decoded) -> list[dict[str, Any]]:
+    flags = Counter(flag for flags in rows.get("flags", ()) for flag in flags)
+    topologies = Counter(text for text in rows.get("topology", ()) if text)
+    messages: Counter[str] = Counter()
+    stages: Counter[str] = Counter()
+    for one in counters:
+        messages.update({name: one.messages[i] for i, name in enumerate(FUNCTIONS) if one.messages[i]})
+        stages.update({name: stage.threads for name, stage in one.stages.items() if stage.threads})
+    formats = Counter(target.rsplit(" ", 1)[-1] for target in rows.get("target", ()) if target)
+    textures = Counter(use.format for use in known.surfaces.values() if use.format)
+
+    def group(name: str, used: Counter[str], names: tuple[str, ...] = ()) -> dict[str, Any]:
+        return {"group": name, "used": [[n, used[n]] for n in sorted(used, key=lambda n: (-used[n], n))],
+                "unused": [n for n in names if not used[n]]}
+
+    threads = tuple(_COUNTED_AS.get(stage, stage) for stage in _STAGES)
+    found = [group("draws with", flags, FLAGS), group("topologies", topologies), group("threads of", stages, threads),
+             group("messages", messages, _MESSAGE_NAMES), group("target formats", formats),
+             group("surface states", textures)]
+    return [one for one in found if one["used"] or one["unused"]]
+
+
+def _runs(numbers: list[int]) -> list[list[int]]:
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return found
+
+
+def _ranges(numbers: list[int], most: int = 6) -> str:
+    runs = _runs(numbers)
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in runs[:most]]
+    return ", ".join(texts) + (" ..." if len(runs) > most else "")

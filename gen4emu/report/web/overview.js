@@ -1,0 +1,112 @@
+// Screen 1: the trace at a glance.
+import { add, link, plural, short, table, whole } from "./dom.js";
+import { thumbnail } from "./thumbnail.js";
+
+const MOST = 10;
+
+export class Overview {
+  constructor(parent, app) {
+    const { overview } = app.source;
+    const page = add(parent, "div", undefined, "scroll columns");
+    this.facts(add(page, "section"), overview);
+    this.findings(add(page, "section"), overview, app);
+    this.frames(add(page, "section", undefined, "wide"), overview, app);
+    this.dearest(add(page, "section"), app);
+    this.kernels(add(page, "section"), app);
+    this.features(add(page, "section", undefined, "wide"), overview);
+  }
+
+  show() {}
+
+  facts(box, { title, device, container, application, comments, counts, version, left_out: leftOut }) {
+    add(box, "h2", "Trace");
+    table(box, [], [
+      ["file", title], ["device", device ? `${device.marketing} (${device.name})` : "unknown"], ["container", container],
+      ...application ? [["program", application]] : [], ...comments.map(text => ["comment", text]),
+      ["contents", [plural(counts.frames, "frame"), plural(counts.submissions, "submission"), plural(counts.draws, "draw"),
+        plural(counts.kernels, "kernel")].join(", ")],
+      ["made by", `gen4emu ${version}`], ...leftOut.map(text => ["left out", text]),
+    ], "facts");
+  }
+
+  findings(box, { findings }, app) {
+    add(box, "h2", findings.length ? `Findings (${findings.length})` : "Findings");
+    if (!findings.length) { add(box, "p", "No faults, no invalid state, no hang.", "faint"); return; }
+    const list = add(box, "ul", undefined, "findings");
+    for (const finding of findings) {
+      const item = add(list, "li", undefined, finding.severity);
+      add(item, "span", finding.text);
+      if (finding.count > 1) add(item, "span", ` ${whole(finding.count)} times`, "faint");
+      if (finding.draw !== null && finding.draw < app.rows.count) {
+        add(item, "span", " ");
+        link(item, `draw ${finding.draw}`, `draw=${finding.draw}&pane=draw`);
+      }
+    }
+  }
+
+  frames(box, { frames }, app) {
+    add(box, "h2", "Frames");
+    const strip = add(box, "div", undefined, "filmstrip");
+    const [cost, written] = ["instructions", "written"].map(name => Math.max(1, ...frames.map(frame => frame[name])));
+    for (const frame of frames.slice(0, 2000)) {
+      const one = link(strip, "", `draw=${frame.last ?? 0}&pane=draw`);
+      one.className = "frame";
+      one.title = `frame ${frame.number}: ${plural(frame.draws, "draw")}, ${whole(frame.instructions)} instructions, ` +
+        `${whole(frame.written)} fragments written`;
+      const image = add(one, "div", undefined, "thumb");
+      if (frame.last !== null) thumbnail(image, app, frame.last);
+      add(one, "span", `frame ${frame.number}`);
+      bar(one, frame.instructions / cost, "instructions");
+      bar(one, frame.written / written, "fragments");
+    }
+    if (frames.length > 2000) add(strip, "span", `${frames.length - 2000} more frames`, "faint");
+    const legend = add(box, "p", undefined, "legend faint");
+    for (const [kind, text] of [["instructions", "EU instructions"], ["fragments", "fragments written"]]) {
+      add(legend, "i", undefined, kind);
+      add(legend, "span", text);
+    }
+  }
+
+  dearest(box, app) {
+    const { rows } = app;
+    add(box, "h2", "Dearest draws");
+    const order = Array.from({ length: rows.count }, (_, i) => i).sort((a, b) => rows.instructions[b] - rows.instructions[a] || a - b);
+    const total = rows.instructions?.reduce((a, b) => a + b, 0) || 1;
+    table(box, ["draw", "", "written", "instructions", "share"], order.slice(0, MOST).map(draw => [
+      link(document.createDocumentFragment(), String(draw), `draw=${draw}&pane=draw`), app.title(draw),
+      rows.written[draw], rows.instructions[draw], share(rows.instructions[draw] / total)]));
+  }
+
+  async kernels(box, app) {
+    add(box, "h2", "Dearest kernels");
+    const kernels = [...await app.source.kernels()].sort((a, b) => b.cost - a.cost || a.number - b.number);
+    const total = kernels.reduce((sum, kernel) => sum + kernel.cost, 0) || 1;
+    table(box, ["kernel", "stage", "draws", "instructions", "share"], kernels.slice(0, MOST).map(kernel => [
+      link(document.createDocumentFragment(), String(kernel.number), `pane=kernels&kernel=${kernel.number}`),
+      kernel.stages.join(", "), kernel.draw_count, short(kernel.cost), share(kernel.cost / total)]));
+  }
+
+  features(box, { features }) {
+    add(box, "h2", "Features");
+    for (const { group, used, unused } of features) {
+      const line = add(box, "p", undefined, "feature");
+      add(line, "b", group);
+      for (const [name, count] of used) add(line, "span", `${name} ${short(count)}`, "chip used");
+      for (const name of unused) add(line, "span", name, "chip");
+    }
+  }
+}
+
+export function share(part) {
+  const box = document.createElement("div");
+  box.className = "share";
+  const filled = add(box, "i");
+  filled.style.width = `${Math.round(60 * part)}px`;
+  add(box, "span", `${(100 * part).toFixed(1)} %`);
+  return box;
+}
+
+function bar(parent, part, kind) {
+  const box = add(parent, "div", undefined, "cost " + kind);
+  add(box, "i").style.width = `${Math.round(100 * part)}%`;
+}

@@ -1,0 +1,114 @@
+"""Writes a report: a directory with a page and its chunks, or one file that holds all of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gen4emu.errors import DecodeError
+from gen4emu.image.picture import replacing
+from gen4emu.report.chunks import script
+from gen4emu.report.record import Recorded
+
+# The modules of the page: each one needs only those before it.
+MODULES = ("dom", "source", "list", "filter", "picture", "thumbnail", "overview", "events", "draw", "mesh", "surfaces",
+           "kernel", "statistics", "app")
+_IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+_SUMMARY_ROWS = 100
+
+
+def code() -> str:
+    """The modules as one: a page that was opened from a file must not import others."""
+    web = files("gen4emu.report") / "web"
+    texts = (web.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in MODULES)
+    return "".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+
+
+def write_directory(directory: Path, recorded: Recorded) -> Path:
+    """Write `index.html` and `data/`; returns the path of the page."""
+    data = directory / "data"
+    if data.is_dir():
+        shutil.rmtree(data)  # chunks of an earlier report
+    data.mkdir(parents=True)
+    for name, text in recorded.chunks.items():
+        (data / f"{name}.js").write_text(script(name, text), encoding="ascii")
+    page = directory / "index.html"
+    with replacing(page) as file:
+        file.write(_page(recorded.overview, "", "'self' file:").encode())
+    return page
+
+
+def write_file(path: Path, recorded: Recorded, most_bytes: int) -> list[str]:
+    """Write one file.  Full pictures are left out first, then thumbnails; returns what was left out."""
+    chunks = dict(recorded.chunks)
+    overview = dict(recorded.overview)
+    left_out: list[str] = []
+    for kind, noun in (("picture-", "full-size pictures"), ("maps-", "overlays"), ("mesh-", "meshes"),
+                       ("thumbs-", "thumbnails")):
+        if _size(chunks, overview) <= most_bytes:
+            break
+        gone = [name for name in chunks if name.startswith(kind)]
+        for name in gone:
+            del chunks[name]
+        if gone:
+            left_out.append(f"{noun}, to stay below {most_bytes} bytes (--max-size)")
+            overview["left_out"] = [*recorded.overview["left_out"], *left_out]
+    if _size(chunks, overview) > most_bytes:
+        raise DecodeError(f"{path}: without any picture the report still has {_size(chunks, overview)} bytes "
+                          "(--max-size, --frames)")
+    parts = "".join(f'<script type="text/plain" id="chunk-{name}">{text}</script>\n' for name, text in chunks.items())
+    with replacing(path) as file:
+        file.write(_page(overview, parts, "").encode())
+    return left_out
+
+
+def _size(chunks: dict[str, str], overview: dict[str, Any]) -> int:
+    return sum(len(name) + len(text) + 60 for name, text in chunks.items()) + len(_page(overview, "", "").encode())
+
+
+def _page(overview: dict[str, Any], chunks: str, script_places: str) -> str:
+    web = files("gen4emu.report") / "web"
+    style = (web / "report.css").read_text(encoding="utf-8")
+    main = code()
+    policy = (f"default-src 'none'; img-src blob: data:; style-src '{_hash(style)}'; "
+              f"script-src '{_hash(main)}' {script_places}; base-uri 'none'; form-action 'none'")
+    text = (web / "report.html").read_text(encoding="utf-8")
+    # Inside <script>, HTML looks for nothing but "</script" and "<!--": without "<" there is neither.
+    parts = {"POLICY": policy, "STYLE": style, "SCRIPT": main, "SUMMARY": "\n".join(_summary(overview)),
+             "CHUNKS": chunks, "OVERVIEW": json.dumps(overview, separators=(",", ":")).replace("<", "\\u003c")}
+    before, *rest = text.split("@@")
+    return before + "".join(part if i % 2 else parts[part] for i, part in enumerate(rest))
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _summary(overview: dict[str, Any]) -> Iterator[str]:
+    """The report for browsers that forbid scripts."""
+    yield f"<h1>{escape(overview['title'])}</h1>"
+    if overview["band"]:
+        yield f"<p><b>{escape(overview['band'])}</b></p>"
+    if overview["device"] is not None:
+        yield f"<p>{escape(overview['device']['marketing'])}</p>"
+    counts = ", ".join(f"{count} {noun if count != 1 else noun[:-1]}" for noun, count in overview["counts"].items())
+    yield f"<p>{counts}. Draws, state and pictures need scripts.</p>"
+    if overview["findings"]:
+        yield "<h2>Findings</h2><ul>"
+        for finding in overview["findings"][:_SUMMARY_ROWS]:
+            yield f"<li>{escape(finding['severity'])}: {escape(finding['text'])} ({finding['count']})</li>"
+        yield "</ul>"
+    yield "<h2>Frames</h2><table><tr><th>frame</th><th>draws</th><th>instructions</th><th>written</th></tr>"
+    for frame in overview["frames"][:_SUMMARY_ROWS]:
+        yield (f"<tr><td>{frame['number']}</td><td>{frame['draws']}</td><td>{frame['instructions']}</td>"
+               f"<td>{frame['written']}</td></tr>")
+    yield "</table>"

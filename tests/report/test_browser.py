@@ -1,0 +1,177 @@
+"""The page of `gen4emu report` in a browser: opened from a file, driven over the DevTools protocol."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+
+from gen4emu.cli.main import run
+from tests.report.browser import Page, browser, chromium
+
+TRACES = Path(__file__).parents[2] / "traces"
+HOSTILE = "<img src=x onerror=document.title='owned'>"
+SHOWN = "document.querySelector('.pane:not([hidden])')"
+
+Pixels = npt.NDArray[np.uint8]
+
+pytestmark = [pytest.mark.client, pytest.mark.skipif(chromium() is None, reason="chromium is not installed")]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of a trace with a hostile name."""
+    directory = tmp_path_factory.mktemp("report")
+    trace = directory / f"{HOSTILE}.aub.xz"
+    trace.write_bytes((TRACES / "gears-g4x.aub.xz").read_bytes())
+    assert run(["-q", "report", str(trace), "-o", str(directory / "out")]) == 0
+    return directory / "out" / "index.html"
+
+
+@pytest.fixture
+def opened(page: Page, report: Path) -> Iterator[Page]:
+    """The page, which must print nothing and load nothing but its own files."""
+    page.console.clear()
+    page.requests.clear()
+    page.send("Page.navigate", url="about:blank")
+    yield page.open(report.as_uri())
+    assert page.console == []
+    places = (report.parent.as_uri(), "about:", "blob:")
+    assert [url for url in page.requests if not url.startswith(places)] == []
+
+
+def rows(page: Page) -> list[str]:
+    """The commands of the rows of the list, from the top."""
+    found = page.evaluate("""[...document.querySelectorAll('.inner .row')]
+        .sort((a, b) => a.dataset.index - b.dataset.index).map(row => row.querySelector('.draw').textContent)""")
+    assert isinstance(found, list)
+    return found
+
+
+def type_filter(page: Page, text: str) -> None:
+    page.evaluate(f"""(() => {{ const input = document.querySelector('.events input'); input.value = {text!r};
+        input.dispatchEvent(new Event('input')); }})()""")
+
+
+def canvas(page: Page) -> Pixels:
+    """The canvas of the shown pane with its picture at 1:1."""
+    page.evaluate(f"[...{SHOWN}.querySelectorAll('.picture button')].find(b => b.textContent === '1:1').click()")
+    uri = page.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
+    with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
+        return np.array(image.convert("RGB"))
+
+
+def holds(whole: Pixels, picture: Pixels) -> bool:
+    """Whether a picture is in the middle of a larger one, but for its outermost pixels, which have a frame."""
+    height, width = picture.shape[:2]
+    for y in ((whole.shape[0] - height) // 2 + d for d in (-1, 0, 1)):
+        for x in ((whole.shape[1] - width) // 2 + d for d in (-1, 0, 1)):
+            part = whole[y:y + height, x:x + width]
+            if part.shape == picture.shape and np.array_equal(part[2:-2, 2:-2], picture[2:-2, 2:-2]):
+                return True
+    return False
+
+
+def test_a_hostile_name_stays_text(opened: Page) -> None:
+    assert opened.evaluate("document.querySelector('h1').textContent") == f"{HOSTILE}.aub.xz"
+    assert opened.evaluate("document.title") == f"{HOSTILE}.aub.xz: gen4emu report"
+    assert opened.evaluate("document.querySelectorAll('img').length") == 0
+
+
+@pytest.mark.parametrize("pane", ["overview", "events", "draw", "mesh", "surfaces", "kernels", "statistics"])
+def test_every_pane_opens(opened: Page, pane: str) -> None:
+    opened.go(f"pane={pane}&draw=3", f"document.querySelector('.pane.{pane}:not([hidden])') !== null")
+    opened.wait(f"{SHOWN}.textContent.length > 0")
+
+
+def test_the_list_is_filtered_and_sorted(opened: Page) -> None:
+    opened.go("pane=events", "document.querySelector('.events .inner .row') !== null")
+    every = rows(opened)
+    assert every == [str(i) for i in range(len(every))]
+    type_filter(opened, "TRILIST and vertices>1000")
+    assert rows(opened) == ["2"]
+    type_filter(opened, "not (vertices=3 or depth)")
+    assert rows(opened) == []
+    type_filter(opened, "writes:0x0010e000 depth")
+    assert rows(opened) == ["2", "3", "4"]
+    type_filter(opened, "written>")
+    assert "a value is missing" in opened.evaluate("document.querySelector('.events .bar .bad').textContent")
+    type_filter(opened, "wriiten>1")
+    assert "unknown column 'wriiten'" in opened.evaluate("document.querySelector('.events .bar .bad').textContent")
+    type_filter(opened, "")
+    opened.evaluate("[...document.querySelectorAll('.head .instructions')][0].click()")
+    costs = opened.evaluate("document.querySelector('.inner .row[data-index=\"0\"] .draw').textContent")
+    assert costs != "0", "the dearest draw comes first"
+
+
+def test_keys_go_through_the_draws(opened: Page) -> None:
+    opened.go("pane=draw&draw=1", "document.querySelector('.pane.draw .pipeline button') !== null")
+    opened.key("j")
+    opened.wait("location.hash.includes('draw=2')")
+    opened.key("k")
+    opened.wait("location.hash.includes('draw=1')")
+    opened.key("6")
+    opened.wait("document.querySelector('.pane.kernels:not([hidden])') !== null")
+
+
+def test_a_draw_shows_its_state_and_counters(opened: Page) -> None:
+    opened.go("pane=draw&draw=3", "document.querySelector('.pane.draw .pipeline button') !== null")
+    assert "320 in" in opened.wait("document.querySelector('.pipeline').textContent")
+    changed = opened.evaluate("document.querySelector('.state details.changed tr.changed').textContent")
+    assert "960 was 1920" in changed
+    opened.evaluate(
+        "[...document.querySelectorAll('.pipeline button')].find(b => b.textContent.startsWith('WM')).click()")
+    titles = opened.evaluate("[...document.querySelectorAll('.state summary b')].map(b => b.textContent)")
+    assert "WM_STATE" in titles and "VS_STATE" not in titles
+
+
+def test_pixels_are_those_of_replay(opened: Page, tmp_path: Path) -> None:
+    trace = TRACES / "gears-g4x.aub.xz"
+    assert run(["-q", "replay", str(trace), "-o", str(tmp_path), "--draws", "3"]) == 0
+    (path,) = tmp_path.glob("*color*.png")
+    with Image.open(path) as image:
+        wanted = np.array(image.convert("RGB"))
+    opened.go("pane=draw&draw=3", "document.querySelector('.pane.draw .note').textContent.includes('color')")
+    opened.wait(f"{SHOWN}.querySelector('.picture canvas').width > 300")
+    assert holds(canvas(opened), wanted)
+    opened.evaluate("[...document.querySelectorAll('.draw .bar button')].find(b => b.textContent === 'before').click()")
+    opened.wait("document.querySelector('.draw .bar button[aria-pressed=true]').textContent === 'before'")
+    assert not holds(canvas(opened), wanted)
+
+
+def test_a_kernel_is_shown_and_its_draws_are_links(opened: Page) -> None:
+    opened.go("pane=kernels", "document.querySelector('.kernels .lines tbody tr') !== null")
+    assert opened.evaluate("document.querySelectorAll('.kernels .kernel').length") > 4
+    href = opened.evaluate("document.querySelector('.kernels .code p a').getAttribute('href')")
+    assert href.endswith("&pane=draw")
+
+
+def test_one_file_is_the_same_report(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "one.html"
+    assert run(["-q", "report", str(TRACES / "triangle-g4x.aub.xz"), "--single-file", str(path)]) == 0
+    page.console.clear()
+    page.open(path.as_uri())
+    page.go("pane=draw&draw=1", "document.querySelector('.pane.draw .note').textContent.includes('color')")
+    page.go("pane=kernels", "document.querySelector('.kernels .lines tbody tr') !== null")
+    assert page.console == []
+
+
+def test_a_device_of_the_seventh_generation_has_its_pipeline(page: Page, tmp_path: Path) -> None:
+    trace = TRACES / "later" / "triangle-ivb.aub.xz"
+    assert run(["-q", "report", str(trace), "-o", str(tmp_path)]) == 0
+    page.open((tmp_path / "index.html").as_uri())
+    page.go("pane=draw&draw=1", "document.querySelector('.pane.draw .pipeline button') !== null")
+    boxes = page.evaluate("[...document.querySelectorAll('.pipeline b')].map(b => b.textContent)")
+    assert boxes[:6] == ["VF", "VS", "HS", "TE", "DS", "GS"]

@@ -1,0 +1,202 @@
+"""The files of `gen4emu report`: complete, deterministic, and safe with hostile names."""
+
+from __future__ import annotations
+
+import base64
+import json
+import lzma
+import re
+import zlib
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gen4emu
+from gen4emu.cli.main import run
+from gen4emu.report import writer
+from gen4emu.report.record import Recorded
+
+TRACES = Path(__file__).parents[2] / "traces"
+GEARS = TRACES / "gears-g4x.aub.xz"
+HOSTILE = "<img src=x onerror=document.title='owned'>&<!--.aub.xz"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """write(trace, option, ..., status=0) makes a report; returns its directory."""
+    def made(trace: Path, *arguments: str, status: int = 0) -> Path:
+        assert run(["-q", "report", str(trace), "-o", "report", *arguments]) == status
+        return tmp_path / "report"
+
+    return made
+
+
+def chunk(report: Path, name: str) -> Any:
+    text = (report / "data" / f"{name}.js").read_text()
+    found = re.fullmatch(r'gen4emuChunk\("([\w-]+)","([\w+/=]+)"\);\n', text)
+    assert found is not None and found[1] == name
+    return json.loads(zlib.decompress(base64.b64decode(found[2])))
+
+
+def overview(report: Path) -> Any:
+    found = re.search(r'<script type="application/json" id="overview">(.*?)</script>',
+                      (report / "index.html").read_text())
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_rows_are_the_counters_of_the_api(write: Write) -> None:
+    rows = chunk(write(GEARS), "rows-0")
+    with gen4emu.open(GEARS) as trace:
+        draws = [(d.number, d.topology, d.vertex_count, d.counters.fragments.written, d.counters.instructions)
+                 for d in trace.draws(counting=True)]
+    assert len(draws) > 3
+    found = list(zip(range(len(draws)), rows["topology"], rows["vertices"], rows["written"], rows["instructions"],
+                     strict=True))
+    assert found == draws
+
+
+def test_a_draw_has_the_state_in_force(write: Write) -> None:
+    states = chunk(write(GEARS), "states-0")
+    with gen4emu.open(GEARS) as trace:
+        (pointers,) = trace.state(3).blocks("WM_STATE")
+        threads = str(pointers.body.view.maximum_number_of_threads)
+    blocks = {states["blocks"][i][1]: states["blocks"][i] for i in states["draws"][3]}
+    texts = states["fields"][blocks["WM_STATE"][5]]
+    assert dict(zip(texts[::2], texts[1::2], strict=True))["maximum_number_of_threads"] == threads
+    assert blocks["WM_STATE"][2] == "wm" and "3DSTATE_PIPELINED_POINTERS" in blocks["WM_STATE"][4]
+
+
+def test_changed_blocks_are_named(write: Write) -> None:
+    rows = chunk(write(GEARS), "rows-0")
+    assert "CONSTANT_BUFFER" in rows["changed"][3]
+    assert "URB_FENCE" not in rows["changed"][3]
+    assert rows["changes"][3] == len(rows["changed"][3])
+
+
+def test_kernels_have_their_draws_and_their_cost(write: Write) -> None:
+    report = write(GEARS)
+    rows, kernels = chunk(report, "rows-0"), {kernel["number"]: kernel for kernel in chunk(report, "kernels")}
+    shaders = [n for n in rows["vs"] if n]
+    used = kernels[max(set(shaders), key=shaders.count)]
+    assert used["draw_count"] == len([n for n in rows["vs"] if n == used["number"]]) and used["cost"] > 0
+    assert used["lines"][0]["offset"] == 0 and used["lines"][0]["text"]
+
+
+def test_surfaces_name_writers_and_readers(write: Write) -> None:
+    report = write(TRACES / "fbo-g4x.aub.xz")
+    rows = chunk(report, "rows-0")
+    both = [s for s in chunk(report, "surfaces") if "render target" in s["kind"] and "texture" in s["kind"]]
+    assert both, "the program draws to a texture and reads it"
+    for surface in both:
+        assert surface["writers"] == [i for i, w in enumerate(rows["writes"]) if surface["address"] in w]
+        assert surface["readers"] == [i for i, r in enumerate(rows["reads"]) if surface["address"] in r]
+        assert surface["first_written"] == surface["writers"][0] < surface["readers"][-1]
+
+
+def test_the_same_trace_gives_the_same_bytes(write: Write, tmp_path: Path) -> None:
+    def digests() -> dict[str, str]:
+        report = write(TRACES / "cubemap-g4x.aub.xz")
+        return {path.name: sha256(path.read_bytes()).hexdigest() for path in report.rglob("*") if path.is_file()}
+
+    first = digests()
+    assert len(first) > 5
+    assert digests() == first
+
+
+def test_the_page_allows_no_script_but_its_own(write: Write, tmp_path: Path) -> None:
+    trace = tmp_path / HOSTILE
+    trace.write_bytes(GEARS.read_bytes())
+    text = (write(trace) / "index.html").read_text()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None and policy[1].startswith("default-src 'none'")
+    (main,) = re.findall(r'<script type="module">(.*?)</script>', text, re.DOTALL)
+    digest = base64.b64encode(sha256(main.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy[1] and "unsafe" not in policy[1]
+    assert "<img" not in text.partition("<script")[0] and "<!--" not in text
+    assert text.count("</script>") == 2
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text
+
+
+def test_modules_are_in_order_and_share_no_name() -> None:
+    web = Path(writer.__file__).parent / "web"
+    assert {f"{name}.js" for name in writer.MODULES} == {path.name for path in web.glob("*.js")}
+    names: list[str] = []
+    for i, module in enumerate(writer.MODULES):
+        text = (web / f"{module}.js").read_text()
+        needed = re.findall(r'^import .*? from "\./(\w+)\.js";$', text, re.MULTILINE)
+        assert set(needed) <= set(writer.MODULES[:i]), f"{module} comes too early"
+        names += re.findall(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", text, re.MULTILINE)
+    assert len(names) == len(set(names)), "the page joins the modules to one"
+    assert "import " not in writer.code().partition("\n")[0] and not re.search(r"^(im|ex)port ", writer.code(), re.M)
+    total = sum(len(path.read_text().splitlines()) for path in web.iterdir())
+    assert total <= 2500
+
+
+def test_a_cut_trace_gives_a_report_up_to_there(write: Write, tmp_path: Path) -> None:
+    whole = lzma.decompress((TRACES / "gears-4frames-g4x.aub.xz").read_bytes())
+    cut = tmp_path / "cut.aub"
+    cut.write_bytes(whole[:len(whole) - 50])
+    report = write(cut, status=2)
+    assert "damaged" in overview(report)["band"]
+    assert "damaged" in re.search(r"<noscript>(.*?)</noscript>", (report / "index.html").read_text(), re.S)[1]
+    assert write(cut, "--partial") == report
+
+
+def test_frames_and_full_pictures_can_be_chosen(write: Write) -> None:
+    report = write(GEARS, "--draws-full", "2-3")
+    states = chunk(report, "states-0")
+    assert [i for i, counters in enumerate(states["counters"]) if counters["pictures"]] == [2, 3]
+    assert states["counters"][2]["pictures"][0]["before"], "the draw before it is known"
+    assert "full-size pictures" in overview(report)["left_out"][0]
+
+
+def test_unknown_frames_are_an_error() -> None:
+    assert run(["-q", "report", str(GEARS), "-o", "report", "--frames", "7"]) == 2
+
+
+def test_one_file_stays_below_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = str(TRACES / "cubemap-g4x.aub.xz")
+    assert run(["-q", "report", trace, "--single-file", "whole.html"]) == 0
+    whole = (tmp_path / "whole.html").stat().st_size
+    capsys.readouterr()
+    assert run(["-q", "report", trace, "--single-file", "small.html", "--max-size", "120k"]) == 0
+    small = (tmp_path / "small.html").stat().st_size
+    assert small <= 120 << 10 < whole
+    assert "left out full-size pictures" in capsys.readouterr().err
+    assert run(["-q", "report", trace, "--single-file", "tiny.html", "--max-size", "10k"]) == 2
+    assert not (tmp_path / "tiny.html").exists()
+
+
+def test_json_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["-q", "report", str(GEARS), "-o", "report", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "gen4emu.report/1" and found["status"] == 0
+    assert found["device"]["name"] == "gm45" and found["counts"]["draws"] > 3
+    assert ["TRILIST", 3] in next(one["used"] for one in found["features"] if one["group"] == "topologies")
+
+
+def test_an_empty_report_is_a_page(tmp_path: Path) -> None:
+    (tmp_path / "empty.aub").write_bytes(lzma.decompress((TRACES / "clear-g4x.aub.xz").read_bytes())[:64])
+    assert run(["-q", "report", "empty.aub", "-o", "report", "-d", "g45"]) == 2
+
+
+def test_pictures_are_dropped_before_thumbnails(tmp_path: Path) -> None:
+    empty: dict[str, Any] = {"title": "t", "band": "", "device": None, "counts": {}, "findings": [], "frames": [],
+                             "left_out": []}
+    chunks = {"rows-0": "A", "picture-0": "B" * 300_000, "thumbs-0": "C" * 300_000}
+    recorded = Recorded(empty, chunks, 0, [], None)
+    (left_out,) = writer.write_file(tmp_path / "one.html", recorded, 500_000)
+    text = (tmp_path / "one.html").read_text()
+    assert "full-size pictures" in left_out and "BBB" not in text and "CCC" in text
