@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
+import struct
+import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +17,10 @@ import pytest
 from PIL import Image
 
 from gen4emu.cli.main import run
+from gen4emu.report.chunks import ROWS, STATES, deflated_json
+from gen4emu.report.record import Choices, Recorded, Recorder
+from gen4emu.report.writer import write_directory
+from gen4emu.trace.reader import open as open_trace
 from tests.report.browser import Page, browser, chromium
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -175,3 +183,53 @@ def test_a_device_of_the_seventh_generation_has_its_pipeline(page: Page, tmp_pat
     page.go("pane=draw&draw=1", "document.querySelector('.pane.draw .pipeline button') !== null")
     boxes = page.evaluate("[...document.querySelectorAll('.pipeline b')].map(b => b.textContent)")
     assert boxes[:6] == ["VF", "VS", "HS", "TE", "DS", "GS"]
+
+
+def repeated(recorded: Recorded, draws: int) -> Recorded:
+    """A report of so many draws, which are those of a short one again and again."""
+    def read(name: str) -> Any:
+        return json.loads(zlib.decompress(base64.b64decode(recorded.chunks[name])))
+
+    rows, states = read("rows-0"), read("states-0")
+    count = recorded.overview["counts"]["draws"]
+    order = [i % count for i in range(draws)]
+    chunks = {name: text for name, text in recorded.chunks.items() if not name.startswith(("rows-", "states-"))}
+    for at in range(0, draws, ROWS):
+        part = order[at:at + ROWS]
+        chunks[f"rows-{at // ROWS}"] = deflated_json({name: [column[i] for i in part] for name, column in rows.items()})
+    for at in range(0, draws, STATES):
+        part = order[at:at + STATES]
+        chunks[f"states-{at // STATES}"] = deflated_json(
+            states | {name: [states[name][i] for i in part] for name in ("draws", "counters")})
+    overview = recorded.overview | {"counts": recorded.overview["counts"] | {"draws": draws}}
+    return Recorded(overview, chunks, 0, [], None)
+
+
+def test_ten_thousand_draws_are_usable_at_once(page: Page, tmp_path: Path) -> None:
+    trace = open_trace(str(TRACES / "gears-g4x.aub.xz"), again=True)
+    path = write_directory(tmp_path, repeated(Recorder(trace, None, "many", Choices()).record(), 10_000))
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*.*")) < 25 << 20
+    page.console.clear()
+    page.open(path.as_uri() + "#pane=events")
+    page.wait("document.querySelectorAll('.inner .row').length > 10")
+    usable = page.evaluate("performance.now()")
+    print("usable", usable)
+    assert usable < 5_000, "milliseconds; it takes about a tenth of that on an idle machine"
+    assert page.evaluate("document.querySelectorAll('.inner .row').length") < 60, "only rows in sight exist"
+    page.go("pane=events&draw=9000", "document.querySelector('.inner .row[data-index=\"9000\"]') !== null")
+    type_filter(page, "vertices>1000")
+    assert page.evaluate("document.querySelector('.events .bar span').textContent") == "1667 of 10000 draws"
+    page.go("pane=draw&draw=7777", "document.querySelector('.pane.draw .pipeline button') !== null")
+    assert page.console == []
+
+
+def test_a_hang_without_draws_is_a_report_with_a_band(page: Page, tmp_path: Path) -> None:
+    batch = tmp_path / "h.bin"
+    batch.write_bytes(struct.pack("<2I", 0x7A030201, 0x05000000))  # a command that swallows the end of the batch
+    assert run(["-q", "report", str(batch), "--raw", "-d", "g45", "-o", str(tmp_path / "out")]) == 3
+    page.console.clear()
+    page.open((tmp_path / "out" / "index.html").as_uri())
+    for pane in ("events", "draw", "mesh", "surfaces", "kernels", "statistics", "overview"):
+        page.go(f"pane={pane}", f"document.querySelector('.pane.{pane}:not([hidden])') !== null")
+    assert page.evaluate("document.querySelector('.band').textContent").startswith("The GPU hangs in frame 0")
+    assert page.console == []
