@@ -6,6 +6,7 @@ The first rows are shown; whether all data of a primitive is there is checked fo
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any, Literal
 
 from gen4emu.decode.follower import Follower
@@ -15,6 +16,7 @@ from gen4emu.hw.layout import View
 
 _INDICES_LIMIT = 1 << 20  # looked at for each primitive
 _INDICES_A_ROW = 16
+_FETCHED_ROWS = 1 << 20  # of `fetched`
 _STORE_SRC = 1  # VertexComponentControl
 _INDEX_CODES: dict[int, Literal["B", "H", "I"]] = {0: "B", 1: "H", 2: "I"}
 
@@ -58,6 +60,18 @@ def vertices(follower: Follower, node: Command, show: bool) -> None:
             first = int(view.start_instance_location)
             last = first + ((int(view.instance_count) - 1) // rate if rate else 0)
             _buffer(follower, node, index, buffer, used, [first], (first, last), show)
+
+
+def fetched(follower: Follower, draw: Command, most: int) -> list[Data]:
+    """The indices and the vertices, up to `most`, that a 3DPRIMITIVE reads, whether or not they were shown before."""
+    node = Command(draw.address, draw.body)
+    options, rows = follower.options, follower.rows
+    follower.options, follower.rows = replace(options, max_rows=most), _FETCHED_ROWS
+    try:
+        vertices(follower, node, show=True)
+    finally:
+        follower.options, follower.rows = options, rows
+    return [child for child in node.children if isinstance(child, Data)]
 
 
 def _is_indirect(view: View) -> bool:
