@@ -88,7 +88,7 @@ class Recorder:
         self._hang: dict[str, Any] | None = None
 
     def record(self) -> Recorded:
-        known = decoded(self._trace, self._choices.lint)
+        known = decoded(self._trace, self._choices.lint, self._choices.full)
         run = Replay(self._trace, self._part, self._choices.options, on_draw=lambda n: self._draw_done(run, n),
                      on_counters=lambda draw: self._rows.append(_Row(draw)))
         try:
@@ -217,9 +217,19 @@ class Recorder:
             for row in rows:
                 before = self._blocks(known, row)
                 draws.append([number(block) for block in before])
-            counters = [row.counted.counters.as_json() | {"pictures": row.pictures} for row in rows]
+            counters = [row.counted.counters.as_json() | {"pictures": row.pictures, "mesh": self._mesh(known, row)}
+                        for row in rows]
             self._add(f"states-{at // STATES}", deflated_json(
                 {"before": first, "draws": draws, "blocks": texts, "fields": field_texts, "counters": counters}))
+
+    def _mesh(self, known: Decoded, row: _Row) -> str | None:
+        """The chunk of the mesh of a draw."""
+        number = row.counted.place.draw
+        found = known.draws[number].mesh if number < len(known.draws) else None
+        if found is None:
+            return None
+        self._add(f"mesh-{number}", deflated_json(found))
+        return f"mesh-{number}"
 
     def _kernels(self, known: Decoded) -> list[dict[str, Any]]:
         draws: dict[int, list[int]] = {}

@@ -15,6 +15,8 @@ from gen4emu.decode.options import Options
 from gen4emu.errors import DecodeError
 from gen4emu.hw.fields import Const, Mbz
 from gen4emu.hw.layout import View
+from gen4emu.report.meshes import Mesh, mesh
+from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace
 
 Fields = tuple[tuple[str, str], ...]
@@ -38,6 +40,7 @@ _FLAGS = {"color_buffer_blend_enable": "blend", "depth_test_enable": "depth", "s
 FLAGS = (*dict.fromkeys(_FLAGS.values()), "finding", "idle")
 _SURFACES = frozenset({"SURFACE_STATE", "RENDER_SURFACE_STATE"})
 _MOST_ROWS = 16
+_MESH_VALUES = 300_000  # attributes of all meshes, unless the user names draws
 _UNINTERESTING = frozenset({"dword_length"})
 
 
@@ -63,6 +66,7 @@ class DecodedDraw:
     submission: int
     blocks: list[Block]
     kernels: dict[str, int]  # numbers by stage
+    mesh: Mesh | None = None
 
 
 @dataclass(slots=True)
@@ -91,14 +95,15 @@ class Decoded:
 class _Reader:
     """Makes blocks of commands, and remembers those that are in force."""
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
+    def __init__(self, document: Document, full: Selection | None) -> None:
+        self.document, self._full = document, full
         self.found = Decoded()
         self._contexts: dict[int, dict[tuple[str, int | str], list[Block]]] = {}
         self._below: list[Block] = []  # what the last draw itself led to
         self._fields: dict[Body, tuple[Fields, frozenset[str]]] = {}
         self._uses = KernelUses(document)
         self._submission = 0
+        self._mesh_values = 0
 
     def add(self, item: Item) -> None:
         if isinstance(item, SubmissionStart):
@@ -145,7 +150,21 @@ class _Reader:
                 has_tables and "BINDING_TABLE" in block.key)]
             settings = {id(blocks): blocks for blocks in self._in_force().values()}.values()
             shown = [own, *(block for blocks in settings for block in blocks), *self._below]
-        self.found.draws.append(DecodedDraw(self.document.frames, self._submission, shown, self._kernels(command)))
+        self.found.draws.append(DecodedDraw(self.document.frames, self._submission, shown, self._kernels(command),
+                                            self._mesh(command) if is_primitive else None))
+
+    def _mesh(self, command: Command) -> Mesh | None:
+        number = len(self.found.draws)
+        wanted = self._mesh_values < _MESH_VALUES if self._full is None else number in self._full
+        decoder = self.document.decoder
+        if not wanted or decoder is None:
+            return None
+        view = command.body.view
+        topology = view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
+        found = mesh(decoder.follower, command, topology)
+        if found is not None:
+            self._mesh_values += len(found["rows"]) * len(found["columns"])
+        return found
 
     def _kernels(self, command: Command) -> dict[str, int]:
         decoder = self.document.decoder
@@ -223,11 +242,14 @@ def _fields(view: View, prefix: str) -> Iterator[tuple[str, str]]:
             yield from _fields(item, f"{prefix}[{i}] ")
 
 
-def decoded(trace: Trace, lint: bool = True) -> Decoded:
-    """Decode a trace up to its end, or to the place where it cannot be decoded any further."""
+def decoded(trace: Trace, lint: bool = True, full: Selection | None = None) -> Decoded:
+    """Decode a trace up to its end, or to the place where it cannot be decoded any further.
+
+    `full` selects the draws with meshes; without it, the first ones have them.
+    """
     document = Document(trace, file=trace.path, container=trace.kind, device=trace.named_device,
                         options=Options(repeat=True, lint=lint))
-    reader = _Reader(document)
+    reader = _Reader(document, full)
 
     def watched() -> Iterator[Item]:
         for item in document:

@@ -233,3 +233,13 @@ def test_a_hang_without_draws_is_a_report_with_a_band(page: Page, tmp_path: Path
         page.go(f"pane={pane}", f"document.querySelector('.pane.{pane}:not([hidden])') !== null")
     assert page.evaluate("document.querySelector('.band').textContent").startswith("The GPU hangs in frame 0")
     assert page.console == []
+
+
+def test_a_mesh_has_rows_and_a_wire_frame(opened: Page) -> None:
+    opened.go("pane=mesh&draw=3", "document.querySelector('.pane.mesh .inner .row') !== null")
+    assert "960 vertices, 320 objects" in opened.evaluate("document.querySelector('.pane.mesh .bar').textContent")
+    lit = opened.evaluate("""(() => { const canvas = document.querySelector('.wire');
+        return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(n => n); })()""")
+    assert lit
+    opened.evaluate("document.querySelectorAll('.pane.mesh .inner .row')[5].click()")
+    assert opened.evaluate("document.querySelector('.pane.mesh .row.current span').textContent") == "5"

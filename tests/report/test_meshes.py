@@ -1,0 +1,46 @@
+"""Meshes: what vertex fetch reads, and the objects of each topology."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+import gen4emu
+from gen4emu.report.meshes import assembled
+from gen4emu.report.states import decoded
+from gen4emu.selection import Selection
+from gen4emu.trace.reader import open as open_trace
+
+GEARS = Path(__file__).parents[2] / "traces" / "gears-g4x.aub.xz"
+
+
+def test_rows_are_the_vertices_in_memory() -> None:
+    found = decoded(open_trace(str(GEARS), again=True)).draws[3].mesh
+    assert found is not None
+    with gen4emu.open(GEARS) as trace:
+        buffer = trace.state(3)["3DSTATE_VERTEX_BUFFERS"].body.view.vertex_buffers[0]
+        data = trace.at(draw=3).read(int(buffer.buffer_starting_address), 960 * int(buffer.buffer_pitch))
+    assert found["columns"][:4] == ["vertex", "0.0 x", "0.0 y", "0.0 z"] and len(found["rows"]) == 960
+    for number, x, y, z, *_ in found["rows"]:
+        assert (x, y, z) == struct.unpack_from("<3f", data, number * int(buffer.buffer_pitch))
+    assert [o["vertices"] for o in found["objects"][:2]] == [[0, 1, 2], [3, 4, 5]] and len(found["objects"]) == 320
+
+
+def test_the_user_selects_the_draws() -> None:
+    draws = decoded(open_trace(str(GEARS), again=True), full=Selection.parse("2,4")).draws
+    assert [i for i, draw in enumerate(draws) if draw.mesh] == [2, 4]
+
+
+@pytest.mark.parametrize(("topology", "objects"), [
+    ("TRILIST", [(0, 1, 2), (3, 4, 5)]), ("RECTLIST", [(0, 1, 2), (3, 4, 5)]),
+    ("TRISTRIP", [(0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5)]),
+    ("TRIFAN", [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]), ("POLYGON", [(0, 1, 2, 3, 4, 5)]),
+    ("QUADLIST", [(0, 1, 2, 3)]), ("QUADSTRIP", [(0, 1, 3, 2), (2, 3, 5, 4)]),
+    ("LINELIST", [(0, 1), (2, 3), (4, 5)]), ("LINESTRIP", [(i, i + 1) for i in range(5)]),
+    ("LINELOOP", [*((i, i + 1) for i in range(5)), (5, 0)]), ("POINTLIST", []), ("TRISTRIP_ADJ", []),
+])
+def test_objects_of_topologies(topology: str, objects: list[tuple[int, ...]]) -> None:
+    assert assembled(range(6), topology) == objects
+    assert assembled([], topology) == []
