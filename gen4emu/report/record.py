@@ -65,12 +65,19 @@ class Recorded:
 
 
 @dataclass(slots=True)
+class _Taken:
+    """The pictures of a draw."""
+
+    thumbnail: int = -1
+    pictures: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _Row:
     """A draw that has been executed."""
 
     counted: CountedDraw
-    thumbnail: int = -1
-    pictures: list[dict[str, Any]] = field(default_factory=list)
+    taken: _Taken
 
 
 class Recorder:
@@ -80,6 +87,8 @@ class Recorder:
                  tick: Tick = lambda unit, number: None) -> None:
         self._trace, self._part, self._title, self._choices, self._tick = trace, part, title, choices, tick
         self.chunks: dict[str, str] = {}
+        self._counted: list[CountedDraw] = []  # media objects are counted when the next draw begins
+        self._taken: dict[int, _Taken] = {}
         self._rows: list[_Row] = []
         self._thumbnails = Thumbnails(self._add, choices.thumbnail_width)
         self._pictures = Pictures(self._add, self._thumbnails)
@@ -88,9 +97,8 @@ class Recorder:
         self._hang: dict[str, Any] | None = None
 
     def record(self) -> Recorded:
-        known = decoded(self._trace, self._choices.lint, self._choices.full)
         run = Replay(self._trace, self._part, self._choices.options, on_draw=lambda n: self._draw_done(run, n),
-                     on_counters=lambda draw: self._rows.append(_Row(draw)))
+                     on_counters=self._counted.append)
         try:
             try:
                 for _ in run.frames(ALL if self._choices.frames is None else self._choices.frames):
@@ -107,7 +115,7 @@ class Recorder:
                                              "The report ends there."
             if self._choices.frames is not None and not self._choices.frames.is_all:
                 self._choices.frames.require_any(run.frame_count, "frame", self._trace.path)
-            return self._finish(run, known)
+            return self._finish(run, decoded(self._trace, self._choices.lint, self._choices.full))
         finally:
             run.close()
 
@@ -117,23 +125,21 @@ class Recorder:
     # --- while the trace is executed ------------------------------------------------------------------------------
     def _draw_done(self, run: Replay, number: int) -> None:
         self._tick("draw", number)
-        if not self._rows or run.device is None:
+        device = run.device
+        if device is None or (self._choices.frames is not None and run.place.frame not in self._choices.frames):
             return
-        row, device = self._rows[-1], run.device
-        if self._choices.frames is not None and row.counted.place.frame not in self._choices.frames:
-            return
-        targets = row.counted.targets
-        shown = next((t for t in targets if t.kind != "depth"), None)
+        targets = device.targets.latest
+        taken = self._taken[number] = _Taken()
         if self._wants_full(number):
             for target in targets:
                 found = self._pictures.before_and_after(device.memory, target)
                 if found is not None:
-                    row.pictures.append(found)
+                    taken.pictures.append(found)
         else:
             self._without_picture += 1
-        shown = shown or next(iter(targets), None)
+        shown = next((t for t in targets if t.kind != "depth"), None) or next(iter(targets), None)
         if shown is not None:
-            row.thumbnail = self._pictures.thumbnail(device.memory, shown)
+            taken.thumbnail = self._pictures.thumbnail(device.memory, shown)
 
     def _wants_full(self, number: int) -> bool:
         full = self._choices.full
@@ -141,9 +147,9 @@ class Recorder:
 
     # --- at the end -----------------------------------------------------------------------------------------------
     def _finish(self, run: Replay, known: Decoded) -> Recorded:
-        frames = self._choices.frames
-        if frames is not None:
-            self._rows = [row for row in self._rows if row.counted.place.frame in frames]
+        frames = ALL if self._choices.frames is None else self._choices.frames
+        self._rows = [_Row(counted, self._taken.get(counted.place.draw, _Taken())) for counted in self._counted
+                      if counted.place.frame in frames]
         self._thumbnails.flush()
         kernels = self._kernels(known) if self._choices.kernels else []
         self._add("kernels", deflated_json(kernels))
@@ -185,7 +191,7 @@ class Recorder:
             if counted.place.draw in troubled or (self._hang and self._hang["draw"] == counted.place.draw):
                 flags.add("finding")
             values = _row_values(counted, gen, known, sorted(flags, key=FLAGS.index), changed)
-            values["thumb"] = row.thumbnail
+            values["thumb"] = row.taken.thumbnail
             for name, value in values.items():
                 columns.setdefault(name, []).append(value)
         return columns
@@ -217,8 +223,8 @@ class Recorder:
             for row in rows:
                 before = self._blocks(known, row)
                 draws.append([number(block) for block in before])
-            counters = [row.counted.counters.as_json() | {"pictures": row.pictures, "mesh": self._mesh(known, row)}
-                        for row in rows]
+            counters = [row.counted.counters.as_json()
+                        | {"pictures": row.taken.pictures, "mesh": self._mesh(known, row)} for row in rows]
             self._add(f"states-{at // STATES}", deflated_json(
                 {"before": first, "draws": draws, "blocks": texts, "fields": field_texts, "counters": counters}))
 

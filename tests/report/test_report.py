@@ -200,3 +200,16 @@ def test_pictures_are_dropped_before_thumbnails(tmp_path: Path) -> None:
     (left_out,) = writer.write_file(tmp_path / "one.html", recorded, 500_000)
     text = (tmp_path / "one.html").read_text()
     assert "full-size pictures" in left_out and "BBB" not in text and "CCC" in text
+
+
+def test_media_objects_have_the_picture_of_their_group(write: Write) -> None:
+    report = write(TRACES / "mpeg2-g4x.aub.xz")
+    rows, counters = chunk(report, "rows-0"), chunk(report, "states-0")["counters"]
+    drawn = [i for i, thumbnail in enumerate(rows["thumb"]) if thumbnail >= 0]
+    assert drawn and all(counters[i]["pictures"] and rows["name"][i] == "MEDIA_OBJECT" for i in drawn)
+    assert {rows["frame"][i] for i in drawn} == set(rows["frame"]), "the last object of each frame shows it"
+
+
+def test_a_device_that_does_not_execute_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["-q", "report", str(TRACES / "later" / "triangle-kbl.aub.xz"), "-o", "report"]) == 2
+    assert "cannot execute yet" in capsys.readouterr().err and not Path("report").exists()
