@@ -96,7 +96,8 @@ def surface_bytes(memory: Memory, target: Target) -> bytes:
     return b"".join([*planes, *(surface_bytes(memory, plane) for plane in target.chroma)])
 
 
-def _target_digest(memory: Memory, target: Target) -> TargetDigest:
+def target_digest(memory: Memory, target: Target) -> TargetDigest:
+    """The digest of an image in memory."""
     try:
         digest = Blake3(surface_bytes(memory, target)).hexdigest()
     except FieldError:  # it leaves the address space, or its pitch is less than its width
@@ -107,7 +108,7 @@ def _target_digest(memory: Memory, target: Target) -> TargetDigest:
 
 def digest_of(draw: Draw) -> DrawDigest:
     """The digests of a draw that has just ended."""
-    targets = tuple(_target_digest(draw.memory, target) for target in draw.device.targets.latest)
+    targets = tuple(target_digest(draw.memory, target) for target in draw.device.targets.latest)
     return DrawDigest(draw.number, draw.place.frame, draw.place.submission, draw.command.address,
                       draw.command.body.name, draw.topology or "", draw.vertex_count or 0, draw.instance_count or 0,
                       targets)

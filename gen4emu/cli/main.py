@@ -42,6 +42,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "run": ("gen4emu.cli.run:run", "Run an unmodified program on the emulated GPU."),
     "capture": ("gen4emu.cli.capture:capture", "Run a program and record its submissions as a trace."),
     "convert": ("gen4emu.cli.convert:convert", "Convert a trace from one container to another."),
+    "export": ("gen4emu.cli.export:export", "Write a draw as a directory that can be read, edited and built again."),
+    "build": ("gen4emu.cli.build:build", "Build a trace from the commands of a batch.txt."),
     "devices": ("gen4emu.cli.devices:devices", "List the devices that are modelled, and their names."),
     "completion": ("gen4emu.cli.completion:completion", "Print shell completion for bash, zsh and fish."),
     "man": ("gen4emu.cli.man:man", "Write manual pages."),

@@ -22,7 +22,8 @@ C_ORDER = [{"api"}, {"core"}, {"eu", "image"}, {"sampler", "color"}, {"functions
 SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"}, {"kms"}, {"driver.h"},
               {"ioctls.h"}, {"ioctls.c", "driver.c"}, {"hooks"}]
 PYTHON_ORDER = [{"_native", "core_enums", "deferred", "errors", "__init__"}, {"selection"}, {"hw"}, {"isa"}, {"trace"},
-                {"device"}, {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"bisect"}, {"report"},
+                {"device"}, {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"bisect"}, {"repro"},
+                {"report"},
                 {"cli", "pytest_plugin"}, {"__main__"}]
 
 # Files that include a generated header.  The others reach it through the headers named here.

@@ -1,0 +1,22 @@
+"""`gen4emu build`: a trace from commands by name and field."""
+
+from __future__ import annotations
+
+import click
+
+from gen4emu.repro.script import parse
+
+
+@click.command()
+@click.argument("file", metavar="BATCH")
+@click.option("-o", "--output", required=True, metavar="FILE",
+              help="The trace: .aub or .g4c, also with .xz, .gz or .zst.")
+def build(file: str, output: str) -> int:
+    """Build a trace from the text file BATCH, which `gen4emu export` writes, and which may be edited.
+
+    \b
+    Example:
+      gen4emu export trace.aub.xz --draw 4 -o repro/ && gen4emu build repro/batch.txt -o draw.aub
+    """
+    parse(file).build(output)
+    return 0

@@ -1,0 +1,266 @@
+"""A draw of a trace as a script of its own: the state in force, the memory that it reads, the draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gen4emu.api.device import Device as NewDevice
+from gen4emu.api.trace import Draw, Trace
+from gen4emu.api.trace import open as open_trace
+from gen4emu.bisect import digests
+from gen4emu.bisect.digests import DrawDigest, digest_of, target_digest
+from gen4emu.device.command_streamer import CommandStreamer
+from gen4emu.device.device import Device
+from gen4emu.device.memory import PAGE_SIZE, Missing
+from gen4emu.device.place import DrawKind
+from gen4emu.device.replay import Replay
+from gen4emu.device.targets import Target
+from gen4emu.errors import Gen4emuError, HangError, SelectionError
+from gen4emu.hw.command_reader import Words
+from gen4emu.repro.script import Dwords, Script, parse
+from gen4emu.selection import Selection
+from gen4emu.trace import reader
+from gen4emu.trace.events import Engine
+
+_MOST_RUNS = 2000  # of the draw, to find the memory that it needs
+_NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MEDIA_STATE_FLUSH"})
+# Commands that set a part of their state only: each different one is kept.
+_PARTIAL = frozenset({"STATE_BASE_ADDRESS", "URB_FENCE", "3DSTATE_VERTEX_BUFFERS", "3DSTATE_CHROMA_KEY",
+                      "3DSTATE_GS_SVB_INDEX", "3DSTATE_SO_BUFFER", "3DSTATE_SO_DECL_LIST", "3DSTATE_VF_INSTANCING",
+                      "XY_SETUP_BLT", "XY_SETUP_CLIP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"})
+_README = """\
+{draw} of a trace of a {device}, with the state in force and the memory that it needs.
+
+batch.txt         the commands, which may be edited
+memory/           the contents of memory, named by address
+draw.aub.xz       the trace that `gen4emu build batch.txt -o draw.aub.xz` makes
+expected.digests  what the draw writes: `gen4emu bisect draw.aub.xz --against expected.digests`
+expected-N.png    its render targets
+"""
+_FIRST_FREE = 0x0010_0000  # below are rings and tables of most traces
+
+_Key = tuple[str, Dwords]
+_Found = dict[_Key, Dwords]  # in the order of execution
+
+
+@dataclass(slots=True)
+class _Commands:
+    """The state commands of one engine that a later one has not replaced."""
+
+    streamer: CommandStreamer
+    found: _Found = field(default_factory=dict)
+    saved: dict[int, _Found] = field(default_factory=dict)  # of hardware contexts
+
+    # device.command_streamer.CommandListener
+    def command(self, words: Words) -> None:
+        layout = self.streamer.catalogue.command_for(words[0])
+        if layout is None or layout.name in _NO_STATE or layout.draws:
+            return
+        data = tuple(int(word) for word in words)
+        key = layout.name, data if layout.name in _PARTIAL else ()
+        self.found.pop(key, None)
+        self.found[key] = data
+
+    def context(self, left: int | None, entered: int, restored: bool) -> None:
+        if left is not None:
+            self.saved[left] = dict(self.found)
+        if restored:
+            self.found = dict(self.saved.get(entered, {}))
+
+    def reset(self) -> None:
+        self.found.clear()
+
+
+@dataclass(slots=True)
+class _Moment:
+    """Behind the draw before the exported one: the state, and all memory."""
+
+    commands: dict[Engine, tuple[Dwords, ...]]
+    pages: dict[int, bytes]
+
+
+def export(trace: Trace, source: reader.Trace, number: int) -> tuple[Script, DrawDigest]:
+    """The script of a draw, and the digests of what it writes in the trace."""
+    moment = _before(source, trace, number)
+    draw = trace.at(draw=number)
+    assert isinstance(draw, Draw)
+    if draw.kind not in (DrawKind.PRIMITIVE.value, DrawKind.BLIT.value):
+        raise SelectionError(f"{trace.path}: draw {number} is a {draw.kind}; primitives and blits can be exported")
+    if trace.device is None:
+        raise SelectionError(f"{trace.path}: the device is unknown")
+    targets, digest = draw.device.targets.latest, digest_of(draw)
+    commands = [*moment.commands[draw.device.engine], tuple(draw.command.body.words)]
+    free = _free(moment.pages)
+    script = Script(trace.device, trace.application, draw.device.engine, free, free + PAGE_SIZE, [], commands)
+    script.memory = _runs(_needed(script, moment.pages, targets, digest))
+    return script, digest
+
+
+def write(script: Script, expected: DrawDigest, directory: Path) -> None:
+    """Write a directory with the script, its trace, digests and pictures; it gets its name when all is verified."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise Gen4emuError(f"{directory}: exists already")
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as name:
+        place = Path(name, "new")
+        script.save(place)
+        parse(place / "batch.txt").build(place / "draw.aub.xz")
+        _check(place, expected)
+        (place / "README").write_text(_README.format(draw=expected, device=script.device.marketing), encoding="utf-8")
+        if directory.is_dir():
+            directory.rmdir()
+        place.rename(directory)
+
+
+def _check(place: Path, expected: DrawDigest) -> None:
+    """Execute the trace that was built; write its digests and pictures if it draws as the original."""
+    trace = str(place / "draw.aub.xz")
+    with open_trace(trace) as built:
+        draw = built.at(draw=0)
+        assert isinstance(draw, Draw)
+        if digest_of(draw).first_difference(expected) is not None:
+            raise Gen4emuError(f"draw {expected.number}: the trace that was built from it writes other pixels")
+        for number, surface in enumerate(draw.targets):
+            surface.save(place / f"expected-{number}.png")
+    with open_trace(trace) as built:
+        digests.write(place / "expected.digests", built, digests.execute(built))
+
+
+def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
+    """Execute the trace up to a draw, which is not executed."""
+    listeners: dict[Engine, _Commands] = {}
+    found: list[_Moment] = []
+
+    def listen(device: Device) -> None:
+        for engine, streamer in device.streamers.items():
+            listeners[engine] = _Commands(streamer)
+            streamer.listen(listeners[engine])
+        if number == 0:
+            keep = _KeepFirst(device, listeners, found)
+            for engine in listeners:
+                listeners[engine].streamer.listen(keep.of(engine))
+
+    def rest(draw: int) -> None:
+        if draw == number - 1:
+            assert run.device is not None
+            keep = _KeepFirst(run.device, listeners, found)
+            for engine in listeners:
+                listeners[engine].streamer.listen(keep.of(engine))
+        if draw >= number:
+            run.stop()
+
+    run = Replay(source, trace.device, None, on_start=listen, on_draw=rest)
+    try:
+        with suppress(HangError):  # perhaps of the draw itself
+            for _ in run.frames():
+                pass
+        if not found:
+            Selection.parse(str(number)).require_any(run.draws, "draw", trace.path)
+    finally:
+        run.close()
+    return found[0]
+
+
+class _KeepFirst:
+    """Keeps the state and memory at the moment at which the next draw begins."""
+
+    def __init__(self, device: Device, listeners: dict[Engine, _Commands], found: list[_Moment]) -> None:
+        self._device, self._listeners, self._found = device, listeners, found
+
+    def of(self, engine: Engine) -> _Next:
+        return _Next(self, self._listeners[engine])
+
+    def keep(self) -> None:
+        if not self._found:
+            memory = self._device.memory
+            pages = {page.address: memory.read(page.address, PAGE_SIZE, Missing.ZERO) for page in memory.pages()}
+            self._found.append(_Moment({engine: tuple(of.found.values()) for engine, of in self._listeners.items()},
+                                       pages))
+
+
+@dataclass(slots=True)
+class _Next:
+    """Passes commands on, and keeps the moment of the first draw."""
+
+    keeper: _KeepFirst
+    commands: _Commands
+
+    def command(self, words: Words) -> None:
+        layout = self.commands.streamer.catalogue.command_for(words[0])
+        if layout is not None and layout.draws:
+            self.keeper.keep()
+        self.commands.command(words)
+
+    def context(self, left: int | None, entered: int, restored: bool) -> None:
+        self.commands.context(left, entered, restored)
+
+    def reset(self) -> None:
+        self.commands.reset()
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+def _free(pages: Iterable[int]) -> int:
+    """Where nothing lies: the address behind all pages, or a gap below them."""
+    used = sorted(pages)
+    room = 1 << 20
+    last = used[-1] + PAGE_SIZE if used else 0
+    if last + room < 1 << 31:
+        return max(-(-last // room) * room, _FIRST_FREE)
+    start = _FIRST_FREE
+    for at in used:
+        if at - start >= room:
+            return start
+        start = max(start, at + PAGE_SIZE)
+    raise Gen4emuError("no address is free for a batch of 1 MiB")
+
+
+def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...], expected: DrawDigest) \
+        -> dict[int, bytes]:
+    """The pages without which the script reads missing memory or writes other pixels.
+
+    Ranges of pages are left out one after the other, in halves, quarters and so on, as long as the result stays.
+    """
+    kept = {at: data for at, data in pages.items() if any(data)}  # memory without contents reads as zeros
+    wanted = _run(script, kept, targets)
+    if wanted is None or wanted[0] != [target.digest for target in expected.targets]:
+        raise Gen4emuError("the draw writes other pixels than in its trace: it depends on more than the state in force "
+                           "and memory, such as constants that were overwritten, registers or streamed vertices")
+    budget, size = _MOST_RUNS, len(kept)
+    while size > 1 and budget > 0:
+        size = -(-size // 2)
+        order = list(kept)
+        for start in range(0, len(order), size):
+            left_out = set(order[start:start + size])
+            fewer = {at: data for at, data in kept.items() if at not in left_out}
+            budget -= 1
+            if len(fewer) < len(kept) and budget >= 0 and _run(script, fewer, targets) == wanted:
+                kept = fewer
+    return kept
+
+
+def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -> tuple[list[str], int] | None:
+    """The digests of the targets and the number of faults; None if the script hangs."""
+    with NewDevice(script.device) as device:
+        for at, data in pages.items():
+            device.memory.write(at, data)
+        device.memory.write(script.batch, script.batch_bytes)
+        try:
+            device.run_batch(script.batch, script.engine)
+        except HangError:
+            return None
+        return [target_digest(device.memory, target).digest for target in targets], device.faults.total
+
+
+def _runs(pages: dict[int, bytes]) -> list[tuple[int, bytes]]:
+    """Pages that follow each other, joined."""
+    found: list[tuple[int, bytearray]] = []
+    for at in sorted(pages):
+        if found and found[-1][0] + len(found[-1][1]) == at:
+            found[-1][1].extend(pages[at])
+        else:
+            found.append((at, bytearray(pages[at])))
+    return [(at, bytes(data)) for at, data in found]
