@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,12 +52,15 @@ class _Commands:
     """The state commands of one engine that a later one has not replaced."""
 
     streamer: CommandStreamer
+    before_draw: Callable[[], None]
     found: _Found = field(default_factory=dict)
     saved: dict[int, _Found] = field(default_factory=dict)  # of hardware contexts
 
     # device.command_streamer.CommandListener
     def command(self, words: Words) -> None:
         layout = self.streamer.catalogue.command_for(words[0])
+        if layout is not None and layout.draws:
+            self.before_draw()
         if layout is None or layout.name in _NO_STATE or layout.draws:
             return
         data = tuple(int(word) for word in words)
@@ -85,7 +88,6 @@ class _Moment:
 
 def export(trace: Trace, source: reader.Trace, number: int) -> tuple[Script, DrawDigest]:
     """The script of a draw, and the digests of what it writes in the trace."""
-    moment = _before(source, trace, number)
     draw = trace.at(draw=number)
     assert isinstance(draw, Draw)
     if draw.kind not in (DrawKind.PRIMITIVE.value, DrawKind.BLIT.value):
@@ -93,6 +95,7 @@ def export(trace: Trace, source: reader.Trace, number: int) -> tuple[Script, Dra
     if trace.device is None:
         raise SelectionError(f"{trace.path}: the device is unknown")
     targets, digest = draw.device.targets.latest, digest_of(draw)
+    moment = _before(source, trace, number)
     commands = [*moment.commands[draw.device.engine], tuple(draw.command.body.words)]
     free = _free(moment.pages)
     script = Script(trace.device, trace.application, draw.device.engine, free, free + PAGE_SIZE, [], commands)
@@ -135,25 +138,23 @@ def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
     listeners: dict[Engine, _Commands] = {}
     found: list[_Moment] = []
 
+    def keep() -> None:
+        assert run.device is not None
+        if run.device.numbers.total == number + 1 and not found:  # the draw has its number already
+            memory = run.device.memory
+            pages = {page.address: memory.read(page.address, PAGE_SIZE, Missing.ZERO) for page in memory.pages()}
+            found.append(_Moment({engine: tuple(of.found.values()) for engine, of in listeners.items()}, pages))
+
     def listen(device: Device) -> None:
         for engine, streamer in device.streamers.items():
-            listeners[engine] = _Commands(streamer)
+            listeners[engine] = _Commands(streamer, keep)
             streamer.listen(listeners[engine])
-        if number == 0:
-            keep = _KeepFirst(device, listeners, found)
-            for engine in listeners:
-                listeners[engine].streamer.listen(keep.of(engine))
 
-    def rest(draw: int) -> None:
-        if draw == number - 1:
-            assert run.device is not None
-            keep = _KeepFirst(run.device, listeners, found)
-            for engine in listeners:
-                listeners[engine].streamer.listen(keep.of(engine))
+    def drawn(draw: int) -> None:
         if draw >= number:
             run.stop()
 
-    run = Replay(source, trace.device, None, on_start=listen, on_draw=rest)
+    run = Replay(source, trace.device, None, on_start=listen, on_draw=drawn)
     try:
         with suppress(HangError):  # perhaps of the draw itself
             for _ in run.frames():
@@ -163,43 +164,6 @@ def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
     finally:
         run.close()
     return found[0]
-
-
-class _KeepFirst:
-    """Keeps the state and memory at the moment at which the next draw begins."""
-
-    def __init__(self, device: Device, listeners: dict[Engine, _Commands], found: list[_Moment]) -> None:
-        self._device, self._listeners, self._found = device, listeners, found
-
-    def of(self, engine: Engine) -> _Next:
-        return _Next(self, self._listeners[engine])
-
-    def keep(self) -> None:
-        if not self._found:
-            memory = self._device.memory
-            pages = {page.address: memory.read(page.address, PAGE_SIZE, Missing.ZERO) for page in memory.pages()}
-            self._found.append(_Moment({engine: tuple(of.found.values()) for engine, of in self._listeners.items()},
-                                       pages))
-
-
-@dataclass(slots=True)
-class _Next:
-    """Passes commands on, and keeps the moment of the first draw."""
-
-    keeper: _KeepFirst
-    commands: _Commands
-
-    def command(self, words: Words) -> None:
-        layout = self.commands.streamer.catalogue.command_for(words[0])
-        if layout is not None and layout.draws:
-            self.keeper.keep()
-        self.commands.command(words)
-
-    def context(self, left: int | None, entered: int, restored: bool) -> None:
-        self.commands.context(left, entered, restored)
-
-    def reset(self) -> None:
-        self.commands.reset()
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------

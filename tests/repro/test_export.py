@@ -26,7 +26,8 @@ def digests(trace: Path, draw: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "draw"), [
-    ("gears-g4x", 4), ("texture-g4x", 0), ("fbo-g4x", 3), ("triangle-brw", 0), ("later/triangle-ivb", 4),
+    ("gears-g4x", 4), ("texture-g4x", 0), ("fbo-g4x", 3), ("triangle-brw", 0), ("later/triangle-ivb", 1),
+    ("later/triangle-ivb", 4),
     ("later/triangle-hsw", 3)])
 def test_an_exported_draw_is_built_and_writes_the_same_pixels(name: str, draw: int, tmp_path: Path,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,6 +110,11 @@ def test_errors_name_line_field_and_value_and_nothing_is_written(text: str, erro
     assert run(["build", str(batch), "-o", str(built)]) == 2
     assert f"{batch}{error}" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["batch.txt"]
+
+
+def test_media_objects_cannot_be_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", str(TRACES / "mpeg2-g4x.aub.xz"), "--draw", "3", "-o", str(tmp_path / "repro")]) == 2
+    assert "draw 3 is a media object; primitives and blits can be exported" in capsys.readouterr().err
 
 
 def test_an_export_needs_a_draw_that_exists_and_an_empty_directory(tmp_path: Path,
