@@ -12,7 +12,7 @@ from gen4emu.api.trace import Draw, Trace
 from gen4emu.bisect import digests, threads
 from gen4emu.bisect.align import Alignment, Pair, align
 from gen4emu.bisect.state import Cause, Difference, differences
-from gen4emu.debugger.history import History
+from gen4emu.debugger.history import History, some
 from gen4emu.debugger.model import Fragment
 from gen4emu.device.options import Options
 from gen4emu.device.targets import Target
@@ -88,9 +88,9 @@ class Finding:
         for side, text in found.hangs.items():
             yield f"the GPU hung {side}: {text}"
         if pair is None:
-            yield f"{found.same} draws the same{'' if found.differs else ', and nothing else'}"
+            yield f"{some(found.same, 'draw')} the same{'' if found.differs else ', and nothing else'}"
             return
-        yield f"{found.same} draws the same"
+        yield f"{some(found.same, 'draw')} the same"
         yield from self._draw(pair)
         if self.fragments is not None:
             for side, fragment in zip(("left ", "right"), self.fragments, strict=True):

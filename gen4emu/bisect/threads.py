@@ -15,12 +15,14 @@ from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
 from gen4emu.debugger.inspect import LiveThread
 from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
+from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Missing
 from gen4emu.device.observer import Subscription, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.errors import FieldError, HangError
 from gen4emu.hw.chips import Device as Part
+from gen4emu.hw.command_reader import Words
 from gen4emu.isa import disassemble
 from gen4emu.trace.reader import Trace
 
@@ -51,18 +53,22 @@ class Recording:
     complete: bool = True
 
 
-class _Recorder:
-    """Records the first thread of an object that a pixel's block goes to."""
+class _Recorder(Listener):
+    """Records the first thread of an object of a draw that a pixel's block goes to."""
 
-    def __init__(self, device: Device, x: int, y: int, of: int) -> None:
+    def __init__(self, device: Device, draw: int, x: int, y: int, of: int) -> None:
         self.found: Recording | None = None
-        self._device = device
+        self._device, self._draw = device, draw
         self._last: Registers = {}
         self._texts: dict[int, str] = {}
         self._subscription = Subscription(
             traps=[Trap(TrapKind.PIXEL, x=x, y=y, object=of)], gang=1,
             handlers={DebugKind.THREAD: self._thread, DebugKind.INSTRUCTION: self._instruction})
-        device.observer.add(self._subscription)
+        device.add_listener(self)
+
+    def draw_started(self, words: Words) -> None:
+        if self._device.place.draw == self._draw:
+            self._device.observer.add(self._subscription)
 
     def _thread(self, event: Any) -> DebugAction:
         if self.found is not None:
@@ -111,25 +117,19 @@ def record(trace: Trace, part: Part | None, options: Options, draw: int, x: int,
     """Replay a trace up to a draw, and record the thread that an object starts for a pixel; None if it starts none."""
     recorder: _Recorder | None = None
 
-    def attach(number: int) -> None:
+    def start(device: Device) -> None:
         nonlocal recorder
-        assert run.device is not None
-        if number == draw - 1:
-            recorder = _Recorder(run.device, x, y, of)
+        recorder = _Recorder(device, draw, x, y, of)
+
+    def drawn(number: int) -> None:
         if number >= draw:
             run.stop()
 
-    def start(device: Device) -> None:
-        nonlocal recorder
-        if draw == 0:
-            recorder = _Recorder(device, x, y, of)
-
-    run = Replay(trace, part, options, on_start=start, on_draw=attach)
+    run = Replay(trace, part, options, on_start=start, on_draw=drawn)
     try:
-        for _ in run.frames():
-            pass
-    except HangError:
-        pass
+        with suppress(HangError):  # the thread that hangs is what is looked for
+            for _ in run.frames():
+                pass
     finally:
         run.close()
     return None if recorder is None else recorder.found
