@@ -36,13 +36,16 @@ class Alignment:
 
     @property
     def differs(self) -> bool:
-        hangs = (self.hangs.get("left"), self.hangs.get("right"))
-        return self.first is not None or self.unmatched_count > 0 or bool(hangs[0]) != bool(hangs[1])
+        return self.first is not None or self.unmatched_count > 0 or self.one_hangs
+
+    @property
+    def one_hangs(self) -> bool:
+        return len(self.hangs) == 1
 
     @property
     def comparable(self) -> bool:
-        """False if no draw of one side has a counterpart on the other."""
-        return bool(self.same or self.first is not None or not self.unmatched_count)
+        """False if no draw of one side has a counterpart on the other, and not because a side hung before it."""
+        return bool(self.same or self.first is not None or not self.unmatched_count or self.one_hangs)
 
     def leave_out(self, side: str, draws: list[DrawDigest]) -> None:
         self.unmatched_count += len(draws)

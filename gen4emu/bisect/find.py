@@ -88,7 +88,7 @@ class Finding:
         for side, text in found.hangs.items():
             yield f"the GPU hung {side}: {text}"
         if pair is None:
-            yield f"{some(found.same, 'draw')} the same{'' if found.differs else ', and nothing else'}"
+            yield f"{some(found.same, 'draw')} the same{'' if found.differs or found.hangs else ', and nothing else'}"
             return
         yield f"{some(found.same, 'draw')} the same"
         yield from self._draw(pair)

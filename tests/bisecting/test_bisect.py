@@ -148,6 +148,21 @@ def test_traces_without_a_common_draw_cannot_be_compared(capsys: pytest.CaptureF
     assert "not comparable: no draw of one side has a counterpart on the other" in capsys.readouterr().err
 
 
+def test_a_hang_of_one_side_is_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repro, hang = tmp_path / "repro", str(tmp_path / "hang.aub")
+    assert run(["export", str(TEXTURE), "--draw", "0", "-o", str(repro)]) == 0
+    batch = repro / "batch.txt"
+    batch.write_text("".join(line for line in batch.read_text().splitlines(keepends=True)
+                             if not line.startswith("memory ")))
+    assert run(["build", str(batch), "-o", hang]) == 0
+    found = bisect(capsys, repro / "draw.aub.xz", hang)
+    assert found["hangs"]["left"] is None and "a kernel could not be read" in found["hangs"]["right"]
+    assert (found["same"], len(found["unmatched"]["left"])) == (0, 1)
+    assert bisect(capsys, hang, hang, status=0)["hangs"]["left"] is not None
+    assert run(["digest", hang, "-o", str(tmp_path / "hang.digests")]) == 3
+    assert bisect(capsys, hang, "--against", tmp_path / "hang.digests", status=0)["same"] == 0
+
+
 # --- files of digests -------------------------------------------------------------------------------------------------
 def test_digests_stand_for_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = str(tmp_path / "gears.digests")
