@@ -242,13 +242,18 @@ static void expect_pixels(const struct draw *draw, uint32_t tiles) {
     }
 }
 
-static void expect_vertices(const struct draw *draw, uint64_t vertices) {
+static void expect_vertices(const struct draw *draw, const struct g4_plan *plan) {
     enum {
-        VERTICES = 8 * 2 /* of a gang */
+        VERTICES = 8 * 2, /* of a gang */
+        OBJECTS = 8
     };
-    const struct g4_kernel *const kernel = draw->device->draw_state.kernel[G4_STAGE_VS];
-    if (kernel) {
-        g4_kernel_expect(kernel, &draw->device->ctx, (uint32_t)(vertices / VERTICES));
+    const struct g4_kernel *const vs = draw->device->draw_state.kernel[G4_STAGE_VS];
+    const struct g4_kernel *const sf = draw->device->draw_state.kernel[G4_STAGE_SF];
+    if (vs) {
+        g4_kernel_expect(vs, &draw->device->ctx, (uint32_t)(plan->vertices / VERTICES));
+    }
+    if (sf) {
+        g4_kernel_expect(sf, &draw->device->ctx, (uint32_t)(plan->primitives / OBJECTS));
     }
 }
 
@@ -449,7 +454,7 @@ static enum g4_status run_draw(struct draw *draw) {
         if (device->draw_state.stream_output.enable) {
             number_streamed(draw, plan);
         }
-        expect_vertices(draw, plan->vertices);
+        expect_vertices(draw, plan);
         const uint64_t start = g4_now_ns();
         for (uint32_t i = 0; i < device->workers; i++) {
             g4_arena_reset(device->worker[i]->batch_arena);

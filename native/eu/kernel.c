@@ -458,7 +458,8 @@ static bool has_loop(const struct g4_kernel *kernel) {
     bool found = false;
     for (uint32_t i = 0; i < kernel->count && !found; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        found = g4_op_branches(op) && (op->target <= op->ip || op->uip <= op->ip);
+        const bool second = op->channel_pointers && op->uip <= op->ip;
+        found = g4_op_branches(op) && (op->target <= op->ip || second);
     }
     return found;
 }

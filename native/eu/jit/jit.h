@@ -1,5 +1,5 @@
 /*
- * Translates kernels to machine code of the host when they are decoded, and runs it.
+ * Translates kernels to machine code of the host, and runs it (when: kernel.c).
  *
  * A block is a sequence of instructions that neither jump nor send nor are jump targets (a basic block; messages to the
  * math unit may be part of it), or a whole loop or branch.  The code of a block executes a unit of threads at a time:
