@@ -1,6 +1,7 @@
 #include "core/srgb.h"
 
 #include <math.h>
+#include <pthread.h>
 
 /* ---- the curve ---- */
 
@@ -13,9 +14,11 @@ static double encode(double linear) {
 static double power_2_4(double x) {
     const double square = x * x;
     double root = 1.0;
-    for (int i = 0; i < 40; i++) {
+    double step = 1.0;
+    for (int i = 0; i < 40 && step != 0.0; i++) {
         const double fourth = root * root * root * root;
-        root -= (root - square / fourth) / 5.0;
+        step = (root - square / fourth) / 5.0;
+        root -= step;
     }
     return square * root;
 }
@@ -38,14 +41,22 @@ static void fill(float *table, size_t length) {
 
 #define FILL(table) fill(table, sizeof(table) / sizeof *(table))
 
-void g4_srgb_decoder_setup(struct g4_srgb_decoder *decoder) {
-    FILL(decoder->by_4_bits);
-    FILL(decoder->by_5_bits);
-    FILL(decoder->by_6_bits);
-    FILL(decoder->by_8_bits);
-    FILL(decoder->by_10_bits);
-    FILL(decoder->by_thirds);
-    FILL(decoder->by_halves);
+static struct g4_srgb_decoder shared;
+
+static void fill_shared(void) {
+    FILL(shared.by_4_bits);
+    FILL(shared.by_5_bits);
+    FILL(shared.by_6_bits);
+    FILL(shared.by_8_bits);
+    FILL(shared.by_10_bits);
+    FILL(shared.by_thirds);
+    FILL(shared.by_halves);
+}
+
+const struct g4_srgb_decoder *g4_srgb_decoder(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_shared);
+    return &shared;
 }
 
 const float *g4_srgb_decoder_table(const struct g4_srgb_decoder *decoder, unsigned bits) {

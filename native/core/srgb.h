@@ -21,7 +21,8 @@ struct g4_srgb_decoder {
     float by_halves[511]; /* (a + b) / 510 */
 };
 
-void g4_srgb_decoder_setup(struct g4_srgb_decoder *decoder);
+/* The tables, which all devices of the process share; any thread may ask for them. */
+const struct g4_srgb_decoder *g4_srgb_decoder(void);
 /* The table of codes of n bits; NULL if no format has such codes. */
 const float *g4_srgb_decoder_table(const struct g4_srgb_decoder *decoder, unsigned bits);
 

@@ -20,7 +20,7 @@ struct g4_sampler_cache *g4_sampler_cache_new(void) {
     if (cache) {
         cache->epoch = 1;
         cache->plan_epoch = 1;
-        g4_srgb_decoder_setup(&cache->reader.srgb);
+        cache->reader.srgb = g4_srgb_decoder();
     }
     return cache;
 }
@@ -64,7 +64,7 @@ const struct g4_texture *g4_sampler_find_texture(const struct g4_sampler_call *c
         slot->surface_state_base != d->surface_state_base) {
         const struct g4_surface *const surface = g4_surface_get(c->eu->surfaces, c->eu->ctx, c->cache->reader.port,
                                                                 d->surface_state_base, d->binding_table, index);
-        g4_texture_setup(&slot->texture, surface, &c->cache->reader.srgb, c->eu->ctx->model);
+        g4_texture_setup(&slot->texture, surface, c->cache->reader.srgb, c->eu->ctx->model);
         memset(slot->contiguous, 0, sizeof slot->contiguous);
         slot->texture.contiguous = slot->contiguous;
         c->cache->plan_epoch++;

@@ -85,7 +85,7 @@ static void palette_color(const struct g4_texel_reader *reader, const struct g4_
     for (int c = 0; c < 3; c++) {
         out[c] = unorm(rgb[c], 8);
     }
-    out[3] = channel_value(&reader->srgb, format, 3, bytes);
+    out[3] = channel_value(reader->srgb, format, 3, bytes);
 }
 
 static void plain_color(const struct g4_texel_reader *reader, const struct g4_format *format, const uint8_t *bytes,
@@ -95,7 +95,7 @@ static void plain_color(const struct g4_texel_reader *reader, const struct g4_fo
         return;
     }
     for (int c = 0; c < 4; c++) {
-        out[c] = channel_value(&reader->srgb, format, c, bytes);
+        out[c] = channel_value(reader->srgb, format, c, bytes);
     }
 }
 
@@ -266,7 +266,7 @@ void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture
                          struct g4_texel_block *block) {
     uint8_t raw[BUFFER] = {0};
     read_bytes(reader->port, address, raw, texture->bits / 8);
-    g4_block_decode(texture->format, &reader->srgb, raw, right, block->texel);
+    g4_block_decode(texture->format, reader->srgb, raw, right, block->texel);
     reader->has_blocks = true;
 }
 

@@ -20,7 +20,7 @@ struct g4_texel_block {
 struct g4_texel_reader {
     struct g4_port *port;
     const struct g4_state *state; /* palettes, chroma keys */
-    struct g4_srgb_decoder srgb;
+    const struct g4_srgb_decoder *srgb;
     struct g4_texel_block block[G4_BLOCK_SLOTS];
     bool has_blocks; /* some block slot is in use */
 };
