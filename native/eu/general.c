@@ -124,8 +124,8 @@ static void read_accumulator(const struct g4_pass *pass, const struct g4_src *sr
             out[c].f = modified_number(number, src);
         } else {
             const int64_t number = acc->i[pass->thread][slot];
-            const int64_t magnitude = src->abs && number < 0 ? -number : number;
-            out[c].i = src->negate ? -magnitude : magnitude;
+            const bool minus = src->negate != (src->abs && number < 0);
+            out[c].i = minus ? (int64_t)(0 - (uint64_t)number) : number; /* the least number stays */
             out[c].raw = (uint32_t)out[c].i;
         }
     }
