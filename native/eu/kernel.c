@@ -450,7 +450,7 @@ static void mark_joins(struct g4_kernel *kernel) {
 
 /* ---- machine code ----
  *
- * Translating an instruction takes as long as running it for some hundred gangs, so kernels are translated when they
+ * Translating an instruction takes as long as running it for some tens of gangs, so kernels are translated when they
  * have run often, or are going to; earlier if they loop.  Gangs of parts are not counted: they are translated at once.
  */
 

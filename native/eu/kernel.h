@@ -12,8 +12,8 @@ enum {
     G4_KERNEL_NONE = 0xffffffff,
     G4_KERNEL_PARTS = 8,
     /* After so many gangs, translation takes less time than the interpreter has taken by then. */
-    G4_KERNEL_WORTH = 128,
-    G4_KERNEL_LOOP_WORTH = 16,
+    G4_KERNEL_WORTH = 32,
+    G4_KERNEL_LOOP_WORTH = 4,
 };
 
 struct g4_kernel;

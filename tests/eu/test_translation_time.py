@@ -71,5 +71,5 @@ def test_loops_are_translated_earlier_than_branches(code: str, early: bool) -> N
     if code:
         scene.pixel_kernel = assemble(code, scene.gen) + scene.pixel_kernel
     before = code_pages()
-    draw(scene, 16.0, 10)  # 20 to 30 gangs of pixels
+    draw(scene, 16.0, 5)  # 10 to 15 gangs of pixels
     assert (code_pages() > before) == early
