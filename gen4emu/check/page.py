@@ -7,11 +7,9 @@ shows them as text.  The page loads nothing, and its policy forbids every script
 from __future__ import annotations
 
 import base64
-import json
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +19,7 @@ import numpy as np
 from PIL import Image
 
 import gen4emu
+from gen4emu import single_page
 from gen4emu.check.reports import Report
 from gen4emu.check.results import BAD, Outcome, PictureResult, Result, count
 from gen4emu.check.selecting import name_expression
@@ -167,18 +166,8 @@ def page(data: dict[str, Any]) -> str:
     """The page as text."""
     web = files("gen4emu.check") / "web"
     style, script = ((web / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    policy = (f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-              "base-uri 'none'; form-action 'none'")
-    text = (web / "page.html").read_text(encoding="utf-8")
-    # Inside <script>, HTML looks for nothing but "</script" and "<!--": without "<" there is neither.
-    parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script,
-             "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")}
-    before, *rest = text.split("@@")
-    return before + "".join(part if i % 2 else parts[part] for i, part in enumerate(rest))
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(sha256(text.encode()).digest()).decode()
+    template = (web / "page.html").read_text(encoding="utf-8")
+    return single_page.fill(template, {"DATA": single_page.data(data)}, style=style, script=script, images="data:")
 
 
 def write_page(path: Path, data: dict[str, Any]) -> None:

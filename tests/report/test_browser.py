@@ -74,7 +74,9 @@ def type_filter(page: Page, text: str) -> None:
 
 
 def canvas(page: Page) -> Pixels:
-    """The canvas of the shown pane with its picture at 1:1."""
+    """The canvas of the shown pane with its picture at 1:1, once it has the size of its place."""
+    page.wait(f"""(canvas => canvas.width === Math.round(canvas.clientWidth * devicePixelRatio)
+        && canvas.height === Math.round(canvas.clientHeight * devicePixelRatio))({SHOWN}.querySelector('.picture canvas'))""")
     page.evaluate(f"[...{SHOWN}.querySelectorAll('.picture button')].find(b => b.textContent === '1:1').click()")
     uri = page.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
     with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
@@ -152,7 +154,6 @@ def test_pixels_are_those_of_replay(opened: Page, tmp_path: Path) -> None:
     with Image.open(path) as image:
         wanted = np.array(image.convert("RGB"))
     opened.go("pane=draw&draw=3", "document.querySelector('.pane.draw .note').textContent.includes('color')")
-    opened.wait(f"{SHOWN}.querySelector('.picture canvas').width > 300")
     assert holds(canvas(opened), wanted)
     opened.evaluate("[...document.querySelectorAll('.draw .bar button')].find(b => b.textContent === 'before').click()")
     opened.wait("document.querySelector('.draw .bar button[aria-pressed=true]').textContent === 'before'")
