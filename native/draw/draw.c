@@ -235,10 +235,7 @@ static void expect_pixels(const struct draw *draw, uint32_t tiles) {
         GANGS = G4_TILE_SIZE * G4_TILE_SIZE / (8 * 16)
     };
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
-        const struct g4_kernel *const kernel = draw->device->draw_state.wm_kernel[i];
-        if (kernel) {
-            g4_kernel_expect(kernel, &draw->device->ctx, tiles * GANGS);
-        }
+        g4_kernel_expect(draw->device->draw_state.wm_kernel[i], &draw->device->ctx, tiles * GANGS);
     }
 }
 
@@ -247,14 +244,9 @@ static void expect_vertices(const struct draw *draw, const struct g4_plan *plan)
         VERTICES = 8 * 2, /* of a gang */
         OBJECTS = 8
     };
-    const struct g4_kernel *const vs = draw->device->draw_state.kernel[G4_STAGE_VS];
-    const struct g4_kernel *const sf = draw->device->draw_state.kernel[G4_STAGE_SF];
-    if (vs) {
-        g4_kernel_expect(vs, &draw->device->ctx, (uint32_t)(plan->vertices / VERTICES));
-    }
-    if (sf) {
-        g4_kernel_expect(sf, &draw->device->ctx, (uint32_t)(plan->primitives / OBJECTS));
-    }
+    const struct g4_kernel *const *const kernel = draw->device->draw_state.kernel;
+    g4_kernel_expect(kernel[G4_STAGE_VS], &draw->device->ctx, (uint32_t)(plan->vertices / VERTICES));
+    g4_kernel_expect(kernel[G4_STAGE_SF], &draw->device->ctx, (uint32_t)(plan->primitives / OBJECTS));
 }
 
 static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {

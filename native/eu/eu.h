@@ -20,7 +20,8 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache);
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
                                       struct g4_fault *fault);
 
-/* About so many gangs will run the kernel: translate it to machine code if that pays.  Not thread safe, as above. */
+/* About so many gangs will run the kernel: translate it to machine code if that pays.  Not thread safe, as above. NULL:
+ * there is no kernel. */
 void g4_kernel_expect(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t gangs);
 
 /* Bit n is set if the kernel sends to shared function n; all bits are if a descriptor comes from a register. */

@@ -477,9 +477,12 @@ static void translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
 }
 
 void g4_kernel_expect(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t gangs) {
+    if (!kernel || kernel->tried) {
+        return;
+    }
     const uint32_t run = kernel->parts ? __atomic_load_n(&kernel->parts->gangs, __ATOMIC_RELAXED) : 0;
     const uint32_t worth = kernel->loops ? G4_KERNEL_LOOP_WORTH : G4_KERNEL_WORTH;
-    if (!kernel->tried && run + (uint64_t)gangs >= worth) {
+    if (run + (uint64_t)gangs >= worth) {
         translate((struct g4_kernel *)kernel, ctx);
     }
 }

@@ -277,7 +277,7 @@ static uint32_t capacity_of(const struct stage_run *run) {
     return run->stage->entry_rows > control ? (run->stage->entry_rows - control) * SLOTS_PER_ROW / gs->vertex_slots : 0;
 }
 
-/* Make the array of `count` items large enough for `more` of them; NULL: there is no memory. */
+/* Make the array of `count` items large enough for `more` of them; NULL: memory is short. */
 static void *grow(struct g4_arena *arena, void *items, size_t size, uint32_t count, uint32_t more, uint32_t *capacity) {
     if (count + more <= *capacity) {
         return items;
