@@ -127,6 +127,19 @@ uint8_t *g4_physical_make(struct g4_mem_physical *physical, uint32_t page) {
     return bytes;
 }
 
+uint32_t g4_physical_list(const struct g4_mem_physical *physical, uint32_t *pages, uint32_t capacity) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < LEAVES; i++) {
+        struct leaf *const leaf = atomic_load_explicit(&physical->leaves[i], memory_order_acquire);
+        for (uint32_t at = 0; leaf && at < LEAF_PAGES && count < capacity; at++) {
+            if (atomic_load_explicit(&leaf->pages[at], memory_order_acquire)) {
+                pages[count++] = i * LEAF_PAGES + at;
+            }
+        }
+    }
+    return count;
+}
+
 uint32_t g4_physical_count(const struct g4_mem_physical *physical) {
     return atomic_load_explicit(&physical->count, memory_order_relaxed);
 }
