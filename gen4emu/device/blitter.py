@@ -11,7 +11,7 @@ from typing import Any
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import BltPattern, BltSource
 from gen4emu.device.counters import BLIT_DESTINATION, BLIT_SOURCE, SurfaceBytes
-from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
+from gen4emu.device.memory import Faults, Memory, Missing, Unit, load_log, port_faults, save_log
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError
@@ -63,6 +63,17 @@ class Blitter:
     def faults(self) -> Faults:
         """Faults of blits."""
         return port_faults(self._port)
+
+    def save(self) -> tuple[dict[str, Any], tuple[int, ...], bytes]:
+        """What SETUP commands set, and faults, for `load`."""
+        return dict(self._setup), self._clip, save_log(self._port)
+
+    def load(self, saved: tuple[Any, ...]) -> None:
+        """Take over what `save` has returned."""
+        setup, self._clip, log = saved
+        self._setup = dict(setup)
+        load_log(self._port, log)
+        self.pixels, self._drawn = 0, None
 
     def execute(self, command: Command, words: Words) -> Target | None:
         """Draw.  Returns the surface that was drawn to."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import Counter
-from gen4emu.device.memory import PAGE_SIZE, Faults, Memory, Missing, PageFlags, Unit, port_faults
+from gen4emu.device.memory import PAGE_SIZE, Faults, Memory, Missing, PageFlags, Unit, load_log, port_faults, save_log
 from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import InterruptNames, Interrupts, RegisterFile
 from gen4emu.device.state import ContextState
@@ -57,6 +57,23 @@ class Progress:
     wrap: tuple[int, int] | None = None
     ring_at: int = 0  # offset of the command in `ring`
     batch: int | None = None  # start of the batch of that command
+
+
+@dataclass(slots=True, frozen=True)
+class StreamerState:
+    """A command streamer between two submissions."""
+
+    state: bytes  # of the running context
+    constants_absolute: bool
+    contexts: dict[int, bytes]  # by address
+    context: int | None
+    non_secure: bool
+    commands: int  # executed, from which TIMESTAMP is derived
+    finding_counts: dict[str, int]
+    findings: dict[str, str]
+    position: tuple[int, bool, int]  # address, whether in a batch, header
+    progress: Progress
+    faults: bytes
 
 
 @dataclass(slots=True)
@@ -408,6 +425,27 @@ class CommandStreamer:
 
     def _where(self) -> str:
         return f"0x{self.position.address:08x}"
+
+    def save(self) -> StreamerState:
+        """The state between two submissions, for `load`."""
+        return StreamerState(self.state.save(), self.state.constants_absolute, dict(self._contexts), self._context,
+                             self._non_secure, self.commands, dict(self.findings.count), dict(self.findings.first),
+                             (self.position.address, self.position.in_batch, self.position.header), self.progress,
+                             save_log(self._port))
+
+    def load(self, saved: StreamerState) -> None:
+        """Take over what `save` has returned.  No batch runs then."""
+        self._reader.stop()
+        self.state.load(saved.state)
+        self.state.constants_absolute = saved.constants_absolute
+        self._contexts, self._context = dict(saved.contexts), saved.context
+        self._non_secure, self.commands = saved.non_secure, saved.commands
+        self.findings = Findings(collections.Counter(saved.finding_counts), dict(saved.findings))
+        self.position.address, self.position.in_batch, self.position.header = saved.position
+        self.progress = saved.progress
+        load_log(self._port, saved.faults)
+        self._set_threads(False)
+        self._pipe_selected()
 
     @property
     def faults(self) -> Faults:

@@ -63,6 +63,16 @@ class Snapshots:
             registers.on_read(registers.offset(name), read)
         self._hook_attention()
 
+    def save(self) -> tuple[dict[str, dict[int, int]], bool]:
+        """The snapshots that were taken, and whether threads are to halt."""
+        return {name: dict(data) for name, data in self._latched.items()}, self._halt_pending
+
+    def load(self, saved: tuple[dict[str, dict[int, int]], bool]) -> None:
+        """Take over what `save` has returned, and the register file's values."""
+        latched, self._halt_pending = saved
+        self._latched = {name: dict(data) for name, data in latched.items()}
+        self.program()
+
     def _written(self, name: str) -> Callable[[int], None]:
         def written(value: int) -> None:
             if name == "TD_CTL":
@@ -379,12 +389,25 @@ class Debug:
         primitive = command_named("3DPRIMITIVE", gen)
         self._vertex_dwords = tuple(primitive.field(name, gen).dword for name in (
             "start_vertex_location", "vertex_count_per_instance"))
+        self.snapshots: Snapshots | None = None
         if not registers.has("SVG_RDATA"):  # the debug registers of Gen6 and later are not public
             return
         self.snapshots = Snapshots(native, observer, registers, gen)
         for name in _VF + _SF:
             registers.on_write(registers.offset(name), lambda _: self._from_registers())
         registers.on_read(registers.offset("SVG_RDATA"), self._base_address)
+
+    def save(self) -> tuple[Any, ...]:
+        """What writes of registers have left outside of the register file, and snapshots, for `load`."""
+        snapshots = None if self.snapshots is None else self.snapshots.save()
+        return self._primitives, replace(self._reduction), snapshots
+
+    def load(self, saved: tuple[Any, ...]) -> None:
+        """Take over what `save` has returned.  The register file has its values already."""
+        self._primitives, reduction, snapshots = saved
+        self._reduce(replace(reduction))
+        if self.snapshots is not None:
+            self.snapshots.load(snapshots)
 
     def _reduce(self, reduction: Reduction) -> None:
         self._reduction = reduction
@@ -438,6 +461,7 @@ class Debug:
         return self._registers.view(name)
 
     def _from_registers(self) -> None:
+        assert self.snapshots is not None
         self.snapshots.program()
         vf, sf = self._view("VF_CTL"), self._view("SF_CTL")
         reduction = Reduction()

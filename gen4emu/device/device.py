@@ -6,20 +6,21 @@ A device executes trace events (`apply`) or batches (`run_batch`).  Devices shar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import Counter, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
-from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings
+from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings, StreamerState
 from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
 from gen4emu.device.counters import CountedDraw, take
 from gen4emu.device.debug_registers import Debug
 from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
 from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayloads
-from gen4emu.device.memory import Faults, Memory, Unit, log_faults
+from gen4emu.device.memory import Faults, Memory, Unit, load_log, log_faults, save_log
 from gen4emu.device.observer import Observer
 from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind, DrawNumbers, Place
@@ -45,6 +46,23 @@ _BUSY: dict[int, tuple[str, ...]] = {
     Unit.VS: ("vs",), Unit.GS: ("gs",), Unit.CLIP: ("clip", "cl"), Unit.SF: ("strips", "setup", "sf"),
     Unit.WM: ("windower", "pixel_shader"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceState:
+    """A device between two submissions, without memory; each unit knows the meaning of its part."""
+
+    core: bytes
+    registers: dict[int, int]
+    streamers: dict[events.Engine, StreamerState]
+    engine: events.Engine
+    numbers: tuple[object, ...]
+    blitter: tuple[object, ...]
+    debug: tuple[object, ...]
+    targets: tuple[tuple[Target, ...], tuple[Target, ...]]
+    submissions: int
+    frame: int
+    host_faults: bytes
 
 
 class Device:
@@ -356,6 +374,31 @@ class Device:
                 self.registers.poke(self.registers.offset(f"{prefix}_{name}"), 0)
         for name in ("EIR", "ESR", "PGTBL_ER"):
             self.registers.poke(self.registers.offset(name), 0)
+
+    # --- checkpoints -----------------------------------------------------------------------------------------------
+    def save(self) -> DeviceState | None:
+        """The state between two submissions, without memory.  None if it has parts that `load` could not set."""
+        core = ffi.new("uint8_t[]", lib.g4_device_image_size())
+        if self.options.hierarchical_depth or not lib.g4_device_save(self.native, core):
+            return None
+        return DeviceState(bytes(ffi.buffer(core)), self.registers.save(),
+                           {engine: streamer.save() for engine, streamer in self.streamers.items()}, self._engine,
+                           self.numbers.save(), self.blitter.save(), self.debug.save(), self.targets.save(),
+                           self.submissions, self.frame, save_log(self.memory.port))
+
+    def load(self, saved: DeviceState) -> None:
+        """Take over what `save` of a device of the same chip with the same options has returned."""
+        lib.g4_device_load(self.native, saved.core)
+        self.registers.load(saved.registers)
+        for engine, streamer in self.streamers.items():
+            streamer.load(saved.streamers[engine])
+        self._use(saved.engine)
+        self.numbers.load(saved.numbers)
+        self.blitter.load(saved.blitter)
+        self.debug.load(saved.debug)
+        self.targets.load(saved.targets)
+        self.submissions, self.frame = saved.submissions, saved.frame
+        load_log(self.memory.port, saved.host_faults)
 
     # --- results ---------------------------------------------------------------------------------------------------
     def take_targets(self) -> list[Target]:

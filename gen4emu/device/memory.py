@@ -348,6 +348,49 @@ class Memory:
         """Host memory used for pages that are not external."""
         return int(lib.g4_mem_owned_pages(self.handle)) * PAGE_SIZE
 
+    # --- the whole ---
+
+    def owned_pages(self) -> npt.NDArray[np.uint32]:
+        """The numbers of the physical pages that have contents, in order."""
+        import numpy as np
+
+        pages = np.empty(self.owned_bytes // PAGE_SIZE, np.uint32)
+        count = lib.g4_mem_list_pages(self.handle, ffi.cast("uint32_t *", ffi.from_buffer(pages)), len(pages))
+        return pages[:count]
+
+    def copy_pages(self, pages: npt.NDArray[np.uint32]) -> list[bytes]:
+        """The contents of physical pages."""
+        data = bytearray(len(pages) * PAGE_SIZE)
+        numbers = ffi.cast("uint32_t *", ffi.from_buffer(pages))
+        lib.g4_mem_copy_pages(self.handle, numbers, len(pages), ffi.from_buffer("uint8_t[]", data))
+        view = memoryview(data)
+        return [bytes(view[at:at + PAGE_SIZE]) for at in range(0, len(data), PAGE_SIZE)]
+
+    @property
+    def is_external(self) -> bool:
+        """Whether `map_external` has backed pages."""
+        return bool(self._external)
+
+    def gtt(self) -> bytes:
+        """All page table entries, for `load_gtt`."""
+        return bytes(ffi.buffer(lib.g4_mem_gtt(self.handle), 4 * self.gtt_entries))
+
+    def load_gtt(self, entries: bytes) -> None:
+        """Write all page table entries."""
+        lib.g4_mem_set_gtt(self.handle, 0, ffi.from_buffer("uint32_t[]", entries), len(entries) // 4)
+
+    def missed(self) -> list[tuple[int, int]]:
+        """The numbers of graphics pages that a unit missed, with their flags MISSED_READ and MISSED_WRITE."""
+        count = lib.g4_mem_list_missed(self.handle, ffi.NULL, ffi.NULL, 0)
+        pages, flags = ffi.new("uint32_t[]", count), ffi.new("uint8_t[]", count)
+        lib.g4_mem_list_missed(self.handle, pages, flags, count)
+        return list(zip(pages, flags, strict=True))
+
+    def set_missed(self, missed: Sequence[tuple[int, int]]) -> None:
+        """Add flags of pages that a unit missed."""
+        for page, flags in missed:
+            lib.g4_mem_set_missed(self.handle, page, flags)
+
     # --- changes and faults ---
 
     def mark(self) -> int:
@@ -410,6 +453,16 @@ class ProbePort:
 def port_faults(port: Any) -> Faults:
     """The log of a `struct g4_port *`."""
     return log_faults(port.log)
+
+
+def save_log(port: Any) -> bytes:
+    """The log of a `struct g4_port *`, for `load_log`."""
+    return bytes(ffi.buffer(ffi.addressof(port.log)))
+
+
+def load_log(port: Any, saved: bytes) -> None:
+    """Replace the log of a port."""
+    ffi.memmove(ffi.addressof(port.log), saved, len(saved))
 
 
 def log_faults(log: Any) -> Faults:

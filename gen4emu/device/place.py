@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 
 class DrawKind(Enum):
@@ -59,6 +60,17 @@ class DrawNumbers:
         self.kind = DrawKind.PRIMITIVE
         self.address = 0
         self.words: memoryview = memoryview(b"").cast("I")
+
+    def save(self) -> tuple[object, ...]:
+        """Everything, for `load`."""
+        return (self.total, tuple(self.counts.items()), self.draw, self.first, self.ended, self.kind, self.address,
+                self.words.tobytes())
+
+    def load(self, saved: tuple[Any, ...]) -> None:
+        """Take over what `save` has returned."""
+        self.total, counts, self.draw, self.first, self.ended, self.kind, self.address, words = saved
+        self.counts = dict(counts)
+        self.words = memoryview(words).cast("I")
 
     def begin(self, kind: DrawKind, address: int, words: memoryview) -> None:
         """A draw command is about to run."""

@@ -102,6 +102,14 @@ class RegisterFile:
         """Store a value as the hardware does: without masks and hooks."""
         self._values[offset] = value & 0xFFFFFFFF
 
+    def save(self) -> dict[int, int]:
+        """The stored values, for `load`.  Values that reads compute belong to the units that hook them."""
+        return dict(self._values)
+
+    def load(self, values: dict[int, int]) -> None:
+        """Take over stored values, without the effects of writes."""
+        self._values = dict(values)
+
     def dump(self) -> dict[str, int]:
         """All registers by name."""
         return {name: self.read(r.offset) for name, r in self._names.items()}

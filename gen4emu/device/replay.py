@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from gen4emu.device.checkpoints import Checkpoint, restore, take
 from gen4emu.device.counters import CountedDraw
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
@@ -38,6 +39,19 @@ class Frame:
     unit: str = "frame"  # or "submission"
 
 
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A replay before a submission: the device, and the position in the trace."""
+
+    checkpoint: Checkpoint
+    position: int  # in the events of the trace: that of the submission
+    submissions: int
+    frames: int
+    warnings: tuple[str, ...]
+    damage: tuple[events.Warning, ...]
+    differences: int
+
+
 class _Stop(Exception):
     """The rest of the trace is not needed."""
 
@@ -61,12 +75,19 @@ class Replay:
 
     def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None, *,
                  on_start: Callable[[Device], None] | None = None, on_draw: Callable[[int], None] | None = None,
-                 on_counters: Callable[[CountedDraw], None] | None = None) -> None:
+                 on_counters: Callable[[CountedDraw], None] | None = None,
+                 on_submission: Callable[[], None] | None = None, at: Bookmark | None = None) -> None:
         """`on_start` is called with the device before the first submission, `on_draw` with the number of every draw
-        that has ended, `on_counters` with the counters of each draw.  Draws are counted if `on_counters` is given."""
+        that has ended, `on_counters` with the counters of each draw.  Draws are counted if `on_counters` is given.
+        `on_submission` is called before every submission, while the device rests.  `at` is where the replay begins:
+        a bookmark of a replay of the same trace on the same chip with the same options."""
         self.trace = trace
         self.options = options
-        self.device: Device | None = Device(info, options) if info is not None else None
+        self.device: Device | None = Device(info, options) if info is not None and at is None else None
+        self._on_submission, self._at = on_submission, at
+        self._has_started = False
+        self._position = 0  # in the events of the trace
+        self._before: Checkpoint | None = None  # the last checkpoint
         self._on_start, self._on_draw, self._on_counters = on_start, on_draw, on_counters
         self.submissions = 0  # that have begun
         self.frame_count = 0  # frames that have ended
@@ -87,6 +108,8 @@ class Replay:
         A trace that marks its frames (dump requests, boundaries) has those; any other one has a frame for each
         submission.  The run ends behind the last frame, submission and draw that is selected.
         """
+        if self._at is not None:
+            self._begin_at(self._at)
         self._marked = self.trace.has_marks()
         self._selected = frames, submissions, draws
         with suppress(_Stop):
@@ -96,6 +119,21 @@ class Replay:
                     yield frame
                 if self._is_done():
                     return
+
+    def _begin_at(self, bookmark: Bookmark) -> None:
+        self.device, self._before = restore(bookmark.checkpoint)
+        self.submissions, self.frame_count = bookmark.submissions, bookmark.frames
+        self.warnings, self.damage = list(bookmark.warnings), list(bookmark.damage)
+        self.differences = bookmark.differences
+
+    def bookmark(self) -> Bookmark | None:
+        """For use in `on_submission`: where the replay is now; None if the device has state that cannot be kept."""
+        checkpoint = take(self._running(), self._before)
+        if checkpoint is None:
+            return None
+        self._before = checkpoint
+        return Bookmark(checkpoint, self._position, self.submissions, self.frame_count, tuple(self.warnings),
+                        tuple(self.damage), self.differences)
 
     def look_for_damage(self) -> None:
         """After a run that ended early: read the rest of the file, too, so that `damage` is complete."""
@@ -127,7 +165,11 @@ class Replay:
         return all(s is None or s.is_over(n) for s, n in zip(self._selected, following, strict=True))
 
     def _all_frames(self, submissions: Selection | None) -> Iterator[Frame]:
-        for event in self.trace:
+        first = 0 if self._at is None else self._at.position
+        for position, event in enumerate(self.trace):
+            if position < first:
+                continue
+            self._position = position
             if isinstance(event, events.Header):
                 self._start(event)
             elif isinstance(event, events.Warning):
@@ -164,7 +206,10 @@ class Replay:
     def _submit(self, event: events.Submission, selected: Selection | None) -> Iterator[Frame]:
         device = self._running()
         number = self.submissions
-        if number == 0:
+        if self._on_submission is not None:
+            self._on_submission()
+        if not self._has_started:
+            self._has_started = True
             if self._on_start is not None:
                 self._on_start(device)
             device.add_listener(_Progress(self._draw_done, self._on_counters))

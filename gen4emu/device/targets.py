@@ -83,6 +83,15 @@ class TargetFinder:
         """Put targets that were taken back, before those found since."""
         self._found = dict.fromkeys((*targets, *self._found))
 
+    def save(self) -> tuple[tuple[Target, ...], tuple[Target, ...]]:
+        """The targets that were found, and those of the last draw, for `load`."""
+        return tuple(self._found), self.latest
+
+    def load(self, saved: tuple[tuple[Target, ...], tuple[Target, ...]]) -> None:
+        """Take over what `save` has returned."""
+        found, self.latest = saved
+        self._found, self._last = dict.fromkeys(found), None
+
     def take(self) -> list[Target]:
         found, self._found = list(self._found), {}
         self._last = None

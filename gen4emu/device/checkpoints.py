@@ -1,0 +1,104 @@
+"""Checkpoints: the whole state of a device between two submissions, kept in memory.
+
+A page that has not changed since the checkpoint before is shared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gen4emu.device.device import Device, DeviceState
+from gen4emu.device.memory import PAGE_SIZE, Memory
+from gen4emu.device.options import Options
+from gen4emu.hw.chips import Device as Part
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryImage:
+    """The contents of a memory."""
+
+    pages: Mapping[int, bytes]  # by physical page number
+    gtt: bytes
+    missed: tuple[tuple[int, int], ...]  # pages that units missed, and their flags
+    mark: int  # when it was taken
+    new_bytes: int  # of pages that are not shared with the image before
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A device between two submissions."""
+
+    part: Part
+    options: Options
+    state: DeviceState
+    memory: MemoryImage
+
+    @property
+    def draws(self) -> int:
+        """The number of draw commands that have begun, and ended."""
+        total = self.state.numbers[0]
+        assert isinstance(total, int)
+        return total
+
+
+def take(device: Device, before: Checkpoint | None = None) -> Checkpoint | None:
+    """The state of a device that rests between two submissions; None if a part of it cannot be kept.
+
+    `before` is an earlier checkpoint of this very device, or the one that it was restored from.
+    """
+    if device.memory.is_external:
+        return None
+    state = device.save()
+    if state is None:
+        return None
+    image = _take_memory(device.memory, None if before is None else before.memory)
+    return Checkpoint(device.info, device.options, state, image)
+
+
+def restore(checkpoint: Checkpoint) -> tuple[Device, Checkpoint]:
+    """A new device in the state of a checkpoint, and the checkpoint as the one before its next."""
+    device = Device(checkpoint.part, checkpoint.options)
+    try:
+        mark = _restore_memory(device.memory, checkpoint.memory)
+        device.load(checkpoint.state)
+    except BaseException:
+        device.close()
+        raise
+    image = MemoryImage(checkpoint.memory.pages, checkpoint.memory.gtt, checkpoint.memory.missed, mark, 0)
+    return device, Checkpoint(checkpoint.part, checkpoint.options, checkpoint.state, image)
+
+
+def _take_memory(memory: Memory, before: MemoryImage | None) -> MemoryImage:
+    numbers = memory.owned_pages()
+    known: Mapping[int, bytes] = {} if before is None else before.pages
+    changed = np.ones(len(numbers), bool)
+    if before is not None and not memory.strict_pte:  # with `strict_pte` no page knows whether another address wrote it
+        translated = numbers < memory.page_count
+        written = memory.written_since(0, memory.page_count, before.mark).astype(bool)
+        changed[translated] = written[numbers[translated]]
+        changed |= ~np.isin(numbers, np.fromiter(known, np.uint32, len(known)))
+    pages = {number: known[number] for number in numbers[~changed].tolist()}
+    new = 0
+    candidates = np.ascontiguousarray(numbers[changed])
+    for number, data in zip(candidates.tolist(), memory.copy_pages(candidates), strict=True):
+        old = known.get(number)
+        if old == data:
+            data = old
+        else:
+            new += 1
+        pages[number] = data
+    gtt = memory.gtt()
+    if before is not None and gtt == before.gtt:
+        gtt = before.gtt
+    return MemoryImage(pages, gtt, tuple(memory.missed()), memory.mark(), new * PAGE_SIZE)
+
+
+def _restore_memory(memory: Memory, image: MemoryImage) -> int:
+    memory.load_gtt(image.gtt)
+    for number, data in image.pages.items():
+        memory.write_physical(number * PAGE_SIZE, data)
+    memory.set_missed(image.missed)
+    return memory.mark()

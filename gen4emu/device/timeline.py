@@ -1,0 +1,160 @@
+"""Goes to any draw of a trace, forwards and backwards, from the nearest checkpoint before it."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
+from gen4emu.device.place import Place
+from gen4emu.device.replay import Bookmark, Replay
+from gen4emu.errors import Gen4emuError
+from gen4emu.hw.chips import Device as Part
+from gen4emu.selection import Selection
+from gen4emu.trace.reader import Trace
+
+_INTERVAL_SECONDS = 0.05  # of replay between two checkpoints
+_MOST = 256
+_MOST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The end of a draw: its device rests until the timeline goes elsewhere."""
+
+    device: Device
+    place: Place
+
+
+class Timeline:
+    """One trace on one device, executed as often as necessary.
+
+    Executions take checkpoints between submissions, on the way.  A later execution begins at the last one before its
+    draw, so `attach` and `on_draw` see only a part of the draws before that draw.
+    """
+
+    def __init__(self, trace: Trace, part: Part | None = None, options: Options | None = None, *,
+                 interval: float = _INTERVAL_SECONDS, most: int = _MOST, most_bytes: int = _MOST_BYTES) -> None:
+        """`interval` is the time of replay between two checkpoints; 0 takes one before every submission."""
+        self.trace, self.part, self.options = trace, part, options
+        self._interval, self._most, self._most_bytes = interval, most, most_bytes
+        self._bookmarks: list[Bookmark] = []  # in the order of the trace
+        self._run: Replay | None = None
+        self._taken_at = 0.0
+        self._draws = 0  # that an execution has reached
+
+    def close(self) -> None:
+        """Free the device and the checkpoints."""
+        self._leave()
+        self._bookmarks.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def bookmarks(self) -> tuple[Bookmark, ...]:
+        """The places where an execution can begin, besides the start of the trace."""
+        return tuple(self._bookmarks)
+
+    def goto(self, draw: int, attach: Callable[[Device], None] | None = None,
+             on_draw: Callable[[int], None] | None = None) -> Arrival:
+        """Execute the trace to the end of a draw, or of the media objects that run together with it.
+
+        `attach` is called with the device between two submissions before the draw, as late as possible.  The device of
+        the last call is closed.  Raises SelectionError if there is no such draw, and HangError if the GPU hangs first.
+        """
+        if attach is not None and draw >= self._draws:
+            self._execute(draw, None, None)
+        return self._execute(draw, attach, on_draw)
+
+    def finish(self) -> Device:
+        """Execute the trace from the last checkpoint to its end, and return the device at rest there."""
+        return self._execute_all(self._bookmarks[-1] if self._bookmarks else None)
+
+    def execute_from(self, bookmark: Bookmark) -> Device:
+        """Execute the trace from a bookmark to its end, and return the device at rest there."""
+        return self._execute_all(bookmark)
+
+    def _execute(self, draw: int, attach: Callable[[Device], None] | None,
+                 on_draw: Callable[[int], None] | None) -> Arrival:
+        reached = False
+
+        def drawn(number: int) -> None:
+            nonlocal reached
+            self._draws = max(self._draws, number + 1)
+            if on_draw is not None:
+                on_draw(number)
+            if number >= draw:
+                reached = True
+                run.stop()
+
+        run = self._begin(self._before(draw), attach, drawn)
+        for _ in run.frames():
+            pass
+        if not reached:
+            Selection.parse(str(draw)).require_any(run.draws, "draw", self.trace.path)
+            raise Gen4emuError(f"{self.trace.path}: draw {draw} does not end")
+        assert run.device is not None
+        return Arrival(run.device, run.place)
+
+    def _execute_all(self, bookmark: Bookmark | None) -> Device:
+        run = self._begin(bookmark, None, None)
+        for _ in run.frames():
+            pass
+        if run.device is None:
+            raise Gen4emuError(f"{self.trace.path}: holds nothing to execute")
+        return run.device
+
+    def _begin(self, bookmark: Bookmark | None, attach: Callable[[Device], None] | None,
+               on_draw: Callable[[int], None] | None) -> Replay:
+        self._leave()
+        self._taken_at = time.monotonic()
+        run = self._run = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=on_draw,
+                                 on_submission=self._pass, at=bookmark)
+        return run
+
+    def _leave(self) -> None:
+        if self._run is not None:
+            self._run.close()
+            self._run = None
+
+    def _before(self, draw: int) -> Bookmark | None:
+        """The last bookmark before which the draw has not begun."""
+        index = bisect_right(self._bookmarks, draw, key=lambda bookmark: bookmark.checkpoint.draws)
+        return self._bookmarks[index - 1] if index else None
+
+    def _pass(self) -> None:
+        """An execution is between two submissions: keep a bookmark if the last one is far away."""
+        assert self._run is not None
+        now = time.monotonic()
+        if now - self._taken_at < self._interval:
+            return
+        at = bisect_right(self._bookmarks, self._run.submissions, key=lambda bookmark: bookmark.submissions)
+        if at and self._bookmarks[at - 1].submissions == self._run.submissions:
+            self._taken_at = now
+            return
+        bookmark = self._run.bookmark()
+        if bookmark is not None:
+            self._bookmarks.insert(at, bookmark)
+            self._thin()
+        self._taken_at = time.monotonic()
+
+    def _thin(self) -> None:
+        """Drop every other bookmark of the older half while there are too many, or they hold too much."""
+        while len(self._bookmarks) > 1 and (len(self._bookmarks) > self._most or self._bytes() > self._most_bytes):
+            old = max(2, len(self._bookmarks) // 2)
+            del self._bookmarks[0:old:2]
+
+    def _bytes(self) -> int:
+        return sum(bookmark.checkpoint.memory.new_bytes for bookmark in self._bookmarks)
+
+

@@ -1,0 +1,159 @@
+"""Checkpoints: an execution from any of them ends like one from the start of the trace."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gen4emu.core_enums import HierarchicalDepthMode
+from gen4emu.device.checkpoints import restore, take
+from gen4emu.device.device import Device
+from gen4emu.device.memory import Missing, PageFlags
+from gen4emu.device.options import Options
+from gen4emu.device.timeline import Timeline
+from gen4emu.errors import SelectionError
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.trace.reader import Trace
+from gen4emu.trace.reader import open as open_trace
+
+TRACES = Path(__file__).parents[2] / "traces"
+ALL = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{chip}.aub.xz" for chip in ("ivb", "byt", "hsw")]
+MANY_SUBMISSIONS = TRACES / "mpeg2-g4x.aub.xz"
+SEVERAL_DRAWS = TRACES / "gears-4frames-g4x.aub.xz"
+
+
+def memory_digest(device: Device) -> str:
+    numbers = device.memory.owned_pages()
+    digest = hashlib.blake2b(numbers.tobytes())
+    for data in device.memory.copy_pages(numbers):
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def everything(device: Device) -> dict[str, Any]:
+    """All that a program, a tool or a message can see of a device, but times."""
+    return {
+        "memory": memory_digest(device), "contents": device.memory.ranges(), "missed": device.memory.missed(),
+        "page table": device.memory.gtt(), "registers": device.registers.dump(),
+        "counts": {name: n for name, n in device.counts().items() if not name.endswith("ns")},
+        "faults": device.faults, "findings": device.findings, "events": device.events(),
+        "errors": device.error_records(), "place": device.place, "numbers": device.numbers.save(),
+        "states": {engine: streamer.state.save() for engine, streamer in device.streamers.items()},
+        "times": {engine: streamer.timestamp() for engine, streamer in device.streamers.items()},
+        "targets": device.targets.save(),
+    }
+
+
+def opened(path: Path) -> Trace:
+    return open_trace(str(path))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.partition(".")[0])
+def test_the_end_is_the_same_from_every_checkpoint(path: Path, workers: int) -> None:
+    with opened(path) as trace, Timeline(trace, options=Options(workers=workers), interval=0) as timeline:
+        straight = everything(timeline.finish())
+        assert timeline.bookmarks
+        for bookmark in timeline.bookmarks:
+            assert everything(timeline.execute_from(bookmark)) == straight
+
+
+def test_a_checkpoint_of_a_restored_device_is_the_checkpoint() -> None:
+    with opened(MANY_SUBMISSIONS) as trace, Timeline(trace, interval=0) as timeline:
+        timeline.finish()
+        for bookmark in timeline.bookmarks:
+            device, before = restore(bookmark.checkpoint)
+            with device:
+                again = take(device, before)
+                assert again is not None
+                assert again.state == bookmark.checkpoint.state
+                assert again.memory.pages == bookmark.checkpoint.memory.pages
+                assert again.memory.gtt == bookmark.checkpoint.memory.gtt
+                assert again.memory.missed == bookmark.checkpoint.memory.missed
+                assert again.memory.new_bytes == 0
+
+
+def test_checkpoints_share_pages_that_did_not_change() -> None:
+    with Device(BY_NAME["g45"]) as device:
+        device.memory.write(0x10000, bytes(range(256)) * 32)
+        first = take(device)
+        device.memory.write(0x11000, b"other")
+        second = take(device, first)
+    assert first is not None
+    assert second is not None
+    assert second.memory.new_bytes == 4096
+    assert second.memory.pages[0x10] is first.memory.pages[0x10]
+    assert first.memory.pages[0x11][:5] == bytes(range(5))
+    assert second.memory.pages[0x11][:5] == b"other"
+
+
+def test_a_checkpoint_keeps_missed_pages_and_faults() -> None:
+    with Device(BY_NAME["g45"]) as device:
+        device.memory.read(0x5000, 4, Missing.REPORT)
+        checkpoint = take(device)
+        faults = device.faults
+    assert checkpoint is not None
+    restored, _ = restore(checkpoint)
+    with restored:
+        assert PageFlags.MISSED_READ in restored.memory.page_flags(0x5000)
+        assert restored.faults == faults
+
+
+def test_there_is_no_checkpoint_of_external_memory_or_of_hierarchical_depth() -> None:
+    shared = mmap.mmap(-1, 4096)
+    with Device(BY_NAME["g45"]) as device:
+        assert take(device) is not None
+        device.memory.map_external(0x10000, shared)
+        assert take(device) is None
+        device.memory.unmap_external(0x10000, 4096)
+        assert take(device) is not None
+    shared.close()
+    with Device(BY_NAME["g45"], Options(hierarchical_depth=HierarchicalDepthMode.ON)) as device:
+        assert take(device) is None
+
+
+@settings(max_examples=15, deadline=None)
+@given(order=st.lists(st.integers(0, 3), min_size=1, max_size=8))
+def test_draws_are_the_same_in_any_order(order: list[int]) -> None:
+    with opened(MANY_SUBMISSIONS) as trace, Timeline(trace, interval=0) as timeline:
+        for draw in order:
+            assert everything(timeline.goto(draw).device) == expected_at(draw)
+
+
+_EXPECTED: dict[int, dict[str, Any]] = {}
+
+
+def expected_at(draw: int) -> dict[str, Any]:
+    if draw not in _EXPECTED:
+        with opened(MANY_SUBMISSIONS) as trace, Timeline(trace, interval=1e9) as timeline:
+            _EXPECTED[draw] = everything(timeline.goto(draw).device)
+    return _EXPECTED[draw]
+
+
+def test_hooks_are_attached_behind_the_last_checkpoint_before_the_draw() -> None:
+    attached: list[int] = []
+    with opened(MANY_SUBMISSIONS) as trace, Timeline(trace, interval=0) as timeline:
+        last = timeline.finish().numbers.total - 1
+        timeline.goto(last, lambda device: attached.append(device.numbers.total))
+        timeline.goto(0, lambda device: attached.append(device.numbers.total))
+    assert attached[0] > 0
+    assert attached[1] == 0
+
+
+def test_a_draw_that_does_not_exist_is_an_error() -> None:
+    missing = pytest.raises(SelectionError, match="no draw 999")
+    with opened(SEVERAL_DRAWS) as trace, Timeline(trace) as timeline, missing:
+        timeline.goto(999)
+
+
+def test_too_many_checkpoints_are_thinned() -> None:
+    with opened(MANY_SUBMISSIONS) as trace, Timeline(trace, interval=0, most=2) as timeline:
+        straight = everything(timeline.finish())
+        assert 0 < len(timeline.bookmarks) <= 2
+        assert everything(timeline.execute_from(timeline.bookmarks[0])) == straight
