@@ -13,6 +13,7 @@ from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
+from gen4emu.device.timeline import Bookmarks
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.command_reader import Words
 from gen4emu.selection import ALL, Selection
@@ -22,6 +23,14 @@ from gen4emu.trace.reader import Trace
 
 class Leave(Exception):
     """The session is over."""
+
+
+class GoTo(Exception):
+    """To a draw that is over, or that a bookmark is near: traps and breakpoints stay."""
+
+    def __init__(self, draw: int) -> None:
+        super().__init__(f"draw {draw}")
+        self.draw = draw
 
 
 class Restart(Exception):
@@ -54,6 +63,10 @@ class Session(Listener):
         self.draw_stop = DrawStop()
         self.replay: Replay | None = None
         self.debugger: Debugger | None = None
+        self._bookmarks = Bookmarks()  # of a device that no user has changed
+        self._is_changed = False  # the device: its memory, its registers, or how it draws
+        self._travels = False  # to a draw, from the start of the trace or a bookmark
+        self._primitives: set[int] = set()  # the numbers of those that have begun; other draws have numbers, too
         self._fresh: Debugger | None = None  # of the last replay: its traps are taken over by the next one
 
     @property
@@ -69,8 +82,17 @@ class Session(Listener):
     def place(self) -> Place:
         return self.device.place if self.started else Place(0, 0, 0)
 
-    def prepare(self, prompt: Callable[[], None]) -> None:
-        """Replay up to the first submission, and stop there."""
+    def prepare(self, prompt: Callable[[], None], to: int | None = None) -> None:
+        """Replay up to the first submission, and stop there; or go on from there to a draw."""
+        self._is_changed = False
+        self._travels = to is not None
+        bookmark = None
+        if to is not None:
+            self.draw_stop.at, self.draw_stop.required = to, True
+            # Threads and hits of traps are counted from the start of the trace.
+            if self.debugger is None or not self.debugger.is_watching:
+                bookmark = self._bookmarks.before(to)
+
         def start(device: Device) -> None:
             debugger = Debugger(device, self._on_stop, self._on_message)
             device.add_listener(self)
@@ -80,10 +102,45 @@ class Session(Listener):
                 debugger.subscription.gang = 1  # threads one after the other are easier to follow
                 debugger.update()
             self.debugger = debugger
-            prompt()
+            if to is None:
+                prompt()
             self._attach_for_the_next_draw()
 
-        self.replay = Replay(self.trace, self.part, self.options, on_start=start, on_draw=self._on_progress)
+        self._bookmarks.begin()
+        self.replay = Replay(self.trace, self.part, self.options, on_start=start, on_draw=self._on_progress,
+                             on_submission=self._pass_submission, at=bookmark)
+
+    def change(self) -> None:
+        """The user changes the device: what follows is not what the trace does by itself."""
+        self._is_changed = True
+
+    def _pass_submission(self) -> None:
+        assert self.replay is not None
+        if self.debugger is not None and self.debugger.is_watching:
+            self.change()
+        if not self._is_changed:
+            self._bookmarks.pass_by(self.replay)
+
+    @property
+    def is_travelling(self) -> bool:
+        """Whether the trace runs to a draw that a command named, once more or from a bookmark: stops only count."""
+        return self._travels and self.draw_stop.at is not None
+
+    def has_shortcut(self, draw: int) -> bool:
+        """Whether a bookmark leads to a later draw faster than execution does from here."""
+        assert self.debugger is not None
+        bookmark = self._bookmarks.before(draw)
+        return (bookmark is not None and bookmark.submissions > self.replay_submissions
+                and not self._is_changed and not self.debugger.is_watching)
+
+    @property
+    def replay_submissions(self) -> int:
+        """The number of submissions that have begun."""
+        return 0 if self.replay is None else self.replay.submissions
+
+    def primitive_before(self, draw: int) -> int | None:
+        """The last primitive before a draw; None if there is none."""
+        return max((number for number in self._primitives if number < draw), default=None)
 
     def run(self) -> None:
         """All of the trace, or until Leave is raised."""
@@ -98,6 +155,7 @@ class Session(Listener):
             self.replay = None
 
     def draw_started(self, words: Words) -> None:
+        self._primitives.add(self.place().draw)
         if self.draw_stop.wanted(self.place()):
             self.draw_stop.at = None
             self._on_draw(words)

@@ -18,7 +18,7 @@ from gen4emu.debugger.history import Change, fragment_lines, history_lines, obje
 from gen4emu.debugger.inspect import FORMATS, LiveThread, code_at, code_lines, register_text, state_json, thread_lines
 from gen4emu.debugger.messages import Message, message_lines
 from gen4emu.debugger.model import UNITS, Fate
-from gen4emu.debugger.session import Leave, Restart, Session
+from gen4emu.debugger.session import GoTo, Leave, Restart, Session
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -72,9 +72,10 @@ class Shell:
         """Until there are no more commands; returns the exit status.  A hang of the GPU is raised."""
         if self._json:
             self._say(json.dumps({"kind": "session", "schema": SCHEMA, "file": self.session.trace.path}))
+        to: int | None = None
         while True:
             try:
-                self.session.prepare(self._at_start)
+                self.session.prepare(self._at_start, to)
                 self.session.run()
                 self.ended = True
                 self._answer("end", ["the trace has ended"], {"end": True})
@@ -83,8 +84,9 @@ class Shell:
                 return self.status
             except Leave:
                 return self.status
-            except Restart:
+            except (GoTo, Restart) as e:
                 self.ended, self.stop, self.primitive = False, None, None
+                to = e.draw if isinstance(e, GoTo) else None
             finally:
                 self.session.close()
 
@@ -102,6 +104,8 @@ class Shell:
         self._ask()
 
     def _stopped(self, stop: Stop) -> DebugAction:
+        if self.session.is_travelling:
+            return DebugAction.GO
         if self._steps > 1 and stop.reason == "step":
             self._steps -= 1
             return DebugAction.STEP
@@ -122,6 +126,8 @@ class Shell:
             self.primitive = None
 
     def _message(self, message: Message) -> None:
+        if self.session.is_travelling:
+            return
         self._answer("message", message_lines(message), message.as_json())
 
     def _ask(self) -> DebugAction:
@@ -192,6 +198,11 @@ class Shell:
 
     def go(self, steps: int) -> None:
         self._steps = steps
+
+    def next_draw(self) -> int:
+        """The number of the next draw that begins."""
+        inside = self.stop is not None or self.primitive is not None or self.ended
+        return self.session.place().draw + inside
 
     def until(self) -> Place | None:
         """How far a history goes: to the end of the draw that is stopped, or all the way."""
@@ -273,20 +284,27 @@ def _finish(shell: Shell, arguments: list[str]) -> DebugAction:
 
 
 def _draw(shell: Shell, arguments: list[str]) -> DebugAction:
-    shell.running()
     _need(arguments, 1, "draw N")
     wanted = number(arguments[0], "draw")
-    if wanted < shell.session.place().draw + (shell.stop is not None or shell.primitive is not None):
-        raise Usage(f"draw {wanted} is over; `restart` runs the trace again")
+    if wanted < shell.next_draw() or shell.session.has_shortcut(wanted):
+        raise GoTo(wanted)
+    shell.running()
     shell.session.draw_stop.at, shell.session.draw_stop.required = wanted, True
     return DebugAction.GO
 
 
 def _next(shell: Shell, arguments: list[str]) -> DebugAction:
     shell.running()
-    inside = shell.stop is not None or shell.primitive is not None
-    shell.session.draw_stop.at, shell.session.draw_stop.required = shell.session.place().draw + inside, False
+    shell.session.draw_stop.at, shell.session.draw_stop.required = shell.next_draw(), False
     return DebugAction.GO
+
+
+def _previous(shell: Shell, arguments: list[str]) -> DebugAction:
+    here = shell.next_draw() if shell.ended else shell.session.place().draw
+    found = shell.session.primitive_before(here)
+    if found is None:
+        raise Usage("no draw has begun before this one")
+    raise GoTo(found)
 
 
 def _restart(shell: Shell, arguments: list[str]) -> DebugAction:
@@ -428,6 +446,7 @@ def _registers(shell: Shell, arguments: list[str]) -> None:
 def _set(shell: Shell, arguments: list[str]) -> None:
     """set g4.2[:f] VALUE; f0.0, f0.1, cr0.0 to cr0.2 too."""
     _need(arguments, 2, "set gN.M[:TYPE] VALUE | f0.N VALUE | cr0.N VALUE")
+    shell.session.change()
     inspect.assign(shell.live_thread, arguments[0], arguments[1])
 
 
@@ -587,6 +606,7 @@ def _clear(shell: Shell, arguments: list[str]) -> None:
 def _patch(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 2, "patch ADDRESS 'ASSEMBLY'")
     code = assemble(arguments[1], shell.session.device.info.gen)
+    shell.session.change()
     shell.debugger.write_code(number(arguments[0], "address"), code)
 
 
@@ -600,7 +620,8 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("finish", _finish, "to the instruction that ends the thread"),
     ("until ADDRESS", _until, "to an instruction"),
     ("next", _next, "to the next draw"),
-    ("draw N", _draw, "to draw N, at full speed if there is nothing to stop at before"),
+    ("previous", _previous, "back to the draw before"),
+    ("draw N", _draw, "to draw N, forwards or back, at full speed if there is nothing to stop at before"),
     ("restart", _restart, "the trace from its start; traps and breakpoints stay"),
     ("quit", _quit, "end the session"),
     ("trap WHAT", _trap, "pixel X Y [NTH] [object N] | primitive N | vertex INDEX | sequence N |"

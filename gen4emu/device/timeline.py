@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -31,6 +31,56 @@ class Arrival:
     place: Place
 
 
+class Bookmarks:
+    """Places of one trace where an execution can begin, on the same chip with the same options, besides its start."""
+
+    def __init__(self, interval: float = _INTERVAL_SECONDS, most: int = _MOST, most_bytes: int = _MOST_BYTES) -> None:
+        """`interval` is the time of execution between two of them; 0 takes one before every submission."""
+        self._interval, self._most, self._most_bytes = interval, most, most_bytes
+        self._all: list[Bookmark] = []  # in the order of the trace
+        self._taken_at = 0.0
+
+    def __iter__(self) -> Iterator[Bookmark]:
+        return iter(self._all)
+
+    def clear(self) -> None:
+        """Forget all of them, and free their memory."""
+        self._all.clear()
+
+    def begin(self) -> None:
+        """An execution begins: the next bookmark follows after the interval."""
+        self._taken_at = time.monotonic()
+
+    def before(self, draw: int) -> Bookmark | None:
+        """The last one before which the draw has not begun."""
+        index = bisect_right(self._all, draw, key=lambda bookmark: bookmark.checkpoint.draws)
+        return self._all[index - 1] if index else None
+
+    def last(self) -> Bookmark | None:
+        """The one that is nearest to the end of the trace."""
+        return self._all[-1] if self._all else None
+
+    def pass_by(self, run: Replay) -> None:
+        """An execution is between two submissions: keep a bookmark if the last one is far away."""
+        if time.monotonic() - self._taken_at < self._interval:
+            return
+        at = bisect_right(self._all, run.submissions, key=lambda bookmark: bookmark.submissions)
+        if not at or self._all[at - 1].submissions != run.submissions:
+            bookmark = run.bookmark()
+            if bookmark is not None:
+                self._all.insert(at, bookmark)
+                self._thin()
+        self._taken_at = time.monotonic()
+
+    def _thin(self) -> None:
+        """Drop every other one of the older half while there are too many, or they hold too much."""
+        while len(self._all) > 1 and (len(self._all) > self._most or self._bytes() > self._most_bytes):
+            del self._all[0:max(2, len(self._all) // 2):2]
+
+    def _bytes(self) -> int:
+        return sum(bookmark.checkpoint.memory.new_bytes for bookmark in self._all)
+
+
 class Timeline:
     """One trace on one device, executed as often as necessary.
 
@@ -40,12 +90,10 @@ class Timeline:
 
     def __init__(self, trace: Trace, part: Part | None = None, options: Options | None = None, *,
                  interval: float = _INTERVAL_SECONDS, most: int = _MOST, most_bytes: int = _MOST_BYTES) -> None:
-        """`interval` is the time of replay between two checkpoints; 0 takes one before every submission."""
+        """For the last three, see Bookmarks."""
         self.trace, self.part, self.options = trace, part, options
-        self._interval, self._most, self._most_bytes = interval, most, most_bytes
-        self._bookmarks: list[Bookmark] = []  # in the order of the trace
+        self._bookmarks = Bookmarks(interval, most, most_bytes)
         self._run: Replay | None = None
-        self._taken_at = 0.0
         self._draws = 0  # that an execution has reached
 
     def close(self) -> None:
@@ -78,7 +126,7 @@ class Timeline:
 
     def finish(self) -> Device:
         """Execute the trace from the last checkpoint to its end, and return the device at rest there."""
-        return self._execute_all(self._bookmarks[-1] if self._bookmarks else None)
+        return self._execute_all(self._bookmarks.last())
 
     def execute_from(self, bookmark: Bookmark) -> Device:
         """Execute the trace from a bookmark to its end, and return the device at rest there."""
@@ -97,7 +145,7 @@ class Timeline:
                 reached = True
                 run.stop()
 
-        run = self._begin(self._before(draw), attach, drawn)
+        run = self._begin(self._bookmarks.before(draw), attach, drawn)
         for _ in run.frames():
             pass
         if not reached:
@@ -117,44 +165,12 @@ class Timeline:
     def _begin(self, bookmark: Bookmark | None, attach: Callable[[Device], None] | None,
                on_draw: Callable[[int], None] | None) -> Replay:
         self._leave()
-        self._taken_at = time.monotonic()
+        self._bookmarks.begin()
         run = self._run = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=on_draw,
-                                 on_submission=self._pass, at=bookmark)
+                                 on_submission=lambda: self._bookmarks.pass_by(run), at=bookmark)
         return run
 
     def _leave(self) -> None:
         if self._run is not None:
             self._run.close()
             self._run = None
-
-    def _before(self, draw: int) -> Bookmark | None:
-        """The last bookmark before which the draw has not begun."""
-        index = bisect_right(self._bookmarks, draw, key=lambda bookmark: bookmark.checkpoint.draws)
-        return self._bookmarks[index - 1] if index else None
-
-    def _pass(self) -> None:
-        """An execution is between two submissions: keep a bookmark if the last one is far away."""
-        assert self._run is not None
-        now = time.monotonic()
-        if now - self._taken_at < self._interval:
-            return
-        at = bisect_right(self._bookmarks, self._run.submissions, key=lambda bookmark: bookmark.submissions)
-        if at and self._bookmarks[at - 1].submissions == self._run.submissions:
-            self._taken_at = now
-            return
-        bookmark = self._run.bookmark()
-        if bookmark is not None:
-            self._bookmarks.insert(at, bookmark)
-            self._thin()
-        self._taken_at = time.monotonic()
-
-    def _thin(self) -> None:
-        """Drop every other bookmark of the older half while there are too many, or they hold too much."""
-        while len(self._bookmarks) > 1 and (len(self._bookmarks) > self._most or self._bytes() > self._most_bytes):
-            old = max(2, len(self._bookmarks) // 2)
-            del self._bookmarks[0:old:2]
-
-    def _bytes(self) -> int:
-        return sum(bookmark.checkpoint.memory.new_bytes for bookmark in self._bookmarks)
-
-

@@ -254,8 +254,47 @@ def test_errors_say_what_would_be_right(command: str, text: str, capsys: Text) -
 
 def test_a_draw_that_never_comes_is_an_error(capsys: Text) -> None:
     assert errors(capsys, FBO, "draw 99") == ["no draw 99: the trace has 4 draws, 0 to 3"]
-    assert errors(capsys, FBO, "draw 2", "draw 2") == ["draw 2 is over; `restart` runs the trace again"]
     assert debug(capsys, FBO, "draw 3", "next")[-1] == "the trace has ended"
+
+
+def heads(lines: list[str]) -> list[str]:
+    return [line for line in lines if "3DPRIMITIVE" in line]
+
+
+def test_previous_goes_back_a_draw(capsys: Text) -> None:
+    lines = debug(capsys, FBO, "draw 3", "bases", "previous", "previous", "next", "next", "bases")
+    assert [line.split(":")[0] for line in heads(lines)] == ["draw 3", "draw 2", "draw 1", "draw 2", "draw 3"]
+    bases = lines[2:lines.index(heads(lines)[1])]
+    assert bases
+    assert lines[-len(bases):] == bases
+    assert errors(capsys, FBO, "previous", "draw 0", "previous") == ["no draw has begun before this one"] * 2
+
+
+def test_draw_goes_back_too(capsys: Text) -> None:
+    lines = debug(capsys, FBO, "draw 3", "draw 1", "draw 1", "draw 2")
+    assert [line.split(":")[0] for line in lines if "3DPRIMITIVE" in line] == ["draw 3", "draw 1", "draw 1", "draw 2"]
+
+
+def test_the_end_of_a_trace_is_not_final(capsys: Text) -> None:
+    lines = debug(capsys, FBO, "c", "previous", "c", "draw 1")
+    assert [line.split(":")[0] for line in lines if "3DPRIMITIVE" in line or "ended" in line] == [
+        "the trace has ended", "draw 3", "the trace has ended", "draw 1"]
+
+
+def test_traps_count_on_the_way_back_and_stop_again_behind_it(capsys: Text) -> None:
+    lines = debug(capsys, FBO, "trap pixel 100 100", "c", "c", "c", "previous", "where", "list", "c")
+    stops = [line for line in lines if "trap 1 (pixel" in line]
+    assert [line.split(",")[0] for line in stops] == ["draw 0", "draw 1", "draw 2", "draw 1"]
+    assert stops[3] == stops[1]
+    assert "1: pixel 100 100, 1 hit" in lines
+
+
+def test_a_patch_does_not_survive_the_way_back(capsys: Text) -> None:
+    code = "x 0x0010e0c0 16"
+    patch = "patch 0x0010e0c0 'mov(8) g2<1>F g3<8,8,1>F { align1 };'"
+    lines = debug(capsys, FBO, "draw 2", code, patch, code, "draw 3", "draw 2", code)
+    dumps = [line for line in lines if line.startswith("0x0010e0c0")]
+    assert dumps[0] == dumps[2] != dumps[1]
 
 
 def test_memory_that_is_not_there_is_an_error(capsys: Text) -> None:
