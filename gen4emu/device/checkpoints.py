@@ -98,7 +98,6 @@ def _take_memory(memory: Memory, before: MemoryImage | None) -> MemoryImage:
 
 def _restore_memory(memory: Memory, image: MemoryImage) -> int:
     memory.load_gtt(image.gtt)
-    for number, data in image.pages.items():
-        memory.write_physical(number * PAGE_SIZE, data)
+    memory.write_pages(image.pages)
     memory.set_missed(image.missed)
     return memory.mark()

@@ -7,7 +7,7 @@ them, inspects state and reports faults.  Tiling is in gen4emu.device.tiling.  N
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
@@ -365,6 +365,15 @@ class Memory:
         lib.g4_mem_copy_pages(self.handle, numbers, len(pages), ffi.from_buffer("uint8_t[]", data))
         view = memoryview(data)
         return [bytes(view[at:at + PAGE_SIZE]) for at in range(0, len(data), PAGE_SIZE)]
+
+    def write_pages(self, pages: Mapping[int, bytes]) -> None:
+        """Replace the contents of physical pages, by number."""
+        numbers, host = ffi.new("uint32_t[]", list(pages)), [ffi.from_buffer("uint8_t[]", data) for data in
+                                                              pages.values()]
+        if any(len(data) != PAGE_SIZE for data in host):
+            raise FieldError(f"a page has {PAGE_SIZE} bytes")
+        if lib.g4_mem_write_pages(self.handle, numbers, len(host), ffi.new("uint8_t *[]", host)) != lib.G4_OK:
+            raise MemoryError("no memory for pages")
 
     @property
     def is_external(self) -> bool:

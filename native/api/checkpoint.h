@@ -17,6 +17,9 @@ void g4_device_load(struct g4_device *device, const void *image);
 uint32_t g4_mem_list_pages(const struct g4_mem *mem, uint32_t *pages, uint32_t capacity);
 /* Copy whole physical pages; absent ones read as zeros. */
 void g4_mem_copy_pages(const struct g4_mem *mem, const uint32_t *pages, uint32_t count, uint8_t *bytes);
+/* Write whole physical pages from bytes[i]; G4_NO_MEMORY: not all. */
+enum g4_status g4_mem_write_pages(struct g4_mem *mem, const uint32_t *pages, uint32_t count,
+                                  const uint8_t *const *bytes);
 /* Page table entries, as many as the address space has pages. */
 const uint32_t *g4_mem_gtt(const struct g4_mem *mem);
 /* Graphics pages whose reads or writes failed, and which of both (enum g4_page_flags); returns how many there are, of

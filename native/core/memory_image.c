@@ -18,6 +18,18 @@ void g4_mem_copy_pages(const struct g4_mem *mem, const uint32_t *pages, uint32_t
     }
 }
 
+enum g4_status g4_mem_write_pages(struct g4_mem *mem, const uint32_t *pages, uint32_t count,
+                                  const uint8_t *const *bytes) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t physical = (uint64_t)pages[i] << G4_PAGE_SHIFT;
+        const enum g4_status status = g4_mem_write_physical(mem, physical, bytes[i], G4_PAGE_SIZE);
+        if (status != G4_OK) {
+            return status;
+        }
+    }
+    return G4_OK;
+}
+
 const uint32_t *g4_mem_gtt(const struct g4_mem *mem) {
     return mem->gtt;
 }

@@ -13,7 +13,10 @@ import pytest
 from gen4emu.cli.main import run
 from gen4emu.debugger.shell import COMMANDS, completions
 from gen4emu.device.device import Device
+from gen4emu.device.replay import Bookmark, Replay
+from gen4emu.device.timeline import Bookmarks
 from gen4emu.hw.command_reader import Words
+from tests.harness.joined import join
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 FBO = str(TRACES / "fbo-g4x.aub.xz")
@@ -268,6 +271,28 @@ def test_previous_goes_back_a_draw(capsys: Text) -> None:
     assert bases
     assert lines[-len(bases):] == bases
     assert errors(capsys, FBO, "previous", "draw 0", "previous") == ["no draw has begun before this one"] * 2
+
+
+def test_checkpoints_show_the_draws_that_the_trace_shows(tmp_path: Path, capsys: Text,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    path = join(tmp_path / "joined.g4c", "fbo-g4x", "gears-g4x", "texture-g4x", "stencil-g4x")
+    look = ("bases", "x 0x0010e000 64")
+    forwards = debug(capsys, path, *(command for _ in range(8) for command in ("next", *look)))
+    begun: list[int] = []
+
+    class Counted(Replay):
+        def bookmark(self) -> Bookmark | None:
+            begun.append(self.submissions)
+            return super().bookmark()
+
+    monkeypatch.setattr("gen4emu.debugger.session.Replay", Counted)
+    monkeypatch.setattr("gen4emu.debugger.session.Bookmarks", lambda: Bookmarks(interval=0))
+    order = (7, 3, 6, 0, 5, 5, 1)
+    jumps = debug(capsys, path, "draw 7", *(c for draw in order for c in (f"draw {draw}", *look)))
+    shown = "\n".join(forwards).split("\ndraw ")
+    for part, draw in zip("\n".join(jumps).split("\ndraw ")[1:], order, strict=True):
+        assert part == shown[draw].removeprefix("draw ")
+    assert begun
 
 
 def test_draw_goes_back_too(capsys: Text) -> None:

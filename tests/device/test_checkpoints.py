@@ -21,10 +21,12 @@ from gen4emu.errors import SelectionError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace.reader import Trace
 from gen4emu.trace.reader import open as open_trace
+from tests.harness.joined import join
 
 TRACES = Path(__file__).parents[2] / "traces"
 ALL = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{chip}.aub.xz" for chip in ("ivb", "byt", "hsw")]
 MANY_SUBMISSIONS = TRACES / "mpeg2-g4x.aub.xz"
+SCENES = ("fbo", "gears", "texture", "stencil", "blend", "cubemap")
 SEVERAL_DRAWS = TRACES / "gears-4frames-g4x.aub.xz"
 
 
@@ -118,22 +120,39 @@ def test_there_is_no_checkpoint_of_external_memory_or_of_hierarchical_depth() ->
         assert take(device) is None
 
 
-@settings(max_examples=15, deadline=None)
-@given(order=st.lists(st.integers(0, 3), min_size=1, max_size=8))
-def test_draws_are_the_same_in_any_order(order: list[int]) -> None:
-    with opened(MANY_SUBMISSIONS) as trace, Timeline(trace, interval=0) as timeline:
-        for draw in order:
-            assert everything(timeline.goto(draw).device) == expected_at(draw)
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("chip", "suffix"), [("g45", "g4x"), ("965gm", "brw")])
+def test_checkpoints_between_frames_of_several_programs(tmp_path: Path, chip: str, suffix: str, workers: int) -> None:
+    path = join(tmp_path / "joined.g4c", *(f"{scene}-{suffix}" for scene in SCENES), chip=chip)
+    with open_trace(path) as trace, Timeline(trace, options=Options(workers=workers), interval=0) as timeline:
+        straight = everything(timeline.finish())
+        assert len(list(timeline.bookmarks)) == len(SCENES)
+        for bookmark in timeline.bookmarks:
+            assert everything(timeline.execute_from(bookmark)) == straight
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return join(tmp_path_factory.mktemp("traces") / "joined.g4c", *(f"{scene}-g4x" for scene in SCENES))
 
 
 _EXPECTED: dict[int, dict[str, Any]] = {}
 
 
-def expected_at(draw: int) -> dict[str, Any]:
+def expected_at(path: str, draw: int) -> dict[str, Any]:
+    """The state behind a draw of a straight replay."""
     if draw not in _EXPECTED:
-        with opened(MANY_SUBMISSIONS) as trace, Timeline(trace, interval=1e9) as timeline:
+        with open_trace(path) as trace, Timeline(trace, interval=1e9) as timeline:
             _EXPECTED[draw] = everything(timeline.goto(draw).device)
     return _EXPECTED[draw]
+
+
+@settings(max_examples=10, deadline=None)
+@given(order=st.lists(st.integers(0, 14), min_size=1, max_size=8))
+def test_draws_are_the_same_in_any_order(joined: str, order: list[int]) -> None:
+    with open_trace(joined) as trace, Timeline(trace, interval=0) as timeline:
+        for draw in order:
+            assert everything(timeline.goto(draw).device) == expected_at(joined, draw)
 
 
 def test_hooks_are_attached_behind_the_last_checkpoint_before_the_draw() -> None:

@@ -1,0 +1,30 @@
+"""Traces with many submissions: several traces of one chip, one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.trace.events import GttWrite, MemoryWrite, RegisterWrite, Submission
+from gen4emu.trace.reader import open as open_trace
+from gen4emu.trace.write_capture import CaptureWriter
+
+TRACES = Path(__file__).parents[2] / "traces"
+
+
+def join(path: Path, *names: str, chip: str = "g45") -> str:
+    """Write a capture of the traces with these names, a frame each."""
+    with CaptureWriter(path, BY_NAME[chip]) as writer:
+        for name in names:
+            with open_trace(str(TRACES / f"{name}.aub.xz")) as trace:
+                for event in trace:
+                    if isinstance(event, MemoryWrite):
+                        writer.write_memory(event.address, event.data, event.kind, event.space)
+                    elif isinstance(event, Submission):
+                        writer.submit(event.engine, event.ring, event.ring_address)
+                    elif isinstance(event, RegisterWrite):
+                        writer.write_register(event)
+                    elif isinstance(event, GttWrite):
+                        writer.write_gtt(event)
+            writer.frame_boundary(name)
+    return str(path)
