@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,11 +13,13 @@ from gen4emu.api.trace import Draw, Trace
 from gen4emu.bisect import digests, threads
 from gen4emu.bisect.align import Alignment, Pair, align
 from gen4emu.bisect.state import Cause, Difference, differences
-from gen4emu.debugger.history import History, some
+from gen4emu.debugger.history import Recorder, some
 from gen4emu.debugger.model import Fragment
+from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.device.targets import Target
-from gen4emu.errors import FieldError, Gen4emuError
+from gen4emu.device.timeline import Timeline
+from gen4emu.errors import FieldError, Gen4emuError, HangError
 from gen4emu.hw.formats import format_info
 from gen4emu.trace import reader
 
@@ -201,10 +204,17 @@ def _pixels(draws: tuple[Draw, Draw], targets: tuple[Target, Target]) -> Pixels 
 def _follow(found: Finding, pair: Pair, left: Side, right: Side) -> None:
     """The fragments of the first pixel that differs, and their threads."""
     assert found.pixels is not None
-    x, y = found.pixels.x, found.pixels.y
     numbers = pair.left.number, pair.right.number
-    histories = [side.trace.history(x, y, draw=number) for side, number in zip((left, right), numbers, strict=True)]
-    fragments = [_fragments(history, number) for history, number in zip(histories, numbers, strict=True)]
+    with ExitStack() as stack:
+        timelines = [stack.enter_context(Timeline(side.source, side.trace.device, side.options))
+                     for side in (left, right)]
+        _follow_threads(found, timelines, numbers)
+
+
+def _follow_threads(found: Finding, timelines: Sequence[Timeline], numbers: tuple[int, int]) -> None:
+    assert found.pixels is not None
+    x, y = found.pixels.x, found.pixels.y
+    fragments = [_fragments(timeline, x, y, number) for timeline, number in zip(timelines, numbers, strict=True)]
     for n in range(max(map(len, fragments))):
         first, second = (side[n] if n < len(side) else None for side in fragments)
         if first is None or second is None or _effect(first) != _effect(second):
@@ -213,16 +223,26 @@ def _follow(found: Finding, pair: Pair, left: Side, right: Side) -> None:
     if found.fragments is None:
         return
     recordings = []
-    for side, number, fragment in zip((left, right), numbers, found.fragments, strict=True):
+    for timeline, number, fragment in zip(timelines, numbers, found.fragments, strict=True):
         if fragment is None or fragment.thread is None:
             return
-        recordings.append(threads.record(side.source, side.trace.device, side.options, number, x, y, fragment.object))
+        recordings.append(threads.record(timeline, number, x, y, fragment.object))
     if recordings[0] is not None and recordings[1] is not None:
         found.parting = threads.part(recordings[0], recordings[1])
 
 
-def _fragments(history: History, draw: int) -> list[Fragment]:
-    return [entry for entry in history.entries if isinstance(entry, Fragment) and entry.place.draw == draw]
+def _fragments(timeline: Timeline, x: int, y: int, draw: int) -> list[Fragment]:
+    """The fragments of a draw that reached a pixel."""
+    recorder: Recorder | None = None
+
+    def attach(device: Device) -> None:
+        nonlocal recorder
+        recorder = Recorder(device, x, y)
+
+    with suppress(HangError):
+        timeline.goto(draw, attach)
+    entries = [] if recorder is None else recorder.history.entries
+    return [entry for entry in entries if isinstance(entry, Fragment) and entry.place.draw == draw]
 
 
 def _effect(fragment: Fragment) -> tuple[object, ...]:

@@ -18,13 +18,10 @@ from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Missing
 from gen4emu.device.observer import Subscription, Trap
-from gen4emu.device.options import Options
-from gen4emu.device.replay import Replay
+from gen4emu.device.timeline import Timeline
 from gen4emu.errors import FieldError, HangError
-from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.command_reader import Words
 from gen4emu.isa import disassemble
-from gen4emu.trace.reader import Trace
 
 MOST_STEPS = 100_000  # instructions that are recorded
 _HEADER = "g0"  # holds addresses and numbers of threads, which may differ without an effect
@@ -113,25 +110,16 @@ class _Recorder(Listener):
         return self._texts[address]
 
 
-def record(trace: Trace, part: Part | None, options: Options, draw: int, x: int, y: int, of: int) -> Recording | None:
-    """Replay a trace up to a draw, and record the thread that an object starts for a pixel; None if it starts none."""
+def record(timeline: Timeline, draw: int, x: int, y: int, of: int) -> Recording | None:
+    """Go to a draw, and record the thread that an object starts for a pixel; None if it starts none."""
     recorder: _Recorder | None = None
 
-    def start(device: Device) -> None:
+    def attach(device: Device) -> None:
         nonlocal recorder
         recorder = _Recorder(device, draw, x, y, of)
 
-    def drawn(number: int) -> None:
-        if number >= draw:
-            run.stop()
-
-    run = Replay(trace, part, options, on_start=start, on_draw=drawn)
-    try:
-        with suppress(HangError):  # the thread that hangs is what is looked for
-            for _ in run.frames():
-                pass
-    finally:
-        run.close()
+    with suppress(HangError):  # the thread that hangs is what is looked for
+        timeline.goto(draw, attach)
     return None if recorder is None else recorder.found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -13,7 +14,7 @@ from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Bookmark, Replay
-from gen4emu.errors import Gen4emuError
+from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace
@@ -121,7 +122,8 @@ class Timeline:
         the last call is closed.  Raises SelectionError if there is no such draw, and HangError if the GPU hangs first.
         """
         if attach is not None and draw >= self._draws:
-            self._execute(draw, None, None)
+            with suppress(HangError):  # it hangs there again, with what is attached
+                self._execute(draw, None, None)
         return self._execute(draw, attach, on_draw)
 
     def finish(self) -> Device:

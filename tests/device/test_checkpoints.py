@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing, PageFlags
 from gen4emu.device.options import Options
 from gen4emu.device.timeline import Timeline
-from gen4emu.errors import SelectionError
+from gen4emu.errors import HangError, SelectionError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace.reader import Trace
 from gen4emu.trace.reader import open as open_trace
@@ -169,6 +170,16 @@ def test_a_draw_that_does_not_exist_is_an_error() -> None:
     missing = pytest.raises(SelectionError, match="no draw 999")
     with opened(SEVERAL_DRAWS) as trace, Timeline(trace) as timeline, missing:
         timeline.goto(999)
+
+
+def test_hooks_see_a_hang(tmp_path: Path) -> None:
+    path = tmp_path / "endless.bin"
+    path.write_bytes(struct.pack("<2I", 0x18800080, 0))  # a batch that starts itself
+    attached: list[Device] = []
+    with open_trace(path, kind="raw", device="g45") as trace, Timeline(trace, BY_NAME["g45"]) as timeline:
+        with pytest.raises(HangError):
+            timeline.goto(0, attached.append)
+        assert len(attached) == 1
 
 
 def test_too_many_checkpoints_are_thinned() -> None:
