@@ -14,8 +14,9 @@ from gen4emu.device.counters import CountedDraw
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
-from gen4emu.device.replay import Replay
+from gen4emu.device.replay import Bookmark, Replay
 from gen4emu.device.targets import Target
+from gen4emu.device.timeline import Bookmarks
 from gen4emu.errors import HangError, TraceError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import ALL
@@ -41,11 +42,19 @@ class Stepper:
 
     def __init__(self, trace: Trace, part: Part | None, options: Options | None, partial: bool,
                  on_start: Callable[[Device], None] | None = None, on_progress: OnProgress | None = None,
-                 on_counters: Callable[[CountedDraw], None] | None = None) -> None:
-        self.replay = Replay(trace, part, options, on_start=on_start, on_draw=self._draw, on_counters=on_counters)
+                 on_counters: Callable[[CountedDraw], None] | None = None, bookmarks: Bookmarks | None = None,
+                 at: Bookmark | None = None) -> None:
+        """`bookmarks` are added to on the way; `at` is the one where the run begins, if not at the start."""
+        self.replay = Replay(trace, part, options, on_start=on_start, on_draw=self._draw, on_counters=on_counters,
+                             on_submission=self._pass_submission, at=at)
+        self._bookmarks = bookmarks
         self.stop: Stop | None = None
         self.ended = self.closed = False
         self.counts = {"draw": 0, "submission": 0, "frame": 0}  # that have ended
+        if at is not None:
+            self.counts = {"draw": at.checkpoint.draws, "submission": at.submissions, "frame": at.frames}
+        if bookmarks is not None:
+            bookmarks.begin()
         self.epoch = 0  # incremented when execution continues, which makes earlier views stale
         self._partial, self._on_progress = partial, on_progress
         self._until: Until = lambda unit, numbers: False
@@ -103,6 +112,10 @@ class Stepper:
         finally:
             self.ended = True
             self._rests.release()
+
+    def _pass_submission(self) -> None:
+        if self._bookmarks is not None:
+            self._bookmarks.pass_by(self.replay)
 
     def _draw(self, number: int) -> None:
         self._rest("draw", self.device.numbers.first, number, self.replay.place, self.device.targets.latest)

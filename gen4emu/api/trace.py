@@ -24,8 +24,10 @@ from gen4emu.device.device import Device
 from gen4emu.device.memory import Memory, Missing
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
+from gen4emu.device.replay import Bookmark
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
+from gen4emu.device.timeline import Bookmarks
 from gen4emu.errors import Gen4emuError, SelectionError, StaleError, TraceError
 from gen4emu.hw import chips
 from gen4emu.hw.catalogue import command_for
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 Numbers = Selection | str | int | Iterable[int] | None
 _ROWS_SHOWN = 20
+_BOOKMARK_BYTES = 256 << 20
 
 
 def open(path: str | os.PathLike[str], *, device: str | int | chips.Device | None = None, force_device: bool = False,
@@ -69,6 +72,7 @@ class Trace:
         self._header: events.Header | None = None
         self._comments: list[str] | None = None
         self._own: Stepper | None = None  # of `at`
+        self._bookmarks = Bookmarks(most_bytes=_BOOKMARK_BYTES)  # of `at`
         self._state: Stepper | None = None  # of `Draw.state`, which listens to every command
         self._tracker: StateTracker | None = None
         self._counters: dict[int, Counters] | None = None  # of every draw, by its number
@@ -162,7 +166,8 @@ class Trace:
     def at(self, *, draw: int | None = None, submission: int | None = None, frame: int | None = None) -> Moment:
         """Execute the trace up to the end of a draw, of a submission, or of a frame.
 
-        Going forward continues the execution; going back starts it again.  The moment before becomes stale.  Media
+        Going forward continues the execution; going back starts it again, from a checkpoint if there is one: they
+        are kept on the way, between submissions, in at most 256 MiB.  The moment before becomes stale.  Media
         objects of a batch run together: asking for one of them gives the last.
         """
         wanted = [(unit, n) for unit, n in (("draw", draw), ("submission", submission), ("frame", frame))
@@ -172,11 +177,12 @@ class Trace:
         ((unit, number),) = wanted
         if number < 0:
             raise SelectionError(f"{self.path}: no {unit} {number}: numbers begin at 0")
-        stepper = self._own
-        if stepper is None or stepper.closed or stepper.ended or stepper.counts[unit] > number:
+        stepper, bookmark = self._own, self._bookmarks.before(number, unit)
+        if (stepper is None or stepper.closed or stepper.ended or stepper.counts[unit] > number
+                or (bookmark is not None and bookmark.submissions > stepper.replay.submissions)):
             if stepper is not None:
                 stepper.close()
-            stepper = self._own = self._stepper()
+            stepper = self._own = self._stepper(bookmarks=self._bookmarks, at=bookmark)
         stop = stepper.advance(lambda u, numbers: u == unit and number <= numbers[-1])
         if stop is None:
             Selection.parse(str(number)).require_any(stepper.counts[unit], unit, self.path)
@@ -235,9 +241,10 @@ class Trace:
             self._all.remove(stepper)
 
     def _stepper(self, on_start: Callable[[Device], None] | None = None,
-                 on_counters: Callable[[CountedDraw], None] | None = None) -> Stepper:
+                 on_counters: Callable[[CountedDraw], None] | None = None, bookmarks: Bookmarks | None = None,
+                 at: Bookmark | None = None) -> Stepper:
         stepper = Stepper(self._source, self.device, self._options, self._partial, on_start, self._progress,
-                          on_counters)
+                          on_counters, bookmarks, at)
         stepper.replay.damage = self._seen
         return stepper
 
@@ -339,6 +346,7 @@ class Trace:
             if stepper is not None:
                 stepper.close()
         self._own = self._state = self._tracker = None
+        self._bookmarks.clear()
         self._source.close()
 
     def __enter__(self) -> Self:

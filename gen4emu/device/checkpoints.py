@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from gen4emu.device.device import Device, DeviceState
 from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.device.options import Options
@@ -72,6 +70,8 @@ def restore(checkpoint: Checkpoint) -> tuple[Device, Checkpoint]:
 
 
 def _take_memory(memory: Memory, before: MemoryImage | None) -> MemoryImage:
+    import numpy as np  # slow, and most programs take no checkpoint
+
     numbers = memory.owned_pages()
     known: Mapping[int, bytes] = {} if before is None else before.pages
     changed = np.ones(len(numbers), bool)

@@ -123,7 +123,8 @@ class Replay:
     def _begin_at(self, bookmark: Bookmark) -> None:
         self.device, self._before = restore(bookmark.checkpoint)
         self.submissions, self.frame_count = bookmark.submissions, bookmark.frames
-        self.warnings, self.damage = list(bookmark.warnings), list(bookmark.damage)
+        self.warnings = list(bookmark.warnings)
+        self.damage += [found for found in bookmark.damage if found not in self.damage]
         self.differences = bookmark.differences
 
     def bookmark(self) -> Bookmark | None:

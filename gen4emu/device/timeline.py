@@ -32,6 +32,12 @@ class Arrival:
     place: Place
 
 
+# The numbers of what comes next at a bookmark.
+_NUMBERS: dict[str, Callable[[Bookmark], int]] = {
+    "draw": lambda bookmark: bookmark.checkpoint.draws, "submission": lambda bookmark: bookmark.submissions,
+    "frame": lambda bookmark: bookmark.frames}
+
+
 class Bookmarks:
     """Places of one trace where an execution can begin, on the same chip with the same options, besides its start."""
 
@@ -52,9 +58,9 @@ class Bookmarks:
         """An execution begins: the next bookmark follows after the interval."""
         self._taken_at = time.monotonic()
 
-    def before(self, draw: int) -> Bookmark | None:
-        """The last one before which the draw has not begun."""
-        index = bisect_right(self._all, draw, key=lambda bookmark: bookmark.checkpoint.draws)
+    def before(self, number: int, unit: str = "draw") -> Bookmark | None:
+        """The last one at which the draw, submission or frame with this number has not begun."""
+        index = bisect_right(self._all, number, key=_NUMBERS[unit])
         return self._all[index - 1] if index else None
 
     def last(self) -> Bookmark | None:

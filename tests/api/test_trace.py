@@ -14,7 +14,9 @@ import pytest
 from PIL import Image
 
 import gen4emu
+from gen4emu.device.timeline import Bookmarks
 from gen4emu.image.compare import load
+from tests.harness.joined import join
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 GEARS, FBO, MPEG2, TRIANGLE = (TRACES / f"{name}-g4x.aub.xz" for name in ("gears", "fbo", "mpeg2", "triangle"))
@@ -64,6 +66,27 @@ def test_going_forward_continues_and_going_back_starts_again() -> None:
     assert (later != earlier).any()
     assert np.array_equal(trace.at(draw=4).target().numpy(), later)
     trace.close()
+
+
+@pytest.mark.parametrize("unit", ["draw", "submission", "frame"])
+def test_places_are_the_same_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str) -> None:
+    path = join(tmp_path / "joined.g4c", "fbo-g4x", "gears-g4x", "texture-g4x", "stencil-g4x")
+
+    def look(trace: gen4emu.Trace, number: int) -> tuple[object, ...]:
+        moment = trace.at(**{unit: 4 * number if unit == "draw" else number})
+        surfaces = [(s.address, s.digest) for s in moment.targets]
+        return (moment.unit, moment.number, moment.place, surfaces, moment.device.numbers.total,
+                {name: n for name, n in moment.device.counts().items() if not name.endswith("ns")})
+
+    with gen4emu.open(path) as trace:
+        expected = [look(trace, number) for number in range(4)]
+    monkeypatch.setattr("gen4emu.api.trace.Bookmarks", lambda most_bytes: Bookmarks(0, most_bytes=most_bytes))
+    with gen4emu.open(path) as trace:
+        for number in (3, 1, 2, 0, 3, 3, 0, 1):
+            assert look(trace, number) == expected[number]
+        place = expected[3][2]
+        assert isinstance(place, gen4emu.Place)
+        assert len(list(trace._bookmarks)) == place.submission + 1 > 2
 
 
 def test_a_moment_that_was_left_is_stale() -> None:
