@@ -177,6 +177,7 @@ class Trace:
         ((unit, number),) = wanted
         if number < 0:
             raise SelectionError(f"{self.path}: no {unit} {number}: numbers begin at 0")
+        self._source.keep(_BOOKMARK_BYTES)
         stepper, bookmark = self._own, self._bookmarks.before(number, unit)
         if (stepper is None or stepper.closed or stepper.ended or stepper.counts[unit] > number
                 or (bookmark is not None and bookmark.submissions > stepper.replay.submissions)):

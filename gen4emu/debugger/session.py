@@ -13,7 +13,7 @@ from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
-from gen4emu.device.timeline import Bookmarks
+from gen4emu.device.timeline import KEPT_EVENT_BYTES, Bookmarks
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.command_reader import Words
 from gen4emu.selection import ALL, Selection
@@ -63,6 +63,7 @@ class Session(Listener):
         self.draw_stop = DrawStop()
         self.replay: Replay | None = None
         self.debugger: Debugger | None = None
+        trace.keep(KEPT_EVENT_BYTES)
         self._bookmarks = Bookmarks()  # of a device that no user has changed
         self._is_changed = False  # the device: its memory, its registers, or how it draws
         self._travels = False  # to a draw, from the start of the trace or a bookmark

@@ -22,6 +22,7 @@ from gen4emu.trace.reader import Trace
 _INTERVAL_SECONDS = 0.05  # of replay between two checkpoints
 _MOST = 256
 _MOST_BYTES = 1 << 30
+KEPT_EVENT_BYTES = 256 << 20  # of the trace, so that going back does not read the file again
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class Timeline:
         """For the last three, see Bookmarks."""
         self.trace, self.part, self.options = trace, part, options
         self._bookmarks = Bookmarks(interval, most, most_bytes)
+        trace.keep(KEPT_EVENT_BYTES)
         self._run: Replay | None = None
         self._draws = 0  # that an execution has reached
 

@@ -13,7 +13,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from io import BytesIO
 from types import TracebackType
@@ -24,13 +24,24 @@ from gen4emu.hw.chips import Device
 from gen4emu.trace.aub import OPCODE_LEGACY, OPCODE_MEMTRACE, PACKET_CLIENT, AubReader, Legacy, Memtrace
 from gen4emu.trace.capture import MAGIC, CaptureReader, read_index
 from gen4emu.trace.devices import DeviceCheck
-from gen4emu.trace.events import Event, FrameBoundary, Header, SurfaceDump, Warning
+from gen4emu.trace.events import (
+    Event,
+    FrameBoundary,
+    GttWrite,
+    Header,
+    MemoryWrite,
+    Submission,
+    SurfaceDump,
+    Warning,
+)
 from gen4emu.trace.raw import dwords_in, is_batch, read_hexdump, read_raw
 from gen4emu.trace.source import Source
 
 # --- traces -----------------------------------------------------------------------------------------------------------
 _SNIFF_BYTES = 256 << 10
 _MAGIC_NAME = 6  # bytes of MAGIC before the version
+_EVENT_BYTES = 200  # of an object in Python, about
+_NUMBER_BYTES = 40
 _TEXT_BYTES = 4096  # a file with a control character among the first ones is binary
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _ERROR_STATE = re.compile(
@@ -46,6 +57,34 @@ class Kind(Enum):
     ERROR_STATE = "error-state"
     RAW = "raw"
     HEXDUMP = "hexdump"
+
+
+class _Kept:
+    """The first events of a trace, or all of them."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.events: list[Event] = []
+        self.complete = False
+        self._left = limit_bytes
+
+    def add(self, number: int, event: Event) -> Event:
+        """Keep the event with this number, if it is the next one and there is room; returns the event."""
+        if number != len(self.events) or self._left <= 0:
+            return event
+        if isinstance(event, MemoryWrite) and not isinstance(event.data, bytes):
+            event = replace(event, data=bytes(event.data))  # the reader's window moves on
+        self._left -= _size(event)
+        self.events.append(event)
+        return event
+
+
+def _size(event: Event) -> int:
+    """About the bytes of memory that an event occupies."""
+    if isinstance(event, MemoryWrite):
+        return _EVENT_BYTES + len(event.data)
+    if isinstance(event, GttWrite):
+        return _EVENT_BYTES + _NUMBER_BYTES * len(event.entries)
+    return _EVENT_BYTES + (len(event.ring) if isinstance(event, Submission) else 0)
 
 
 class Trace:
@@ -65,6 +104,7 @@ class Trace:
         self._strict = strict
         self._first: Source | None = None
         self._reading: Source | None = None  # by the latest iteration
+        self._kept: _Kept | None = None
         self._damage: list[Warning] | None = None  # None until an iteration has reached the end
         source = opener()
         self._can_restart = source.can_restart
@@ -90,11 +130,31 @@ class Trace:
         return self._check.override
 
     def __iter__(self) -> Iterator[Event]:
+        kept = self._kept
+        if kept is not None and kept.complete:
+            yield from kept.events
+            return
         source = self._reading = self._source()
         try:
-            yield from self._checked(source)
+            first = 0
+            while kept is not None and first < len(kept.events):
+                yield kept.events[first]
+                first += 1
+            number = -1
+            for number, event in enumerate(self._checked(source)):
+                if kept is not None:
+                    event = kept.add(number, event)
+                if number >= first:
+                    yield event
+            if kept is not None:
+                kept.complete = len(kept.events) == number + 1
         finally:
             source.close()
+
+    def keep(self, limit_bytes: int) -> None:
+        """Keep events in memory as they are read, about so many bytes at most, for later iterations."""
+        if self._kept is None:
+            self._kept = _Kept(limit_bytes)
 
     @property
     def fraction(self) -> float | None:

@@ -13,6 +13,7 @@ import threading
 import tracemalloc
 import zlib
 from collections.abc import Callable, Generator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,29 @@ def test_two_iterations_do_not_disturb_each_other(tmp_path: Path) -> None:
     path.write_bytes(aub())
     opened = trace.open(path)
     assert list(zip(opened, opened, strict=True)) == [(e, e) for e in opened]
+
+
+@pytest.mark.parametrize("limit", [1, 5000, 1 << 30])
+@pytest.mark.parametrize("name", ["triangle-g4x.aub.xz", "mpeg2-g4x.aub.xz"])
+def test_events_that_are_kept_are_those_of_the_file(name: str, limit: int) -> None:
+    path = str(Path(__file__).parents[2] / "traces" / name)
+    plain = list(trace.open(path))
+    kept = trace.open(path)
+    kept.keep(limit)
+    for end in (3, 0, len(plain) // 2, 1, None, 7, None):
+        assert list(islice(kept, end)) == plain[:end]
+    assert kept.damage() == []
+
+
+def test_kept_events_end_with_the_damage_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "cut.aub"
+    whole = lzma.decompress((Path(__file__).parents[2] / "traces" / "triangle-g4x.aub.xz").read_bytes())
+    path.write_bytes(whole[:len(whole) // 2])
+    kept = trace.open(path)
+    kept.keep(1 << 30)
+    first = list(kept)
+    assert isinstance(first[-1], Warning)
+    assert first[-1].damage
+    path.unlink()
+    assert list(kept) == first
+    assert kept.damage() == [first[-1]]
