@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -46,6 +46,7 @@ class Bookmarks:
         """`interval` is the time of execution between two of them; 0 takes one before every submission."""
         self._interval, self._most, self._most_bytes = interval, most, most_bytes
         self._all: list[Bookmark] = []  # in the order of the trace
+        self._sizes: list[int] = []  # the bytes that each holds and the one before does not
         self._taken_at = 0.0
 
     def __iter__(self) -> Iterator[Bookmark]:
@@ -54,6 +55,7 @@ class Bookmarks:
     def clear(self) -> None:
         """Forget all of them, and free their memory."""
         self._all.clear()
+        self._sizes.clear()
 
     def begin(self) -> None:
         """An execution begins: the next bookmark follows after the interval."""
@@ -77,16 +79,28 @@ class Bookmarks:
             bookmark = run.bookmark()
             if bookmark is not None:
                 self._all.insert(at, bookmark)
+                self._sizes.insert(at, 0)
+                self._measure(at, at + 2)
                 self._thin()
         self._taken_at = time.monotonic()
 
     def _thin(self) -> None:
         """Drop every other one of the older half while there are too many, or they hold too much."""
-        while len(self._all) > 1 and (len(self._all) > self._most or self._bytes() > self._most_bytes):
-            del self._all[0:max(2, len(self._all) // 2):2]
+        while len(self._all) > 1 and (len(self._all) > self._most or self.held_bytes > self._most_bytes):
+            old = max(2, len(self._all) // 2)
+            del self._all[0:old:2], self._sizes[0:old:2]
+            self._measure(0, old // 2 + 1)
 
-    def _bytes(self) -> int:
-        return sum(bookmark.checkpoint.memory.new_bytes for bookmark in self._all)
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of all pages that they hold, shared ones once."""
+        return sum(self._sizes)
+
+    def _measure(self, first: int, end: int) -> None:
+        for i in range(first, min(end, len(self._all))):
+            before: Mapping[int, bytes] = self._all[i - 1].checkpoint.memory.pages if i else {}
+            pages = self._all[i].checkpoint.memory.pages
+            self._sizes[i] = sum(len(data) for number, data in pages.items() if before.get(number) is not data)
 
 
 class Timeline:

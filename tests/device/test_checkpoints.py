@@ -17,7 +17,8 @@ from gen4emu.device.checkpoints import restore, take
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing, PageFlags
 from gen4emu.device.options import Options
-from gen4emu.device.timeline import Timeline
+from gen4emu.device.replay import Replay
+from gen4emu.device.timeline import Bookmarks, Timeline
 from gen4emu.errors import HangError, SelectionError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace.reader import Trace
@@ -180,6 +181,19 @@ def test_hooks_see_a_hang(tmp_path: Path) -> None:
         with pytest.raises(HangError):
             timeline.goto(0, attached.append)
         assert len(attached) == 1
+
+
+@pytest.mark.parametrize("most", [100, 4, 2])
+def test_bookmarks_know_how_much_they_hold(joined: str, most: int) -> None:
+    bookmarks = Bookmarks(0, most)
+    with open_trace(joined) as trace:
+        run = Replay(trace, on_submission=lambda: bookmarks.pass_by(run))
+        for _ in run.frames():
+            pages = {id(data): len(data) for bookmark in bookmarks
+                     for data in bookmark.checkpoint.memory.pages.values()}
+            assert bookmarks.held_bytes == sum(pages.values()) > 0
+        run.close()
+    assert 0 < len(list(bookmarks)) <= most
 
 
 def test_too_many_checkpoints_are_thinned() -> None:
