@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +13,6 @@ from gen4emu.api.trace import Draw, Trace
 from gen4emu.api.trace import open as open_trace
 from gen4emu.bisect import digests
 from gen4emu.bisect.digests import DrawDigest, digest_of, target_digest
-from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Missing
 from gen4emu.device.place import DrawKind
@@ -21,17 +20,14 @@ from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
 from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw.command_reader import Words
+from gen4emu.repro.commands import StateCommands
+from gen4emu.repro.reduction import leave_out
 from gen4emu.repro.script import Dwords, Script, parse
 from gen4emu.selection import Selection
 from gen4emu.trace import reader
 from gen4emu.trace.events import Engine
 
 _MOST_RUNS = 2000  # of the draw, to find the memory that it needs
-_NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MEDIA_STATE_FLUSH"})
-# Commands that set a part of their state only: each different one is kept.
-_PARTIAL = frozenset({"STATE_BASE_ADDRESS", "URB_FENCE", "3DSTATE_VERTEX_BUFFERS", "3DSTATE_CHROMA_KEY",
-                      "3DSTATE_GS_SVB_INDEX", "3DSTATE_SO_BUFFER", "3DSTATE_SO_DECL_LIST", "3DSTATE_VF_INSTANCING",
-                      "XY_SETUP_BLT", "XY_SETUP_CLIP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"})
 _README = """\
 {draw} of a trace of a {device}, with the state in force and the memory that it needs.
 
@@ -42,40 +38,6 @@ expected.digests  what the draw writes: `gen4emu bisect draw.aub.xz --against ex
 expected-N.png    its render targets
 """
 _FIRST_FREE = 0x0010_0000  # below are rings and tables of most traces
-
-_Key = tuple[str, Dwords]
-_Found = dict[_Key, Dwords]  # in the order of execution
-
-
-@dataclass(slots=True)
-class _Commands:
-    """The state commands of one engine that a later one has not replaced."""
-
-    streamer: CommandStreamer
-    before_draw: Callable[[], None]
-    found: _Found = field(default_factory=dict)
-    saved: dict[int, _Found] = field(default_factory=dict)  # of hardware contexts
-
-    # device.command_streamer.CommandListener
-    def command(self, words: Words) -> None:
-        layout = self.streamer.catalogue.command_for(words[0])
-        if layout is not None and layout.draws:
-            self.before_draw()
-        if layout is None or layout.name in _NO_STATE or layout.draws:
-            return
-        data = tuple(int(word) for word in words)
-        key = layout.name, data if layout.name in _PARTIAL else ()
-        self.found.pop(key, None)
-        self.found[key] = data
-
-    def context(self, left: int | None, entered: int, restored: bool) -> None:
-        if left is not None:
-            self.saved[left] = dict(self.found)
-        if restored:
-            self.found = dict(self.saved.get(entered, {}))
-
-    def reset(self) -> None:
-        self.found.clear()
 
 
 @dataclass(slots=True)
@@ -135,19 +97,19 @@ def _check(place: Path, expected: DrawDigest) -> None:
 
 def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
     """Execute the trace up to a draw, which is not executed."""
-    listeners: dict[Engine, _Commands] = {}
+    listeners: dict[Engine, StateCommands] = {}
     found: list[_Moment] = []
 
-    def keep() -> None:
+    def keep(words: Words, draws: bool) -> None:
         assert run.device is not None
-        if run.device.numbers.total == number + 1 and not found:  # the draw has its number already
+        if draws and run.device.numbers.total == number + 1 and not found:  # the draw has its number already
             memory = run.device.memory
             pages = {page.address: memory.read(page.address, PAGE_SIZE, Missing.ZERO) for page in memory.pages()}
             found.append(_Moment({engine: tuple(of.found.values()) for engine, of in listeners.items()}, pages))
 
     def listen(device: Device) -> None:
         for engine, streamer in device.streamers.items():
-            listeners[engine] = _Commands(streamer, keep)
+            listeners[engine] = StateCommands(streamer, keep)
             streamer.listen(listeners[engine])
 
     def drawn(draw: int) -> None:
@@ -193,17 +155,11 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
     if wanted is None or wanted[0] != [target.digest for target in expected.targets]:
         raise Gen4emuError("the draw writes other pixels than in its trace: it depends on more than the state in force "
                            "and memory, such as constants that were overwritten, registers or streamed vertices")
-    budget, size = _MOST_RUNS, len(kept)
-    while size > 1 and budget > 0:
-        size = -(-size // 2)
-        order = list(kept)
-        for start in range(0, len(order), size):
-            left_out = set(order[start:start + size])
-            fewer = {at: data for at, data in kept.items() if at not in left_out}
-            budget -= 1
-            if len(fewer) < len(kept) and budget >= 0 and _run(script, fewer, targets) == wanted:
-                kept = fewer
-    return kept
+
+    def stays(order: list[int]) -> bool:
+        return _run(script, {at: kept[at] for at in order}, targets) == wanted
+
+    return {at: kept[at] for at in leave_out(list(kept), stays, _MOST_RUNS)}
 
 
 def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -> tuple[list[str], int] | None:

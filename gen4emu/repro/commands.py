@@ -1,0 +1,54 @@
+"""The commands that set the state in force: a listener that keeps them, without those that were replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gen4emu.device.command_streamer import CommandStreamer
+from gen4emu.hw.command_reader import Words
+from gen4emu.repro.script import Dwords
+
+_NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MEDIA_STATE_FLUSH"})
+# Commands that set a part of their state only: each different one is kept.
+_PARTIAL = frozenset({"STATE_BASE_ADDRESS", "URB_FENCE", "3DSTATE_VERTEX_BUFFERS", "3DSTATE_CHROMA_KEY",
+                      "3DSTATE_GS_SVB_INDEX", "3DSTATE_SO_BUFFER", "3DSTATE_SO_DECL_LIST", "3DSTATE_VF_INSTANCING",
+                      "XY_SETUP_BLT", "XY_SETUP_CLIP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"})
+
+_Key = tuple[str, Dwords]
+_Found = dict[_Key, Dwords]  # in the order of execution
+
+
+@dataclass(slots=True)
+class StateCommands:
+    """The state commands of one engine that a later one has not replaced."""
+
+    streamer: CommandStreamer
+    on_command: Callable[[Words, bool], None]  # called before each command; true: one that draws
+    found: _Found = field(default_factory=dict)
+    saved: dict[int, _Found] = field(default_factory=dict)  # of hardware contexts
+    running: int | None = None  # the context that runs, if there is one
+
+    # device.command_streamer.CommandListener
+    def command(self, words: Words) -> None:
+        layout = self.streamer.catalogue.command_for(words[0])
+        self.on_command(words, layout is not None and layout.draws)
+        if layout is None or layout.name in _NO_STATE or layout.draws:
+            return
+        data = tuple(int(word) for word in words)
+        key = layout.name, data if layout.name in _PARTIAL else ()
+        self.found.pop(key, None)
+        self.found[key] = data
+
+    def context(self, left: int | None, entered: int, restored: bool) -> None:
+        if left is not None:
+            self.saved[left] = dict(self.found)
+        if restored:
+            self.found = dict(self.saved.get(entered, {}))
+        self.running = entered
+
+    def reset(self) -> None:
+        self.found.clear()
+        if self.running is not None:
+            self.saved.pop(self.running, None)
+        self.running = None
