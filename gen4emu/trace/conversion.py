@@ -110,9 +110,9 @@ def convert(src: str | os.PathLike[str] | reader.Trace, dst: str | os.PathLike[s
                 writer = _writer(trace, event, dst, dedup, container)
                 stack.enter_context(writer)
                 if not isinstance(event, Header):
-                    _copy(event, writer)
+                    copy_event(event, writer)
             else:
-                _copy(event, writer)
+                copy_event(event, writer)
             submissions += isinstance(event, Submission)
             frames += isinstance(event, FrameBoundary | SurfaceDump)
             size += len(event.data) if isinstance(event, MemoryWrite) else 0
@@ -132,7 +132,8 @@ def _writer(trace: reader.Trace, first: Event, dst: str | os.PathLike[str], dedu
     return new_writer(container, dst, BY_PCI_ID[pci_id], application, dedup)
 
 
-def _copy(event: Event, writer: TraceWriter) -> None:
+def copy_event(event: Event, writer: TraceWriter) -> None:
+    """Write an event.  Those that the container cannot hold are left out or become comments."""
     if isinstance(event, MemoryWrite):
         writer.write_memory(event.address, event.data, event.kind, event.space)
     elif isinstance(event, Submission):
