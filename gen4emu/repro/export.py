@@ -59,9 +59,9 @@ def export(trace: Trace, source: reader.Trace, number: int) -> tuple[Script, Dra
     targets, digest = draw.device.targets.latest, digest_of(draw)
     moment = _before(source, trace, number)
     commands = [*moment.commands[draw.device.engine], tuple(draw.command.body.words)]
-    free = _free(moment.pages)
+    free = free_address(moment.pages)
     script = Script(trace.device, trace.application, draw.device.engine, free, free + PAGE_SIZE, [], commands)
-    script.memory = _runs(_needed(script, moment.pages, targets, digest))
+    script.memory = joined(_needed(script, moment.pages, targets, digest))
     return script, digest
 
 
@@ -129,7 +129,7 @@ def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
-def _free(pages: Iterable[int]) -> int:
+def free_address(pages: Iterable[int]) -> int:
     """Where nothing lies: the address behind all pages, or a gap below them."""
     used = sorted(pages)
     room = 1 << 20
@@ -175,7 +175,7 @@ def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -
         return [target_digest(device.memory, target).digest for target in targets], device.faults.total
 
 
-def _runs(pages: dict[int, bytes]) -> list[tuple[int, bytes]]:
+def joined(pages: dict[int, bytes]) -> list[tuple[int, bytes]]:
     """Pages that follow each other, joined."""
     found: list[tuple[int, bytearray]] = []
     for at in sorted(pages):

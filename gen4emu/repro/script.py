@@ -57,23 +57,15 @@ class Script:
     @property
     def batch_bytes(self) -> bytes:
         """The batch as it lies in memory, with its end."""
-        end = command_named("MI_BATCH_BUFFER_END", self.device.gen).pack(self.device.gen)
-        words = [word for command in (*self.commands, end) for word in command]
-        words += [0] * (len(words) % 2)  # a batch has a whole number of qwords
-        return struct.pack(f"<{len(words)}I", *words)
+        return batch_of(self.commands, self.device.gen)
 
     def build(self, path: str | os.PathLike[str]) -> None:
         """Write the trace.  It gets its name when it is complete."""
-        gen = self.device.gen
-        layout = command_named("MI_BATCH_BUFFER_START", gen)
-        (address,) = (f.name for f in layout.fields_for(gen) if isinstance(f, Address))
-        start = layout.pack(gen, **{address: self.batch})
-        start += [0] * (len(start) % 2)
         with new_writer(container_of(path), path, self.device, self.application, Dedup.NONE) as writer:
             for at, data in self.memory:
                 writer.write_memory(at, data)
             writer.write_memory(self.batch, self.batch_bytes, "batch")
-            writer.submit(self.engine, struct.pack(f"<{len(start)}I", *start), self.ring)
+            writer.submit(self.engine, start_of_batch(self.batch, self.device.gen), self.ring)
 
     def save(self, directory: Path) -> None:
         """Write batch.txt and the files of memory that it names."""
@@ -95,6 +87,23 @@ class Script:
         yield "\n"
         for command in self.commands:
             yield from command_lines(command, self.device.gen)
+
+
+def batch_of(commands: Sequence[Dwords], gen: Gen) -> bytes:
+    """A batch of these commands, with its end."""
+    end = command_named("MI_BATCH_BUFFER_END", gen).pack(gen)
+    words = [word for command in (*commands, end) for word in command]
+    words += [0] * (len(words) % 2)  # a batch has a whole number of qwords
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def start_of_batch(address: int, gen: Gen) -> bytes:
+    """The contents of a ring that start a batch."""
+    layout = command_named("MI_BATCH_BUFFER_START", gen)
+    (name,) = (f.name for f in layout.fields_for(gen) if isinstance(f, Address))
+    words = layout.pack(gen, **{name: address})
+    words += [0] * (len(words) % 2)
+    return struct.pack(f"<{len(words)}I", *words)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

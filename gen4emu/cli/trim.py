@@ -1,0 +1,65 @@
+"""`gen4emu trim`: a part of a trace as a trace of its own."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from gen4emu.api.trace import Trace
+from gen4emu.cli import options
+from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
+from gen4emu.hw.chips import Device
+from gen4emu.repro import trim as trimming
+from gen4emu.selection import Selection
+from gen4emu.trace.reader import open as open_trace
+
+
+@click.command()
+@click.argument("file", metavar="TRACE")
+@click.option("-o", "--output", required=True, metavar="FILE",
+              help="The trace to write: .aub or .g4c, also with .xz, .gz or .zst.")
+@options.frames_option
+@options.submissions_option
+@options.draws_option
+@click.option("--hang", is_flag=True, help="Only the submission that hangs.")
+@options.trace_options
+@options.verbosity_options
+def trim(file: str, output: str, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
+         hang: bool, kind: str | None, base: int, device: Device | None, force_device: bool, partial: bool) -> int:
+    """Write a part of TRACE, from the first to the last of what is selected, as a trace of its own.
+
+    The part has the memory that it reads, and commands that set the state in force at its start. It is executed before
+    it gets its name: its draws write the same bytes as they do in TRACE.
+
+    \b
+    Example:
+      gen4emu trim trace.aub.xz --draws 0-1 -o small.aub.xz
+    """
+    if sum((frames is not None, submissions is not None, draws is not None, hang)) != 1:
+        raise click.UsageError("name exactly one of --frames, --submissions, --draws and --hang")
+    source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
+    with Trace(source, partial) as trace:
+        status = damaged(file, trace.damage(), partial)
+        if status:
+            return status
+        if frames is not None:
+            span = trimming.span_of_frames(source, frames)
+        elif submissions is not None:
+            span = trimming.span_of_submissions(source, submissions)
+        elif draws is not None:
+            span = trimming.span_of_draws(trace, draws)
+        else:
+            span = trimming.span_of_hang(trace)
+        done = trimming.trim(trace, source, span, output)
+    if done.from_start:
+        complain(f"{output}: begins at the start of {file}, because the memory in which the part begins would make it "
+                 "larger than that")
+    if done.differing:
+        complain(f"warning: {output}: {some(done.differing, 'page')} written with other contents than in {file}: "
+                 "counts or times")
+    if not is_quiet():
+        before = f"{file}: {size_text(os.path.getsize(file))}, " if os.path.isfile(file) else ""
+        click.echo(f"{before}{output}: {size_text(done.size)}; {some(done.submissions, 'submission')}, "
+                   f"{some(done.draws, 'draw')}, {some(done.pages, 'page')} of memory", err=True)
+    return 0

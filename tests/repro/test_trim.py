@@ -1,0 +1,124 @@
+"""`gen4emu trim`: parts of traces."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+import gen4emu
+from gen4emu.bisect.digests import digest_of
+from gen4emu.cli.main import run
+from gen4emu.repro.script import Script, batch_of, parse, start_of_batch
+from gen4emu.trace.conversion import container_of, new_writer
+from gen4emu.trace.write_aub import Dedup
+
+TRACES = Path(__file__).parents[2] / "traces"
+
+
+def digests(trace: Path, draws: str = "all") -> list[list[str]]:
+    with gen4emu.open(trace) as opened:
+        return [[target.digest for target in digest_of(draw).targets] for draw in opened.draws(draws)]
+
+
+def write_in_two(script: Script, path: Path) -> None:
+    """The state commands of a script in a submission, its draw in another one, without frame marks."""
+    gen = script.device.gen
+    with new_writer(container_of(path), path, script.device, "", Dedup.NONE) as writer:
+        for address, data in script.memory:
+            writer.write_memory(address, data)
+        for number, commands in enumerate((script.commands[:-1], script.commands[-1:])):
+            address = script.batch + 0x10000 * number
+            writer.write_memory(address, batch_of(commands, gen), "batch")
+            writer.submit(script.engine, start_of_batch(address, gen), script.ring)
+
+
+@pytest.mark.parametrize(("name", "selection", "expected"), [
+    ("gears-4frames-g4x", ["--draws", "15-20"], "15-20"), ("fbo-g4x", ["--submissions", "0"], "all"),
+    ("blend-brw", ["--draws", "2"], "2"), ("later/triangle-ivb", ["--draws", "2-3"], "2-3"),
+    ("later/triangle-hsw", ["--draws", "1-"], "1-")])
+def test_a_part_draws_as_the_whole_trace_and_is_smaller(name: str, selection: list[str], expected: str,
+                                                        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, part = TRACES / f"{name}.aub.xz", tmp_path / "part.aub.xz"
+    assert run(["trim", str(trace), *selection, "-o", str(part)]) == 0
+    assert "begins at the start" not in capsys.readouterr().err
+    assert digests(part) == digests(trace, expected)
+    assert part.stat().st_size <= trace.stat().st_size
+    assert run(["replay", "--no-pictures", "--strict", "--json", str(part)]) == 0
+    assert json.loads(capsys.readouterr().out)["faults"] == []  # nothing is read that is missing
+    assert [file.name for file in tmp_path.iterdir()] == ["part.aub.xz"]
+
+
+def test_a_part_whose_memory_is_larger_than_the_trace_begins_at_its_start(tmp_path: Path,
+                                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    trace, part = TRACES / "mpeg2-g4x.aub.xz", tmp_path / "part.aub.xz"
+    assert run(["trim", str(trace), "--frames", "3", "-o", str(part)]) == 0
+    assert "begins at the start" in capsys.readouterr().err
+    assert digests(part) == digests(trace)[:4]
+    assert part.stat().st_size < trace.stat().st_size
+
+
+@pytest.mark.parametrize("name", ["texture-g4x", "later/triangle-ivb"])
+def test_commands_set_the_state_in_force_and_a_capture_expects_what_was_drawn(
+        name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repro, whole, part = tmp_path / "repro", tmp_path / "whole.aub", tmp_path / "part.g4c"
+    draw = "0" if name == "texture-g4x" else "4"
+    assert run(["export", str(TRACES / f"{name}.aub.xz"), "--draw", draw, "-o", str(repro)]) == 0
+    write_in_two(parse(repro / "batch.txt"), whole)
+    assert run(["trim", str(whole), "--submissions", "1", "-o", str(part)]) == 0
+    assert digests(part) == digests(whole)
+    with gen4emu.open(part) as opened:
+        assert len(list(opened.submissions())) == 1
+    assert run(["info", str(part)]) == 0
+    capsys.readouterr()
+    assert run(["replay", "--no-pictures", "--json", str(part)]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []  # memory is as the capture expects it
+
+
+def test_a_trace_of_a_hang_is_trimmed_to_the_submission_that_hangs(tmp_path: Path,
+                                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    repro, whole, part = tmp_path / "repro", tmp_path / "whole.aub", tmp_path / "part.aub"
+    assert run(["export", str(TRACES / "texture-g4x.aub.xz"), "--draw", "0", "-o", str(repro)]) == 0
+    script = parse(repro / "batch.txt")
+    script.commands[-1:] = [script.commands[-1], (0x7FFF0000,)]  # no command of the chip: the parser hangs
+    write_in_two(script, whole)
+    with pytest.raises(gen4emu.HangError) as expected, gen4emu.open(whole) as opened:
+        list(opened.draws())
+    assert run(["trim", str(whole), "--hang", "-o", str(part)]) == 0
+    with pytest.raises(gen4emu.HangError) as found, gen4emu.open(part) as opened:
+        list(opened.draws())
+    assert found.value.reason == expected.value.reason
+    assert part.stat().st_size <= whole.stat().st_size
+
+
+@pytest.mark.parametrize(("arguments", "error"), [
+    ([], "name exactly one of --frames, --submissions, --draws and --hang"),
+    (["--draws", "0", "--hang"], "name exactly one of"),
+    (["--draws", "9"], "no draw 9"),
+    (["--frames", "7"], "no submission 7: it has 1 submission, 0"),
+    (["--hang"], "nothing hangs"),
+])
+def test_a_part_that_does_not_exist_is_an_error_and_nothing_is_written(
+        arguments: list[str], error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["trim", str(TRACES / "texture-g4x.aub.xz"), *arguments, "-o", str(tmp_path / "x.aub")]) == 2
+    assert error in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_trace_is_trimmed_only_if_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, part = tmp_path / "cut.aub", tmp_path / "part.aub"
+    whole.write_bytes(lzma.decompress((TRACES / "mpeg2-g4x.aub.xz").read_bytes())[:-8])
+    assert run(["trim", str(whole), "--submissions", "0", "-o", str(part)]) == 2
+    assert not part.exists()
+    assert run(["trim", str(whole), "--submissions", "0", "--partial", "-o", str(part)]) == 0
+    assert len(digests(part)) == 1
+    capsys.readouterr()
+
+
+def test_a_part_larger_than_the_trace_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = str(TRACES / "texture-g4x.aub.xz")
+    assert run(["trim", trace, "--draws", "0-", "-o", str(tmp_path / "x.aub")]) == 2
+    assert f"more than the {Path(trace).stat().st_size} of {trace}" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
