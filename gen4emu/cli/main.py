@@ -43,6 +43,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "capture": ("gen4emu.cli.capture:capture", "Run a program and record its submissions as a trace."),
     "convert": ("gen4emu.cli.convert:convert", "Convert a trace from one container to another."),
     "trim": ("gen4emu.cli.trim:trim", "Write a part of a trace as a trace of its own."),
+    "minimise": ("gen4emu.cli.minimise:minimise", "Leave out everything of a trace without which a problem stays."),
     "export": ("gen4emu.cli.export:export", "Write a draw as a directory that can be read, edited and built again."),
     "build": ("gen4emu.cli.build:build", "Build a trace from the commands of a batch.txt."),
     "devices": ("gen4emu.cli.devices:devices", "List the devices that are modelled, and their names."),

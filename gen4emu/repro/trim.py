@@ -92,7 +92,7 @@ class _Contexts:
 
 
 @dataclass(slots=True)
-class _Part:
+class Part:
     """A part of a trace before it is known which memory it needs."""
 
     device: chips.Device
@@ -103,6 +103,7 @@ class _Part:
     state: dict[Engine, _Contexts] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     seeds: set[int] = field(default_factory=set)  # pages with commands
+    commands: list[tuple[int, int, int, bool]] = field(default_factory=list)  # submission, address, bytes, draws
     drawn: list[tuple[int, int, int, int]] = field(default_factory=list)  # submission of the span, draw, address, bytes
 
 
@@ -225,11 +226,11 @@ def execute(device: chips.Device, events: Iterable[Event], options: Options | No
         return run.outcome(), missed
 
 
-def _record(trace: Trace, source: reader.Trace, span: Span, options: Options | None) -> tuple[_Part, Outcome]:
+def record(trace: Trace, source: reader.Trace, span: Span, options: Options | None) -> tuple[Part, Outcome]:
     """Execute a trace up to the end of a span."""
     if trace.device is None:
         raise SelectionError(f"{trace.path}: the device is unknown")
-    part = _Part(trace.device, trace.application)
+    part = Part(trace.device, trace.application)
     number = -1  # of the submission
     listeners: dict[Engine, StateCommands] = {}
     with Device(trace.device, options) as device:
@@ -246,6 +247,7 @@ def _record(trace: Trace, source: reader.Trace, span: Span, options: Options | N
                 return
             address = streamer.position.address
             part.seeds.update(range(address & -PAGE_SIZE, address + 4 * len(words), PAGE_SIZE))
+            part.commands.append((number - span.first, address, 4 * len(words), draws))
             if not draws:
                 return
             draw = device.numbers.draw
@@ -312,7 +314,7 @@ def trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: O
 
 def _trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: Options | None) -> Trimmed:
     container = container_of(output)
-    part, wanted = _record(trace, source, span, options)
+    part, wanted = record(trace, source, span, options)
     whole = _assemble(part, span, state=True)
     found = _needed(part, whole, wanted, options)
     if found is None:  # perhaps a state command reads memory that has changed since
@@ -323,7 +325,7 @@ def _trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: 
                            "than the state in force and memory, such as constants that were overwritten, registers or "
                            "streamed vertices")
     pages, outcome = found
-    events = list(_events(part, pages, whole))
+    events = list(events_of(part, pages, whole))
     differing = sum(outcome.pages[page] != wanted.pages[page] for page in outcome.pages)
     if container == "g4c" and not wanted.hang:
         events += _expectations(part, events, wanted, options)
@@ -333,7 +335,7 @@ def _trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: 
 
 
 @dataclass(frozen=True, slots=True)
-class _Assembled:
+class Assembled:
     """The events of a part, with the commands that set the state, and without draws that are not kept."""
 
     events: list[Event]
@@ -342,8 +344,8 @@ class _Assembled:
     own: list[MemoryWrite]  # the batches that set the state
 
 
-def _assemble(part: _Part, span: Span, state: bool) -> _Assembled:
-    result = _Assembled([], dict(part.pages), set(), [])
+def _assemble(part: Part, span: Span, state: bool) -> Assembled:
+    result = Assembled([], dict(part.pages), set(), [])
     free = free_address(_used(part))
     waiting = dict(part.state) if state else {}  # engines whose state was not set yet
     number = -1
@@ -354,7 +356,7 @@ def _assemble(part: _Part, span: Span, state: bool) -> _Assembled:
             number += 1
             for submission, draw, address, size in part.drawn:
                 if submission == number and span.draws is not None and draw not in span.draws:
-                    event = _without(result, event, address, size, first=number == 0)
+                    event = without(result, event, address, size, first=number == 0)
             contexts = waiting.pop(event.engine, None)
             if contexts is not None:
                 head, free = _set_state(result, contexts, part.device.gen, free)
@@ -365,7 +367,7 @@ def _assemble(part: _Part, span: Span, state: bool) -> _Assembled:
     return result
 
 
-def _used(part: _Part) -> Iterable[int]:
+def _used(part: Part) -> Iterable[int]:
     yield from part.pages
     for event in part.events:
         if isinstance(event, MemoryWrite):
@@ -378,13 +380,13 @@ def _pages(address: int, size: int) -> range:
     return range(address & -PAGE_SIZE, address + size, PAGE_SIZE)
 
 
-def _note_partial(result: _Assembled, address: int, size: int) -> None:
+def _note_partial(result: Assembled, address: int, size: int) -> None:
     """The rest of a page that a write covers in part is kept."""
     result.partial.update(page for page in _pages(address, size)
                           if page in result.pages and not address <= page <= address + size - PAGE_SIZE)
 
 
-def _without(result: _Assembled, event: Submission, address: int, size: int, first: bool) -> Submission:
+def without(result: Assembled, event: Submission, address: int, size: int, first: bool) -> Submission:
     """Replace a draw by MI_NOOP, whose dwords are 0, where it lies before a submission."""
     at = address - event.ring_address
     if event.wrap is None and 0 <= at < len(event.ring):
@@ -402,7 +404,7 @@ def _without(result: _Assembled, event: Submission, address: int, size: int, fir
     return event
 
 
-def _set_state(result: _Assembled, contexts: _Contexts, gen: Gen, free: int) -> tuple[bytes, int]:
+def _set_state(result: Assembled, contexts: _Contexts, gen: Gen, free: int) -> tuple[bytes, int]:
     """The contents of a ring that set the state of an engine, and the next free address."""
     head = b""
     if contexts.running is not None or contexts.found:
@@ -419,11 +421,11 @@ def _set_state(result: _Assembled, contexts: _Contexts, gen: Gen, free: int) -> 
     return head, free
 
 
-def _needed(part: _Part, whole: _Assembled, wanted: Outcome, options: Options | None) \
+def _needed(part: Part, whole: Assembled, wanted: Outcome, options: Options | None) \
         -> tuple[dict[int, bytes], Outcome] | None:
     """The pages that the part reads before it writes them; None if it does not do the same with all memory."""
     def run(pages: Iterable[int]) -> tuple[Outcome, set[int]]:
-        events = _events(part, {page: whole.pages[page] for page in pages}, whole)
+        events = events_of(part, {page: whole.pages[page] for page in pages}, whole)
         outcome, missed = execute(part.device, events, options, wanted)
         return outcome, missed & whole.pages.keys()
 
@@ -453,7 +455,7 @@ def _needed(part: _Part, whole: _Assembled, wanted: Outcome, options: Options | 
     return {page: whole.pages[page] for page in sorted(kept)}, run(kept)[0]
 
 
-def _events(part: _Part, pages: dict[int, bytes], whole: _Assembled) -> Iterator[Event]:
+def events_of(part: Part, pages: dict[int, bytes], whole: Assembled) -> Iterator[Event]:
     yield Header(0, part.device.pci_id, part.application)
     yield from part.registers.values()
     for page in sorted(pages.keys() & part.page_table.keys()):
@@ -465,7 +467,7 @@ def _events(part: _Part, pages: dict[int, bytes], whole: _Assembled) -> Iterator
     yield from whole.events
 
 
-def _expectations(part: _Part, events: Sequence[Event], wanted: Outcome, options: Options | None) \
+def _expectations(part: Part, events: Sequence[Event], wanted: Outcome, options: Options | None) \
         -> list[ExpectedMemory]:
     """The contents that the part has at its end, in the pages that it writes."""
     with Device(part.device, options) as device:
@@ -476,7 +478,7 @@ def _expectations(part: _Part, events: Sequence[Event], wanted: Outcome, options
     return [ExpectedMemory(0, address, len(data), digest(data)) for address, data in joined(same)]
 
 
-def _write(part: _Part, events: Sequence[Event], output: str, trace: str, outcome: Outcome,
+def _write(part: Part, events: Sequence[Event], output: str, trace: str, outcome: Outcome,
            options: Options | None) -> int:
     """Write and verify a file, which gets its name then; returns its size."""
     target = Path(os.path.realpath(output))
