@@ -106,6 +106,23 @@ def test_every_pane_opens(opened: Page, pane: str) -> None:
     opened.wait(f"{SHOWN}.textContent.length > 0")
 
 
+def test_names_of_fields_break_behind_underscores_and_addresses_nowhere(opened: Page) -> None:
+    opened.go("pane=draw&draw=3", "document.querySelector('.draw .fields') !== null")
+    parts = opened.evaluate("""(() => {
+        document.querySelectorAll('.state details').forEach(one => { one.open = true; });
+        return [...document.querySelectorAll('.fields td')].flatMap(cell => [...cell.childNodes])
+            .filter(node => node.nodeType === Node.TEXT_NODE)
+            .filter(node => node.parentNode.cellIndex === 0 || /^0x[0-9a-f]{8}$/.test(node.data)).map(node => {
+                const range = document.createRange();
+                range.selectNodeContents(node);
+                return [node.data, new Set([...range.getClientRects()].map(box => box.top)).size];
+            });
+    })()""")
+    assert max(len(text) for text, _ in parts) > 8 and any(text.endswith("_") for text, _ in parts)
+    assert any(text.startswith("0x") for text, _ in parts)
+    assert [text for text, lines in parts if lines != 1] == []
+
+
 def test_the_list_is_filtered_and_sorted(opened: Page) -> None:
     opened.go("pane=events", "document.querySelector('.events .inner .row') !== null")
     every = rows(opened)

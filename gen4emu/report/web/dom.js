@@ -23,6 +23,14 @@ export function link(parent, text, fragment) {
   return made;
 }
 
+// A field's name, which may break behind its underscores and nowhere else.
+export function fieldName(parent, name) {
+  name.split(/(?<=_)/).forEach((part, i) => {
+    if (i) add(parent, "wbr");
+    parent.append(part);
+  });
+}
+
 export function hex(n) { return "0x" + n.toString(16).padStart(8, "0"); }
 
 export function whole(n) { return n.toLocaleString("en"); }

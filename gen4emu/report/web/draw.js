@@ -1,5 +1,5 @@
 // Screen 3: one draw: its pipeline, its state, and what it changed.
-import { add, button, hex, link, plural, short, table } from "./dom.js";
+import { add, button, fieldName, hex, link, plural, short, table } from "./dom.js";
 import { PLANE_COLORS, PictureView, difference } from "./picture.js";
 
 const VIEWS = ["after", "before", "difference"];
@@ -72,7 +72,7 @@ export class DrawPane {
       const lines = add(add(made, "table", undefined, "fields"), "tbody");
       for (const [name, value] of block.fields) {
         const line = add(lines, "tr");
-        add(line, "td", name);
+        fieldName(add(line, "td"), name);
         const cell = add(line, "td", value);
         if (changed && old.has(name) && old.get(name) !== value) {
           line.className = "changed";
