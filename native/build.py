@@ -39,8 +39,8 @@ NOT_THE_CORE = {"shim", "generated", "harness"}  # the shim is a library of its 
 
 # The headers that Python sees, each after those that it needs.
 API = ["api/status.h", "api/variant.h", "api/memory.h", "api/tiling.h", "api/picture.h", "api/blake3.h", "api/png.h",
-       "api/state.h", "api/device.h", "api/streamer.h", "api/counters.h", "api/debugger.h", "api/media.h",
-       "api/blitter.h", "api/live.h", "api/checkpoint.h",
+       "api/state.h", "api/device.h", "api/streamer.h", "api/counters.h", "api/kernel.h", "api/debugger.h",
+       "api/media.h", "api/blitter.h", "api/live.h", "api/checkpoint.h",
        "shim/protocol.h"]
 HARNESS_API = ["api/harness.h"]
 HARNESS = "gen4emu._harness"  # the name of its module

@@ -24,6 +24,7 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
 from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, deflated_json
+from gen4emu.report.live_registers import live_registers
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
 from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, Decoded, decoded
 from gen4emu.selection import ALL, Selection
@@ -151,7 +152,7 @@ class Recorder:
         self._rows = [_Row(counted, self._taken.get(counted.place.draw, _Taken())) for counted in self._counted
                       if counted.place.frame in frames]
         self._thumbnails.flush()
-        kernels = self._kernels(known) if self._choices.kernels else []
+        kernels = self._kernels(run.device, known) if self._choices.kernels else []
         self._add("kernels", deflated_json(kernels))
         surfaces = self._surfaces(run.device, known)
         self._add("surfaces", deflated_json(surfaces))
@@ -237,7 +238,7 @@ class Recorder:
         self._add(f"mesh-{number}", deflated_json(found))
         return f"mesh-{number}"
 
-    def _kernels(self, known: Decoded) -> list[dict[str, Any]]:
+    def _kernels(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
         draws: dict[int, list[int]] = {}
         cost: Counter[int] = Counter()
         for at, row in enumerate(self._rows):
@@ -248,7 +249,9 @@ class Recorder:
                 if ran is not None and ran.threads:
                     cost[kernel] += ran.instructions
                     draws.setdefault(kernel, []).append(at)
-        return [_kernel(use, draws.get(use.number, []), cost[use.number]) for use in known.kernels]
+        return [_kernel(use, draws.get(use.number, []), cost[use.number],
+                        None if device is None else live_registers(use.code.code, device.info.gen))
+                for use in known.kernels]
 
     def _surfaces(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
         found: dict[int, dict[str, Any]] = {}
@@ -367,16 +370,18 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
     }
 
 
-def _kernel(use: KernelUse, draws: list[int], cost: int) -> dict[str, Any]:
+def _kernel(use: KernelUse, draws: list[int], cost: int, live: dict[int, int] | None) -> dict[str, Any]:
     lines = [{"offset": line.offset, "text": line.text, "label": line.label, "executions": None, "channels": None,
-              "nan": 0, "inf": 0, "live": None, "target": None, "message": line.comment}
+              "nan": 0, "inf": 0, "live": None if live is None else live.get(line.offset), "target": None,
+              "message": line.comment}
              for line in disassemble(use.code.code, use.gen, end=len(use.code.code))]
     labels = {str(line["label"]): line["offset"] for line in lines if line["label"]}
     for line in lines:
         words = str(line["text"]).replace(",", " ").split()
         line["target"] = next((labels[word] for word in words if word in labels), None)
     return {"number": use.number, "stages": use.stages, "addresses": use.addresses, "draws": _runs(draws),
-            "draw_count": len(draws), "cost": cost, "complete": use.code.complete, "lines": lines}
+            "draw_count": len(draws), "cost": cost, "complete": use.code.complete, "live_known": live is not None,
+            "lines": lines}
 
 
 def _described(known: Decoded, address: int) -> Target | None:

@@ -85,6 +85,16 @@ def test_changed_blocks_are_named(write: Write) -> None:
     assert rows["changes"][3] == len(rows["changed"][3])
 
 
+def test_lines_of_a_kernel_have_their_live_registers(write: Write) -> None:
+    kernels = chunk(write(GEARS), "kernels")
+    unknown = [kernel for kernel in kernels if not kernel["live_known"]]
+    assert [kernel["stages"] for kernel in unknown] == [["clip"], ["clip"]]  # they write ip, and read through a0
+    assert all(line["live"] is None for kernel in unknown for line in kernel["lines"])
+    pixel = next(kernel for kernel in kernels if kernel["number"] == 10)
+    live = [line["live"] for line in pixel["lines"]]
+    assert (len(live), min(live), max(live)) == (25, 7, 10)
+
+
 def test_kernels_have_their_draws_and_their_cost(write: Write) -> None:
     report = write(GEARS)
     rows, kernels = chunk(report, "rows-0"), {kernel["number"]: kernel for kernel in chunk(report, "kernels")}

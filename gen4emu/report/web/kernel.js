@@ -48,6 +48,7 @@ export class KernelsPane {
       link(draws, first === last ? String(first) : `${first}-${last}`, `draw=${first}&pane=draw`);
       add(draws, "span", " ");
     }
+    if (!kernel.live_known) add(this.code, "p", "Live registers are unknown: channels may continue anywhere, or any register may be read.", "faint");
     if (!kernel.complete) add(this.code, "p", "The end of this kernel is not in the trace.", "bad");
   }
 
@@ -60,6 +61,7 @@ export class KernelsPane {
     const made = add(box, "table", undefined, "lines");
     const head = add(add(made, "thead"), "tr");
     for (const text of ["", "offset", ...counted ? ["executed", "channels", "share", ""] : [], "live", "instruction"]) add(head, "th", text);
+    head.cells[head.cells.length - 2].title = "registers that may be read again; those read as scalars, with strides or as payloads count everywhere";
     const body = add(made, "tbody");
     const at = new Map();
     kernel.lines.forEach((line, i) => {
