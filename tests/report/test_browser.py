@@ -75,8 +75,9 @@ def type_filter(page: Page, text: str) -> None:
 
 def canvas(page: Page) -> Pixels:
     """The canvas of the shown pane with its picture at 1:1, once it has the size of its place."""
-    page.wait(f"""(canvas => canvas.width === Math.round(canvas.clientWidth * devicePixelRatio)
-        && canvas.height === Math.round(canvas.clientHeight * devicePixelRatio))({SHOWN}.querySelector('.picture canvas'))""")
+    page.wait(f"""(({{width, height, clientWidth, clientHeight}}) =>
+        width === Math.round(clientWidth * devicePixelRatio)
+        && height === Math.round(clientHeight * devicePixelRatio))({SHOWN}.querySelector('.picture canvas'))""")
     page.evaluate(f"[...{SHOWN}.querySelectorAll('.picture button')].find(b => b.textContent === '1:1').click()")
     uri = page.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
     with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
