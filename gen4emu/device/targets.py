@@ -107,20 +107,30 @@ class TargetFinder:
         self._last = key
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= _KNOWN_STATES:
-                self._known.clear()
-            colors = [self._color(tuple(self._states[i])[:self._state_dwords]) for i in range(count)]
-            known = self._known[key] = tuple(t for t in (*colors, self._depth()) if t is not None)
+            colors = [self._color(words) for words in self._surfaces(count)]
+            known = self._remember(key, tuple(t for t in (*colors, self._depth()) if t is not None))
         self._found.update(dict.fromkeys(known))
         self.latest = known
 
     def add_media(self, native: Any) -> None:
         """The surfaces that media threads have written blocks to, the planes of a picture as one."""
         count = lib.g4_device_media_targets(native, self._states, _MOST)
-        planes = [self._color(tuple(self._states[i])[:self._state_dwords]) for i in range(count)]
-        pictures = tuple(join_planes([self._as_bytes(p) for p in planes if p is not None]))
+        key = b"media" + self._bytes[:_STATE_BYTES * count]
+        pictures = self._known.get(key)
+        if pictures is None:
+            planes = [self._color(words) for words in self._surfaces(count)]
+            pictures = self._remember(key, tuple(join_planes([self._as_bytes(p) for p in planes if p is not None])))
         self._found.update(dict.fromkeys(pictures))
         self.latest, self._last = pictures, None
+
+    def _surfaces(self, count: int) -> list[tuple[int, ...]]:
+        return [tuple(self._states[i])[:self._state_dwords] for i in range(count)]
+
+    def _remember(self, key: bytes, targets: tuple[Target, ...]) -> tuple[Target, ...]:
+        if len(self._known) >= _KNOWN_STATES:
+            self._known.clear()
+        self._known[key] = targets
+        return targets
 
     def _as_bytes(self, plane: Target) -> Target:
         """The unsigned format: media blocks are raw bytes, so the sign of a format does not matter."""

@@ -64,18 +64,25 @@ void g4_indirect(struct g4_run *run, const struct g4_op *op) {
     run->tables[op->ordinary >> 8]->handler[op->ordinary & 0xff](run, op);
 }
 
-static uint32_t load(const uint8_t *bytes, unsigned size) {
-    uint32_t value = 0;
-    memcpy(&value, bytes, size);
-    return value;
+/* An element of 1, 2 or 4 bytes. */
+static inline uint32_t load(const uint8_t *bytes, unsigned size) {
+    uint32_t dword;
+    uint16_t word;
+    switch (size) {
+    case 1:
+        return *bytes;
+    case 2:
+        memcpy(&word, bytes, sizeof word);
+        return word;
+    default:
+        memcpy(&dword, bytes, sizeof dword);
+        return dword;
+    }
 }
 
-/* An element of the register file, which may straddle two registers. */
-static uint32_t grf_element(struct g4_run *run, int thread, unsigned byte, unsigned size) {
-    const uint8_t *const first = g4_grf_byte(run->gang, thread, byte);
-    if (first && byte % 32 + size <= 32) {
-        return load(first, size);
-    }
+/* An element that straddles two registers, or lies beyond those that the thread owns. */
+static __attribute__((noinline)) uint32_t straddling_element(struct g4_run *run, int thread, unsigned byte,
+                                                             unsigned size) {
     uint8_t bytes[4] = {0};
     for (unsigned i = 0; i < size; i++) {
         const uint8_t *const place = g4_grf_byte(run->gang, thread, byte + i);
@@ -86,6 +93,12 @@ static uint32_t grf_element(struct g4_run *run, int thread, unsigned byte, unsig
         bytes[i] = *place;
     }
     return load(bytes, size);
+}
+
+/* An element of the register file. */
+static inline uint32_t grf_element(struct g4_run *run, int thread, unsigned byte, unsigned size) {
+    const uint8_t *const first = g4_grf_byte(run->gang, thread, byte);
+    return first && byte % 32 + size <= 32 ? load(first, size) : straddling_element(run, thread, byte, size);
 }
 
 static uint32_t extend(uint32_t value, unsigned type) {

@@ -322,7 +322,8 @@ static const struct rule rules[] = {
     GENERAL(RNDD, F, 0, ACC FLOAT_FLAGS)
     GENERAL(RNDU, F, 0, ACC FLOAT_FLAGS)
     GENERAL(RNDE, F, 0, ACC FLOAT_FLAGS)
-    GENERAL(RNDZ, F, 0, ACC FLOAT_FLAGS)    FAST(FRACTION, F, 0,                  ACCUMULATES,            float_value,    ANY_SHAPE, FLOAT,  FRACTION_P)
+    GENERAL(RNDZ, F, 0, ACC FLOAT_FLAGS)
+    FAST(FRACTION, F, 0,                  ACCUMULATES,            float_value,    ANY_SHAPE, FLOAT,  FRACTION_P)
     FAST(ROUND_EVEN, F, 0,                ACCUMULATES,            float_value,    ANY_SHAPE, FLOAT,  ROUND_EVEN_P)
     FAST(TRUNCATE, F, 0,                  ACCUMULATES,            float_value,    ANY_SHAPE, FLOAT,  TRUNCATE_P)
     GENERAL(FRACTION, F, 0, ACC FLOAT_FLAGS)
@@ -339,7 +340,7 @@ static const struct rule rules[] = {
     GENERAL(LRP, F, 0, ACC FLOAT_FLAGS)
 
     FAST(MAC,  F, 0,                      0,                      float_value,    ANY_SHAPE, DOUBLE, MAC_P)
-GENERAL(MAC, F, 0, FLOAT_FLAGS)
+    GENERAL(MAC, F, 0, FLOAT_FLAGS)
     GENERAL(MAC, I, 0, "integers accumulate in 64 bits")
     FAST(LINE, F, PLANE,                  0,                      float_value,    ANY_SHAPE, DOUBLE, LINE)
     GENERAL(LINE, F, 0, "src0 is not one float of each thread, or " FLOAT_FLAGS)
