@@ -215,7 +215,7 @@ class CommandStreamer:
             if len(command) == decoded.dwords:
                 decoded.execute(command)
             else:  # the ring's contents end inside the command
-                self._handler(command[0], len(command))(command)
+                self._decode(command[0], len(command)).execute(command)
             if batches.target is not None:
                 progress.batch = batches.target
                 self._run_batch()
@@ -285,29 +285,27 @@ class CommandStreamer:
             self.numbers.begin(DrawKind.PRIMITIVE, address, words)
             self.executor.core_failed(run.status)
 
-    def _decode(self, header: int) -> Decoded:
+    def _decode(self, header: int, present: int | None = None) -> Decoded:
+        """The command that a header starts, of which `present` dwords are there; by default those its header says."""
         known = _known(header, self.gen)
-        length = self.catalogue.generation.unknown_length(header) if known is None else known.length(header)
-        return Decoded(length, self._handler(header, length), self._stored(header, length, known))
-
-    def _stored(self, header: int, length: int, known: Command | None) -> StoredCommand | None:
-        """The command, if the core may execute it without a notification and its operands are complete."""
         if known is None:
-            return None
+            return Decoded(present or self.catalogue.generation.unknown_length(header), self._unknown)
+        length = present or known.length(header)
+        command = self.catalogue.command_for(header)  # None: only other parts document it
+        return Decoded(length, self._handler(known, command, length), self._stored(known, command, length))
+
+    def _stored(self, known: Command, command: Command | None, length: int) -> StoredCommand | None:
+        """The command, if the core may execute it without a notification and its operands are complete."""
         handler = self._handlers.get(known.name)
         if (not isinstance(handler, StoredCommand) or self._threads or self._listener is not None
-                or self.catalogue.command_for(header) is None or length < _least_dwords(known.header, self.gen)):
+                or command is None or length < _least_dwords(known.header, self.gen)):
             return None
         return handler
 
-    def _handler(self, header: int, length: int) -> Handler:
+    def _handler(self, known: Command, command: Command | None, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are present."""
-        known = _known(header, self.gen)
-        if known is None:
-            return self._unknown
         if known.client == Client.MI:
             return self._waiting(known.name, self._handlers.get(known.name, self._unknown))
-        command = self.catalogue.command_for(header)  # None: only other parts document it
         handler = self._pipeline_handler(known, length, command)
         if command is None:
             return handler
