@@ -125,7 +125,7 @@ static enum g4_status start_gang(struct g4_group *group, struct g4_worker *worke
     struct g4_gang *const gang = group->gang[number / G4_GANG_THREADS];
     struct g4_hooks *const hooks = worker->eu.hooks;
 
-    g4_gang_start_for(gang, &state->dispatch, state->kernel, (int)count);
+    g4_gang_start_for(gang, &state->dispatch, state->kernel, (int)count, false);
     gang->owner = (struct g4_gang_owner){.barrier = arrive, .data = group};
     gang->shared_memory = group->shared;
     gang->shared_memory_bytes = state->shared_bytes;

@@ -74,10 +74,11 @@ static inline uint32_t g4_gang_address(const struct g4_gang *gang, int thread) {
 
 /* Start threads 0 to count - 1: clear registers and set ip, cr0 and masks from the dispatch. */
 void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count);
-/* Start threads that run `kernel`.  Faster than g4_gang_start: registers that the kernel cannot read keep their old
- * contents. */
+/* Start threads that run `kernel`.  Faster than g4_gang_start: registers that the kernel writes before it reads them,
+ * or never reads, keep their old contents.  `is_full`: G4_GANG_THREADS threads start, whose dispatch masks will have
+ * all channels. */
 void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
-                       int count);
+                       int count, bool is_full);
 /* Set the dispatch mask of a started thread. */
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
 /* Set the dispatch masks of all threads: channels 0 to 7, channels 8 to 15. */

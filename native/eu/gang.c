@@ -48,21 +48,36 @@ void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int
     start(gang, dispatch, count);
 }
 
-void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
-                       int count) {
-    const size_t owned = dispatch->grf_count < G4_GRF_COUNT ? dispatch->grf_count : G4_GRF_COUNT;
+/* Clear the registers of a set that threads own, neighbours at once. */
+static void clear_rows(struct g4_gang *gang, const struct g4_row_set *set, unsigned owned) {
+    for (unsigned word = 0; word < G4_GRF_COUNT / 64 && 64 * word < owned; word++) {
+        const unsigned here = owned - 64 * word;
+        uint64_t left = set->bits[word] & (here < 64 ? (UINT64_C(1) << here) - 1 : UINT64_MAX);
+        while (left) {
+            const unsigned first = (unsigned)__builtin_ctzll(left);
+            const uint64_t from = ~(left >> first); /* its lowest bit: behind the neighbours */
+            const unsigned count = from ? (unsigned)__builtin_ctzll(from) : 64;
+            memset(&gang->grf[64 * word + first], 0, count * sizeof gang->grf[0]);
+            left &= count < 64 ? ~(((UINT64_C(1) << count) - 1) << first) : 0;
+        }
+    }
+}
 
+void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
+                       int count, bool is_full) {
     if (dispatch->exceptions || dispatch->observed) { /* a system routine or a debugger may read any register */
         g4_gang_start(gang, dispatch, count);
         return;
     }
-    memset(gang->grf, 0, (owned < kernel->read_top ? owned : kernel->read_top) * sizeof gang->grf[0]);
-    CLEAR(gang, mrf, acc);
-    if (kernel->reads_acc) {
+    clear_rows(gang, is_full ? &kernel->start.grf_if_full : &kernel->start.grf, dispatch->grf_count);
+    if (kernel->start.mrf) {
+        CLEAR(gang, mrf, acc);
+    }
+    if (kernel->start.acc) {
         CLEAR(gang, acc, flag);
     }
     CLEAR(gang, flag, if_stack);
-    if (kernel->reads_stacks) {
+    if (kernel->start.stacks) {
         CLEAR(gang, if_stack, a0);
     }
     for (int t = 0; t < G4_GANG_THREADS; t++) { /* entries above the top of a stack are never read */

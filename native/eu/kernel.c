@@ -123,12 +123,6 @@ bool g4_op_ends_thread(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_SEND && op->eot;
 }
 
-/* One more than the highest register of a payload in the register file. */
-static uint32_t payload_top(const struct g4_op *op) {
-    const uint32_t top = op->mrf + (uint32_t)op->payload_length;
-    return !op->grf_payload ? 0 : top < G4_GRF_COUNT ? top : G4_GRF_COUNT;
-}
-
 /* One more than the highest register of a direct source. */
 static uint32_t src_top(const struct g4_op *op, const struct g4_src *src) {
     uint32_t furthest = 0;
@@ -255,38 +249,6 @@ uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
 
 bool g4_kernel_writes_memory(const struct g4_kernel *kernel) {
     return kernel->writes_memory;
-}
-
-static bool is_stack(uint8_t kind, uint8_t reg) {
-    return kind == G4_KIND_ARF && (reg >> 4 == G4_ARF_MS || reg >> 4 == G4_ARF_MSD);
-}
-
-/* Find the state that must be zero before the kernel runs, because the kernel may read it before writing it. */
-static void find_reads(struct g4_kernel *kernel) {
-    uint32_t top = kernel->leaves ? G4_GRF_COUNT : 0;
-
-    kernel->reads_acc = kernel->reads_stacks = kernel->leaves;
-    for (uint32_t i = 0; i < kernel->count; i++) {
-        const struct g4_op *const op = &kernel->ops[i];
-        const uint32_t payload = payload_top(op);
-        top = payload > top ? payload : top;
-        const unsigned sources = op->opcode == G4_OPCODE_SEND ? 2 : g4_opcode_info[op->opcode].sources;
-        for (unsigned s = 0; s < sources; s++) { /* other operands are bits of immediates and jumps */
-            const struct g4_src *const src = &op->src[s];
-            const bool anywhere = src->kind == G4_KIND_INDIRECT || src->kind == G4_KIND_INDEXED;
-            const uint32_t own = anywhere ? G4_GRF_COUNT : src_top(op, src);
-            top = own > top ? own : top;
-            kernel->reads_acc |= src->kind == G4_KIND_ACC;
-            kernel->reads_stacks |= is_stack(src->kind, src->reg);
-        }
-        if (op->breakpoint || (op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_CR)) {
-            kernel->reads_acc = kernel->reads_stacks = true; /* a system routine may run */
-            top = G4_GRF_COUNT;
-        }
-        kernel->reads_acc |= g4_op_reads_acc(op);
-        kernel->reads_stacks |= is_stack(op->dst.kind, op->dst.reg);
-    }
-    kernel->read_top = top < G4_GRF_COUNT ? top : G4_GRF_COUNT;
 }
 
 enum {
@@ -536,7 +498,6 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);
     kernel->writes_memory = writes_memory(kernel, ctx->model);
-    find_reads(kernel);
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* on failure, all accumulator writes are kept */
         g4_liveness(kernel, live);
@@ -545,6 +506,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     for (uint32_t i = 0; i < kernel->count; i++) {
         (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
     }
+    g4_find_start_state(kernel);
     g4_uniform_color_find(kernel, &kernel->flat);
     kernel->loops = has_loop(kernel);
     if (base || ctx->options.translate_at_once) {

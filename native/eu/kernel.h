@@ -6,6 +6,7 @@
 
 #include "eu/eu.h"
 #include "eu/op.h"
+#include "eu/row_set.h"
 
 enum {
     G4_KERNEL_MAX_BYTES = 1 << 16, /* of code that is decoded from the first instruction on */
@@ -33,6 +34,15 @@ struct g4_uniform_color {
     uint32_t channel_ops; /* of a thread */
 };
 
+/* What must be zero before a kernel runs, because it may read it before it writes it (start_state.c). */
+struct g4_start_state {
+    struct g4_row_set grf;
+    struct g4_row_set grf_if_full; /* enough if all channels of all threads of the gang are enabled */
+    bool mrf;                      /* sends from the MRF */
+    bool acc;                      /* may read accumulators */
+    bool stacks;                   /* may read mask stacks other than by flow instructions */
+};
+
 struct g4_kernel {
     uint32_t address;
     uint32_t base;                 /* of a part: byte offset of its first instruction from the kernel's */
@@ -47,9 +57,7 @@ struct g4_kernel {
     bool loops;         /* has a backward branch */
     bool tried;         /* g4_translate was called */
     bool writes_memory; /* its messages may write to memory other than render targets */
-    uint32_t read_top;  /* one more than the highest register that it may read */
-    bool reads_acc;     /* may read accumulators */
-    bool reads_stacks;  /* may read mask stacks other than by flow instructions */
+    struct g4_start_state start;
     struct g4_uniform_color flat;
     struct g4_translation *translation; /* NULL: everything is interpreted */
     uint8_t *targets;                   /* binding table entries of render target writes, each once, in code order */
@@ -74,6 +82,8 @@ static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel,
 /* Decode the instructions from an address on; NULL: no memory. */
 struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t address, uint32_t base);
 void g4_kernel_free(struct g4_kernel *kernel);
+/* Fill `start`.  The fast handlers must have been selected. */
+void g4_find_start_state(struct g4_kernel *kernel);
 bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port);
 
 /* Decode the code at `ip` as a part of a kernel in the cache; false: not possible.  Only for a worker that runs alone.

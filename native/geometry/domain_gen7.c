@@ -85,7 +85,7 @@ static enum g4_status run_gang(struct stage_run *run) {
     if (run->threads == 0) {
         return G4_OK;
     }
-    g4_gang_start_for(gang, &run->draw->dispatch[G4_STAGE_DS], kernel, (int)run->threads);
+    g4_gang_start_for(gang, &run->draw->dispatch[G4_STAGE_DS], kernel, (int)run->threads, false);
     gang->owner = (struct g4_gang_owner){0};
     const uint32_t grf = g4_payload_constants_gen7(gang, run->threads, run->stage, run->stage->grf_start);
     for (uint32_t t = 0; t < run->threads; t++) {

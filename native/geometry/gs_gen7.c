@@ -222,7 +222,7 @@ static bool start_threads(struct stage_run *run, uint32_t objects, uint32_t firs
     struct g4_gang *const gang = run->worker->gang;
 
     g4_arena_reset(run->worker->gang_arena);
-    g4_gang_start_for(gang, &run->draw->dispatch[G4_STAGE_GS], run->draw->kernel[G4_STAGE_GS], (int)threads);
+    g4_gang_start_for(gang, &run->draw->dispatch[G4_STAGE_GS], run->draw->kernel[G4_STAGE_GS], (int)threads, false);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
     const uint32_t grf = g4_payload_constants_gen7(gang, threads, run->stage, run->stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {

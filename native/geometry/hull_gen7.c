@@ -105,7 +105,7 @@ static void put_payload(const struct stage_run *run, struct g4_gang *gang, int t
 /* Start `count` threads of one patch, or of several with all of theirs.  `instance` is the first one's. */
 static bool start_gang(const struct stage_run *run, struct g4_gang *gang, const struct g4_patch *patch,
                        struct group *group, uint32_t instance, uint32_t count) {
-    g4_gang_start_for(gang, run->dispatch, run->kernel, (int)count);
+    g4_gang_start_for(gang, run->dispatch, run->kernel, (int)count, false);
     gang->owner = (struct g4_gang_owner){.barrier = barrier};
     const uint32_t grf = g4_payload_constants_gen7(gang, count, run->stage, run->stage->grf_start);
     for (uint32_t t = 0; t < count; t++) {

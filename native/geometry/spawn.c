@@ -127,7 +127,7 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
     const struct g4_dispatch *const dispatch = &draw->dispatch[spawn->stage];
     const struct g4_stage *const stage = &draw->stage[spawn->stage];
 
-    g4_gang_start_for(gang, dispatch, draw->kernel[spawn->stage], (int)threads);
+    g4_gang_start_for(gang, dispatch, draw->kernel[spawn->stage], (int)threads, false);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
     const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, stage->constant_offset,
                                               stage->constant_rows, stage->grf_start);

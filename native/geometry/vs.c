@@ -29,7 +29,7 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
     const struct g4_stage *const stage = &draw->stage[G4_STAGE_VS];
     const uint32_t handle_b = entries->stride / 2;
 
-    g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads);
+    g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads, false);
     gang->owner = (struct g4_gang_owner){0};
     const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, stage->constant_offset,
                                               stage->constant_rows, stage->grf_start);

@@ -14,7 +14,7 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
     const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_VS];
     const struct g4_stage *const stage = &draw->stage[G4_STAGE_VS];
 
-    g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads);
+    g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads, false);
     gang->owner = (struct g4_gang_owner){0};
     const uint32_t grf = g4_payload_constants_gen7(gang, threads, stage, stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {

@@ -10,13 +10,6 @@ enum {
     ALL_PIXELS = 0xffff
 };
 
-/* Pixels of every subspan that has a lit one: helpers run too, so that derivatives work. */
-static uint16_t whole_subspans(uint32_t lit) {
-    uint32_t any = lit | lit >> 1;
-    any = (any | any >> 2) & 0x1111;
-    return (uint16_t)(any * 15);
-}
-
 static void put_words(struct g4_gang *gang, int t, uint32_t grf, const void *words, size_t size) {
     if (grf < G4_GRF_COUNT) {
         memcpy(gang->grf[grf].ud[t], words, size);
@@ -138,7 +131,7 @@ static uint16_t put_normal(struct g4_worker *worker, int t, struct g4_pixel_thre
     const struct g4_wm *const wm = worker->wm;
     struct g4_gang *const gang = worker->gang;
     const bool optional = has_optional(wm, thread->block[0].setup);
-    uint16_t dmask = whole_subspans(thread->block[0].lit);
+    uint16_t dmask = g4_whole_subspans(thread->block[0].lit);
     uint32_t grf = optional ? put_optional(worker, t, &thread->block[0], 2) : 2;
 
     if (wm->mode == G4_WM_32) {
@@ -160,7 +153,7 @@ static uint16_t put_normal(struct g4_worker *worker, int t, struct g4_pixel_thre
         put_words(gang, t, grf++, dw, sizeof dw);
         (void)put_optional(worker, t, block, grf);
         /* The kernel runs its two halves on the same sixteen channels. */
-        dmask |= whole_subspans(block->lit);
+        dmask |= g4_whole_subspans(block->lit);
     }
     return dmask;
 }
@@ -219,7 +212,7 @@ void g4_wm_payloads(struct g4_worker *worker) {
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];
 
-    g4_gang_start_for(gang, &wm->draw->dispatch[G4_STAGE_WM], wm->draw->wm_kernel[entry], threads);
+    g4_gang_start_for(gang, &wm->draw->dispatch[G4_STAGE_WM], wm->draw->wm_kernel[entry], threads, g4_fills_gang(wm));
     gang->owner = (struct g4_gang_owner){0};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];

@@ -17,13 +17,6 @@ enum {
 
 static const struct g4_barycentric_ops *const variants[] = G4_VARIANT_TABLE(g4_barycentric_ops);
 
-/* Pixels of every subspan that has a lit one: helpers run too, so that derivatives work. */
-static uint16_t whole_subspans(uint32_t lit) {
-    uint32_t any = lit | lit >> 1;
-    any = (any | any >> 2) & 0x1111;
-    return (uint16_t)(any * 15);
-}
-
 static void put(struct g4_gang *gang, int t, uint32_t grf, const void *from) {
     if (grf < G4_GRF_COUNT) {
         memcpy(gang->grf[grf].ud[t], from, sizeof gang->grf[grf].ud[t]);
@@ -60,7 +53,7 @@ static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint3
         .subspan_3_x = block->x[3],
         .subspan_3_y = block->y[3],
         .lit_pixels = block->lit,
-        .dispatched_pixels = whole_subspans(block->lit),
+        .dispatched_pixels = g4_whole_subspans(block->lit),
     };
     uint32_t dw[8];
     gen7_payload_ps_r1_pack(&slots, wm->ctx->gen, dw);
@@ -341,7 +334,7 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];
 
-    g4_gang_start_for(gang, &draw->wm_dispatch[width], draw->wm_kernel[width], threads);
+    g4_gang_start_for(gang, &draw->wm_dispatch[width], draw->wm_kernel[width], threads, g4_fills_gang(wm));
     gang->owner = (struct g4_gang_owner){.interpolate = interpolate, .data = wm};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];
@@ -368,7 +361,7 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         if (wm->mode == G4_WM_32) {
             (void)put_values(wm, gang, t, block + 1, halves, grf);
         }
-        g4_gang_set_dmask(gang, t, whole_subspans(block->lit));
+        g4_gang_set_dmask(gang, t, g4_whole_subspans(block->lit));
         gang->unit_data[t] = block;
         gang->slot[t] = wm->slots[width].first + (uint32_t)t;
         x[t] = block->x[0];

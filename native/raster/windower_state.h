@@ -95,6 +95,22 @@ struct g4_wm {
     bool clash;                     /* the current object has claimed pixels */
 };
 
+/* Pixels of every subspan that has a lit one: helpers run too, so that derivatives work. */
+static inline uint16_t g4_whole_subspans(uint32_t lit) {
+    uint32_t any = lit | lit >> 1;
+    any = (any | any >> 2) & 0x1111;
+    return (uint16_t)(any * 15);
+}
+
+/* Whether the waiting threads are a gang of which every channel runs. */
+static inline bool g4_fills_gang(const struct g4_wm *wm) {
+    bool is_full = wm->waiting == G4_GANG_THREADS && wm->mode < G4_WM_CONTIGUOUS_32;
+    for (uint32_t t = 0; t < G4_GANG_THREADS && is_full; t++) {
+        is_full = g4_whole_subspans(wm->thread[t].block[0].lit) == UINT16_MAX;
+    }
+    return is_full;
+}
+
 /* Prepare the parts that do not depend on the worker. */
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw);
 /* Remove the pixels that the stipples mask. */

@@ -191,7 +191,7 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
         uint32_t count = 1;
 
         t->first = i;
-        if ((g4_op_opens(op) || t->begins[i]) && !kernel->reads_stacks &&
+        if ((g4_op_opens(op) || t->begins[i]) && !kernel->start.stacks &&
             g4_lower_loop(t, op, kernel->count - i, block)) {
             block->start = start;
             op->block = block;

@@ -97,7 +97,7 @@ static bool is_analysable(const struct g4_kernel *kernel) {
         jumps |= op->opcode == G4_OPCODE_JMPI;
         nests |= g4_op_opens(op);
     }
-    return !kernel->leaves && !kernel->reads_stacks && !(jumps && nests);
+    return !kernel->leaves && !kernel->start.stacks && !(jumps && nests);
 }
 
 static struct g4_row_set live_at(const struct g4_kernel *kernel, const struct g4_row_set *live, uint32_t ip) {

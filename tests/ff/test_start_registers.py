@@ -1,0 +1,64 @@
+"""Registers are zero when a thread starts, whatever threads before it have left in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gen4emu.device.options import Options
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.topology import PrimitiveTopology
+from gen4emu.isa import assemble
+from tests.harness.scene import Scene, vertex
+
+GEN = Gen.CTG
+ZERO, HALF, ONE = 0x00000000, 0x80808080, 0xFFFFFFFF
+
+# Write g40 and g41 as red, green, blue and alpha.
+WRITE = "".join(f"mov(16) m{3 + channel}<1>F g40<8,8,1>F {{ align1 compr4 }};\n" for channel in range(4)) + """
+mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };
+send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 write { align1 EOT };
+"""
+# Leave 0.5 in all registers that the kernels below use.  It is made from the place of the pixel: one color for all
+# pixels would be found without running threads.  Machine code stores the registers because any could be read by its
+# address.
+FILL = """
+mov(16) g18<1>F g1.4<2,4,0>UW { align1 compr };
+mul(16) g18<1>F g18<8,8,1>F 0.0F { align1 compr };
+""" + "".join(f"add(16) g{register}<1>F g18<8,8,1>F 0.5F {{ align1 compr }};\n" for register in range(20, 60, 2)) + """
+mov(1) a0<1>UW 1280UW { align1 };
+mov(16) g60<1>F g[a0]<8,8,1>F { align1 compr };
+""" + WRITE
+
+KERNELS = {
+    "never written": ("", {ZERO}),
+    "written whole": ("mov(16) g40<1>F 1.0F { align1 compr };", {ONE}),
+    "written after it was read": ("add(16) g40<1>F g40<8,8,1>F 0.0F { align1 compr };", {ZERO}),
+    "one half": ("mov(8) g40<1>F 1.0F { align1 };", {ZERO, ONE}),
+    "four channels": ("mov(4) g40<1>F 1.0F { align1 };", {ZERO, ONE}),
+    "every other channel": ("mov(8) g40<2>F 1.0F { align1 };", {ZERO, ONE}),
+    "under a false predicate": ("cmp.ne.f0(16) null<1>F g30<8,8,1>F g30<8,8,1>F { align1 compr };\n"
+                                "(+f0) mov(16) g40<1>F 1.0F { align1 compr };", {ZERO}),
+    "by an address": ("mov(1) a0<1>UW 1280UW { align1 };\nmov(16) g40<1>F g[a0]<8,8,1>F { align1 compr };", {ZERO}),
+    "copied, never written": ("mov(16) g40<1>F g44<8,8,1>F { align1 compr };", {ZERO}),
+    "behind a branch": ("cmp.ne.f0(16) null<1>F g30<8,8,1>F g30<8,8,1>F { align1 compr };\n"
+                        "(+f0) if(16) 3 0 { align1 };\nmov(16) g40<1>F 1.0F { align1 compr };\n"
+                        "else(16) 2 1 { align1 };\nendif(16) 1 { align1 };", {ZERO}),
+}
+
+
+def draw(scene: Scene, kernel: str) -> set[int]:
+    """The colors of the pixels of a rectangle, which has gangs of which all channels run."""
+    scene.pixel_kernel = assemble(kernel, GEN)
+    corners = [vertex(x, y, 0.5, 1.0, (0.0, 0.0, 0.0, 0.0)) for x, y in ((64, 64), (0, 64), (0, 0))]
+    scene.run(scene.prepare(corners) + scene.primitive(PrimitiveTopology.RECTLIST, 3))
+    return {pixel for row in scene.pixels() for pixel in row}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_registers_start_with_zeros(name: str) -> None:
+    kernel, expected = KERNELS[name]
+    scene = Scene(GEN, 64, 64, options=Options(workers=1),
+                  wm={"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True})
+    for _ in range(3):  # at first by the interpreter, later as machine code
+        assert draw(scene, FILL) == {HALF}
+        assert draw(scene, f"{kernel}\n{WRITE}") == expected
