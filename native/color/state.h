@@ -216,7 +216,8 @@ void g4_control_surface_clear(struct g4_worker *worker, const struct g4_target *
 /* The pixels among `live` that the control surface of a multisampled target marks as clear. */
 uint32_t g4_control_surface_find_clear(struct g4_worker *worker, const struct g4_target *target,
                                        const struct g4_pixels *pixels, uint32_t live);
-/* Write the clear color to `live` pixels of a sample's target, whose entries are to be written after it. */
+/* Write the clear color to `live` pixels of a sample's target, and mark the pixels as alike in all samples, because a
+ * message of single samples may have a pixel again. */
 void g4_control_surface_fill(struct g4_worker *worker, struct g4_target *target, const struct g4_pixels *pixels,
                              uint32_t live);
 /* Keep the control surface of a multisampled target up to date after some samples of a pixel were written; `all`: all

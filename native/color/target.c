@@ -467,6 +467,7 @@ void g4_control_surface_fill(struct g4_worker *worker, struct g4_target *target,
     for (uint32_t left = live; left; left &= left - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(left);
         memcpy(rows.row[i / 2] + (i & 1) * target->map.bytes, target->clear, target->map.bytes);
+        put_entry(worker, target, g4_pixels_x(pixels, i), g4_pixels_y(pixels, i), 0);
     }
     g4_pixel_map_close(&target->map, &worker->port, pixels->x, pixels->y, live, &rows);
 }
@@ -486,8 +487,8 @@ void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *
     const uint32_t each = target->mcs_samples >= 8 ? EACH_OF_8 : EACH_OF_4;
 
     if (has_entry(target, x, y)) {
-        const uint32_t old = target->reads ? get_entry(worker, target, x, y) : 0;
-        const bool alike = all && (old == 0 || old == clear_entry(target)); /* samples that were alike stay so */
+        /* samples that were alike stay so */
+        const bool alike = all && (!target->reads || get_entry(worker, target, x, y) == 0);
         put_entry(worker, target, x, y, alike ? 0 : each);
     }
 }

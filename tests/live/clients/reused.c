@@ -1,5 +1,6 @@
 /*
- * Prints the alpha values of a multisampled triangle.  Its buffer lies where an opaque one was before, and drivers mark
+ * Prints the alpha values of a multisampled triangle, and how many pixels have each.  With the argument "samples" the
+ * pixel shader runs for each sample.  The buffer of the triangle lies where an opaque one was before, and drivers mark
  * new buffers as clear without a draw, so samples that the triangle leaves out must not keep the old alpha.
  */
 #define GL_GLEXT_PROTOTYPES
@@ -8,6 +9,7 @@
 #include <GL/glext.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SIZE = 256,
@@ -39,9 +41,9 @@ static void draw(float alpha) {
     glEnd();
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static unsigned char pixels[SIZE][SIZE][4];
-    unsigned char seen[256] = {0};
+    int count[256] = {0};
     GLuint buffer, resolved;
     EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
 
@@ -62,6 +64,10 @@ int main(void) {
     }
 
     const GLuint drawn = framebuffer(GL_RGBA8, SAMPLES, &buffer);
+    if (argc > 1 && strcmp(argv[1], "samples") == 0) {
+        glEnable(GL_SAMPLE_SHADING);
+        glMinSampleShading(1);
+    }
     draw(0.25f);
     const GLuint target = framebuffer(GL_RGBA8, 0, &resolved);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, drawn);
@@ -70,11 +76,11 @@ int main(void) {
     glBindFramebuffer(GL_READ_FRAMEBUFFER, target);
     glReadPixels(0, 0, SIZE, SIZE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     for (int i = 0; i < SIZE * SIZE; i++) {
-        seen[pixels[i / SIZE][i % SIZE][3]] = 1;
+        count[pixels[i / SIZE][i % SIZE][3]]++;
     }
     for (int alpha = 0; alpha < 256; alpha++) {
-        if (seen[alpha]) {
-            printf("%d\n", alpha);
+        if (count[alpha]) {
+            printf("%d %d\n", alpha, count[alpha]);
         }
     }
     return 0;
