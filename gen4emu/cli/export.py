@@ -8,7 +8,7 @@ import click
 
 from gen4emu.api.trace import Trace
 from gen4emu.cli import options
-from gen4emu.cli.terminal import is_quiet, size_text, some
+from gen4emu.cli.terminal import complain, is_quiet, size_text, some
 from gen4emu.hw.chips import Device
 from gen4emu.repro.export import export as export_draw
 from gen4emu.repro.export import write
@@ -35,9 +35,11 @@ def export(file: str, draw: int, output: Path, kind: str | None, base: int, devi
     """
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
     with Trace(source, partial) as trace:
-        script, expected = export_draw(trace, source, draw)
-    write(script, expected, output)
+        exported = export_draw(trace, source, draw)
+    without = write(exported, output)
+    if without:
+        complain(f"warning: {output}: without repro.c: {without}")
     if not is_quiet():
-        size = sum(len(data) for _, data in script.memory)
-        click.echo(f"{output}: {some(len(script.commands), 'command')}, {size_text(size)} of memory", err=True)
+        size = sum(len(data) for _, data in exported.script.memory)
+        click.echo(f"{output}: {some(len(exported.script.commands), 'command')}, {size_text(size)} of memory", err=True)
     return 0

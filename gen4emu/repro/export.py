@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +12,7 @@ from gen4emu.api.device import Device as NewDevice
 from gen4emu.api.trace import Draw, Trace
 from gen4emu.api.trace import open as open_trace
 from gen4emu.bisect import digests
-from gen4emu.bisect.digests import DrawDigest, digest_of, target_digest
+from gen4emu.bisect.digests import DrawDigest, digest_of, surface_bytes, target_digest
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Missing
 from gen4emu.device.place import DrawKind
@@ -21,7 +21,9 @@ from gen4emu.device.targets import Target
 from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw.command_reader import Words
 from gen4emu.repro.commands import StateCommands
+from gen4emu.repro.program import program
 from gen4emu.repro.reduction import leave_out
+from gen4emu.repro.relocations import layout_of, load
 from gen4emu.repro.script import Dwords, Script, parse
 from gen4emu.selection import Selection
 from gen4emu.trace import reader
@@ -37,6 +39,10 @@ draw.aub.xz       the trace that `gen4emu build batch.txt -o draw.aub.xz` makes
 expected.digests  what the draw writes: `gen4emu bisect draw.aub.xz --against expected.digests`
 expected-N.png    its render targets
 """
+_PROGRAM = """\
+repro.c           submits it to the i915 driver, and compares the render targets:
+                  `cc repro.c -o repro && ./repro`, or `gen4emu run --device {device} -- ./repro`
+"""
 _FIRST_FREE = 0x0010_0000  # below are rings and tables of most traces
 
 
@@ -48,8 +54,17 @@ class _Moment:
     pages: dict[int, bytes]
 
 
-def export(trace: Trace, source: reader.Trace, number: int) -> tuple[Script, DrawDigest]:
-    """The script of a draw, and the digests of what it writes in the trace."""
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A draw as a script, the surfaces that it writes, and their digests in the trace."""
+
+    script: Script
+    targets: tuple[Target, ...]
+    expected: DrawDigest
+
+
+def export(trace: Trace, source: reader.Trace, number: int) -> Export:
+    """A draw of a trace, with the state and the memory that it needs."""
     draw = trace.at(draw=number)
     assert isinstance(draw, Draw)
     if draw.kind not in (DrawKind.PRIMITIVE.value, DrawKind.BLIT.value):
@@ -62,11 +77,15 @@ def export(trace: Trace, source: reader.Trace, number: int) -> tuple[Script, Dra
     free = free_address(moment.pages)
     script = Script(trace.device, trace.application, draw.device.engine, free, free + PAGE_SIZE, [], commands)
     script.memory = joined(_needed(script, moment.pages, targets, digest))
-    return script, digest
+    return Export(script, targets, digest)
 
 
-def write(script: Script, expected: DrawDigest, directory: Path) -> None:
-    """Write a directory with the script, its trace, digests and pictures; it gets its name when all is verified."""
+def write(draw: Export, directory: Path) -> str:
+    """Write a directory with the script, its trace, a C program, digests and pictures.
+
+    It gets its name when all is verified.  Returns why there is no C program, or nothing.
+    """
+    script, expected = draw.script, draw.expected
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise Gen4emuError(f"{directory}: exists already")
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -75,10 +94,33 @@ def write(script: Script, expected: DrawDigest, directory: Path) -> None:
         script.save(place)
         parse(place / "batch.txt").build(place / "draw.aub.xz")
         _check(place, expected)
-        (place / "README").write_text(_README.format(draw=expected, device=script.device.marketing), encoding="utf-8")
+        without = _write_program(draw, place)
+        (place / "README").write_text(_readme(draw, not without), encoding="utf-8")
         if directory.is_dir():
             directory.rmdir()
         place.rename(directory)
+    return without
+
+
+def _readme(draw: Export, has_program: bool) -> str:
+    device = draw.script.device
+    text = _README.format(draw=draw.expected, device=device.marketing)
+    return text + _PROGRAM.format(device=device.name) if has_program else text
+
+
+def _write_program(draw: Export, place: Path) -> str:
+    """Write repro.c; returns why that is impossible, or nothing."""
+    title = f"{draw.expected} of a trace of a {draw.script.device.marketing}, by gen4emu export."
+    try:
+        layout = layout_of(draw.script, draw.targets)
+        with NewDevice(draw.script.device) as device:
+            load(device.memory, draw.script)
+            device.run_batch(draw.script.batch, draw.script.engine)
+            targets = [(target, surface_bytes(device.memory, target)) for target in draw.targets]
+        (place / "repro.c").write_text(program(title, draw.script, layout, targets), encoding="utf-8")
+    except Gen4emuError as e:
+        return str(e)
+    return ""
 
 
 def _check(place: Path, expected: DrawDigest) -> None:
@@ -165,9 +207,7 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
 def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -> tuple[list[str], int] | None:
     """The digests of the targets and the number of faults; None if the script hangs."""
     with NewDevice(script.device) as device:
-        for at, data in pages.items():
-            device.memory.write(at, data)
-        device.memory.write(script.batch, script.batch_bytes)
+        load(device.memory, replace(script, memory=list(pages.items())))
         try:
             device.run_batch(script.batch, script.engine)
         except HangError:
