@@ -26,8 +26,9 @@ def export(file: str, draw: int, output: Path, kind: str | None, base: int, devi
            partial: bool) -> int:
     """Write a draw of TRACE with its state and the memory that it needs as a directory.
 
-    `gen4emu build` makes a trace of its batch.txt, which may be edited. The directory is verified: its trace writes the
-    same pixels as the draw does in TRACE.
+    `gen4emu build` makes a trace of its batch.txt, which may be edited. repro.c is a C program that submits the draw to
+    the i915 driver, on hardware or under `gen4emu run`. The directory is verified: its trace writes the same pixels as
+    the draw does in TRACE.
 
     \b
     Example:

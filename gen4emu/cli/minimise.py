@@ -60,15 +60,18 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
               help="Two devices still draw other bytes.")
 @click.option("--budget", callback=_seconds, default="5m", show_default=True, metavar="TIME",
               help="The time for the search: 30s, 5m, 1h.")
+@click.option("--tries", type=click.IntRange(1), metavar="N",
+              help="Try at most N candidates, so that the result does not depend on the speed of the machine.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @options.trace_options
 @options.verbosity_options
 def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
-             differs_between: tuple[Device, Device] | None, budget: float, command: tuple[str, ...], kind: str | None,
-             base: int, device: Device | None, force_device: bool, partial: bool) -> int:
+             differs_between: tuple[Device, Device] | None, budget: float, tries: int | None, command: tuple[str, ...],
+             kind: str | None, base: int, device: Device | None, force_device: bool, partial: bool) -> int:
     """Leave out everything of TRACE without which a problem stays.
 
-    COMMAND is run with the name of a candidate as its last argument; exit status 0 says that the problem is there.
+    Submissions, draws, state commands, memory, objects of draws, instructions of kernels and fields of state are left
+    out. COMMAND is run with the name of a candidate as its last argument; exit status 0 says that the problem is there.
     Ctrl-C ends the search: the smallest trace so far is written.
 
     \b
@@ -90,7 +93,7 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
         if not is_quiet():
             click.echo(f"{level}: {kept}", err=True)
 
-    search = minimising.Minimiser(part, stays, budget, step)
+    search = minimising.Minimiser(part, stays, budget, step, tries)
     kept = search.run()
     target = Path(os.path.realpath(output))
     with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:

@@ -1,41 +1,51 @@
 """A trace without everything that can be left out while something stays: a hang, a pixel, a difference.
 
-Delta debugging by levels: submissions and writes of the CPU, draws, state commands, pages, then parts of pages.
+Delta debugging by levels: submissions and writes of the CPU, draws, state commands, pages, objects, parts of memory,
+instructions of kernels, fields of commands and state.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from gen4emu.api.trace import Trace
 from gen4emu.bisect.digests import surface_bytes
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
-from gen4emu.device.memory import PAGE_SIZE
 from gen4emu.device.options import Options
 from gen4emu.device.targets import Target
 from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw import chips
+from gen4emu.repro import edits
 from gen4emu.repro.reduction import leave_out
 from gen4emu.repro.trim import Assembled, Part, Span, events_of, execute, record, without
 from gen4emu.trace import reader
 from gen4emu.trace.conversion import container_of, copy_event, new_writer
-from gen4emu.trace.events import Event, Submission
+from gen4emu.trace.events import Event, MemoryWrite, Submission
 from gen4emu.trace.write_aub import Dedup
 
-Stays = Callable[[Sequence[Event]], bool]
-_MOST_TRIES = 1 << 30  # time limits them
+_MOST_TRIES = 1 << 30
 _BLOCKS = (1024, 256, 64, 16)  # bytes that are set to zero together
 
 
-class _Over(Exception):
-    """The time is over."""
+class Over(Exception):
+    """The time is over, or no more candidates may be tried."""
+
+
+class Stays(Protocol):
+    """Whether a candidate still shows what is to stay."""
+
+    def __call__(self, events: Sequence[Event], deadline: float | None = None) -> bool:
+        """`deadline`, by `time.monotonic`, is for what takes long: it raises `Over`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +55,23 @@ class Kept:
     events: tuple[int, ...]  # indices
     commands: tuple[int, ...]  # indices
     pages: dict[int, bytes]
+    writes: dict[int, bytes]  # what the CPU writes: by the index of the event
+
+    @property
+    def memory(self) -> edits.Memory:
+        return {(False, page): data for page, data in self.pages.items()} | \
+            {(True, index): self.writes[index] for index in self.events if index in self.writes}
+
+    def edited(self, changes: Iterable[edits.Edit]) -> Kept:
+        return self.with_memory(edits.apply(self.memory, changes))
+
+    def with_memory(self, memory: edits.Memory) -> Kept:
+        pages = {number: data for (is_write, number), data in memory.items() if not is_write}
+        return replace(self, pages=pages, writes=self.writes | {
+            number: data for (is_write, number), data in memory.items() if is_write})
 
     def __str__(self) -> str:
-        size = sum(len(data) - data.count(0) for data in self.pages.values())
+        size = sum(len(data) - data.count(0) for data in self.memory.values())
         return (f"submissions and writes: {len(self.events)}, commands: {len(self.commands)}, "
                 f"pages: {len(self.pages)}, bytes that are not 0: {size}")
 
@@ -58,7 +82,11 @@ def same_hang(part: Part, options: Options | None = None) -> Stays:
     reason = execute(part.device, events_of(part, part.pages, Assembled(part.events, {}, set(), [])), options)[0].hang
     if not reason:
         raise SelectionError("nothing hangs")
-    return lambda events: execute(part.device, events, options)[0].hang == reason
+
+    def hangs(events: Sequence[Event], deadline: float | None = None) -> bool:
+        return execute(part.device, events, options)[0].hang == reason
+
+    return hangs
 
 
 class _Last(Listener):
@@ -75,7 +103,7 @@ class _Last(Listener):
 
 
 def same_pixel(part: Part, x: int, y: int, options: Options | None = None) -> Stays:
-    """The colour that a pixel of the last render target has in the end."""
+    """The colour that a pixel of the last render target has in the end, which stays the last one."""
     target: list[Target] = []
 
     def color(events: Sequence[Event] | Iterator[Event]) -> bytes:
@@ -91,12 +119,16 @@ def same_pixel(part: Part, x: int, y: int, options: Options | None = None) -> St
                 if last.target is None:
                     raise SelectionError("nothing is drawn")
                 target.append(last.target)
-            if last.target is None:
+            if last.target != target[0]:
                 return b""
             return pixel_bytes(device, target[0], x, y)
 
     wanted = color(events_of(part, part.pages, Assembled(part.events, {}, set(), [])))
-    return lambda events: color(events) == wanted
+
+    def is_same(events: Sequence[Event], deadline: float | None = None) -> bool:
+        return color(events) == wanted
+
+    return is_same
 
 
 def pixel_bytes(device: Device, target: Target, x: int, y: int) -> bytes:
@@ -107,7 +139,7 @@ def pixel_bytes(device: Device, target: Target, x: int, y: int) -> bytes:
 
 def differs_between(part: Part, left: chips.Device, right: chips.Device, options: Options | None = None) -> Stays:
     """Two devices draw other bytes, or one of them hangs."""
-    def differs(events: Sequence[Event]) -> bool:
+    def differs(events: Sequence[Event], deadline: float | None = None) -> bool:
         first, second = (execute(device, events, options)[0] for device in (left, right))
         return first.draws != second.draws or first.hang != second.hang
 
@@ -116,26 +148,42 @@ def differs_between(part: Part, left: chips.Device, right: chips.Device, options
 
 def command_succeeds(part: Part, command: Sequence[str], name: str) -> Stays:
     """A command exits with status 0; the path of the candidate is its last argument."""
-    def succeeds(events: Sequence[Event]) -> bool:
+    def succeeds(events: Sequence[Event], deadline: float | None = None) -> bool:
         with TemporaryDirectory(prefix="gen4emu-") as directory:
             path = Path(directory, name)
             write(part, events, path)
             try:
-                return subprocess.run([*command, str(path)], stdout=subprocess.DEVNULL, check=False).returncode == 0
+                return _status([*command, str(path)], deadline) == 0
             except OSError as e:
                 raise Gen4emuError(f"{command[0]}: cannot be run: {e.strerror}") from None
 
     return succeeds
 
 
+def _status(command: Sequence[str], deadline: float | None) -> int:
+    """The exit status of a command.  What it has started ends with it if it takes too long, or by Ctrl-C."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          start_new_session=True) as process:
+        try:
+            return process.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        except BaseException as e:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(e, subprocess.TimeoutExpired):
+                raise Over from None
+            raise
+
+
 # --- the search -------------------------------------------------------------------------------------------------------
 class Minimiser:
     """Leaves out parts of a trace, level by level, until nothing more can be left out or the time is over."""
 
-    def __init__(self, part: Part, stays: Stays, seconds: float, on_step: Callable[[str, Kept], object]) -> None:
-        self._part, self._stays, self._on_step = part, stays, on_step
+    def __init__(self, part: Part, stays: Stays, seconds: float, on_step: Callable[[str, Kept], object],
+                 most_tries: int | None = None) -> None:
+        self._part, self._stays, self._on_step, self._most_tries = part, stays, on_step, most_tries
         self._end = time.monotonic() + seconds
-        self.kept = Kept(tuple(range(len(part.events))), tuple(range(len(part.commands))), dict(part.pages))
+        writes = {index: bytes(event.data) for index, event in enumerate(part.events) if isinstance(event, MemoryWrite)}
+        self.kept = Kept(tuple(range(len(part.events))), tuple(range(len(part.commands))), dict(part.pages), writes)
         self.tries = 0
 
     def run(self) -> Kept:
@@ -146,15 +194,21 @@ class Minimiser:
             before = None
             while before != self.kept:
                 before = self.kept
-                for level in (self._submissions, self._commands, self._pages, self._contents):
+                for level in (self._submissions, self._commands, self._pages, self._objects, self._contents,
+                              self._instructions, self._fields):
                     level()
-        except (_Over, KeyboardInterrupt):
+        except (Over, KeyboardInterrupt):
             pass
         return self.kept
 
     def events(self, kept: Kept) -> Iterator[Event]:
         """The events of a candidate."""
-        result = Assembled([], dict(kept.pages), set(), [])
+        pages, result, _ = self._assembled(kept)
+        return events_of(self._part, pages, result)
+
+    def _assembled(self, kept: Kept) -> tuple[dict[int, bytes], Assembled, list[int]]:
+        """Memory, events, and the index of each event; -1 is one that clears commands."""
+        result, indices = Assembled([], dict(kept.pages), set(), []), list[int]()
         cleared: dict[int, list[tuple[int, int]]] = {}
         commands = set(kept.commands)
         for index, (submission, address, size, _) in enumerate(self._part.commands):
@@ -165,18 +219,29 @@ class Minimiser:
             number += isinstance(event, Submission)
             if index not in left:
                 continue
+            if isinstance(event, MemoryWrite):
+                event = replace(event, data=kept.writes[index])
             if isinstance(event, Submission):
                 for address, size in cleared.get(number, ()):
                     event = without(result, event, address, size, first=number == 0)
             result.events.append(event)
+            indices += [-1] * (len(result.events) - 1 - len(indices)) + [index]
         pages = {page: data for page, data in result.pages.items() if page in kept.pages}
-        return events_of(self._part, pages, result)
+        return pages, result, indices
+
+    def _found(self) -> edits.Found:
+        """What can be changed in the memory of the smallest candidate."""
+        pages, result, indices = self._assembled(self.kept)
+        return edits.find(self._part.device, pages, list(zip(indices, result.events, strict=True)))
 
     def _try(self, candidate: Kept) -> bool:
-        if time.monotonic() > self._end:
-            raise _Over
+        if time.monotonic() > self._end or self.tries == self._most_tries:
+            raise Over
         self.tries += 1
-        if not self._stays(list(self.events(candidate))):
+        try:
+            if not self._stays(list(self.events(candidate)), self._end):
+                return False
+        except Gen4emuError:  # such as a register that is loaded from memory that was left out
             return False
         self.kept = candidate
         return True
@@ -203,23 +268,56 @@ class Minimiser:
                   _MOST_TRIES)
         self._on_step("pages", self.kept)
 
+    def _objects(self) -> None:
+        """Fewer vertices and instances of each draw."""
+        for draw in self._found().draws:
+            values = {name: value for name, (_, _, value) in draw.fields.items()}
+
+            def stays(start: int, count: int, draw: edits.Draw = draw) -> bool:
+                return self._try(self.kept.edited(draw.edit(start_vertex_location=start,
+                                                            vertex_count_per_instance=count)))
+
+            def has_instances(start: int, count: int, draw: edits.Draw = draw) -> bool:
+                return start == 0 and self._try(self.kept.edited(draw.edit(instance_count=count)))
+
+            edits.shrink(0, values["instance_count"], 1, has_instances)
+            edits.shrink(values["start_vertex_location"], values["vertex_count_per_instance"], draw.unit, stays)
+        self._on_step("objects", self.kept)
+
     def _contents(self) -> None:
-        """Set parts of pages to zero."""
+        """Set parts of memory to zero."""
         for size in _BLOCKS:
-            blocks = [page + at for page, data in sorted(self.kept.pages.items()) for at in range(0, PAGE_SIZE, size)
-                      if any(data[at:at + size])]
-            pages = dict(self.kept.pages)
-
-            def stays(fewer: list[int], size: int = size, blocks: list[int] = blocks,
-                      pages: dict[int, bytes] = pages) -> bool:
-                changed = {page: bytearray(data) for page, data in pages.items()}
-                for block in set(blocks).difference(fewer):
-                    page = block & -PAGE_SIZE
-                    changed[page][block - page:block - page + size] = bytes(size)
-                return self._try(replace(self.kept, pages={page: bytes(data) for page, data in changed.items()}))
-
-            leave_out(blocks, stays, _MOST_TRIES)
+            self._change([edits.Edit.of_bytes(key, at, bytes(min(size, len(data) - at)))
+                          for key, data in sorted(self.kept.memory.items()) for at in range(0, len(data), size)
+                          if any(data[at:at + size])])
             self._on_step(f"contents, {size} bytes at a time", self.kept)
+
+    def _instructions(self) -> None:
+        """Replace instructions of kernels by nop, then remove these."""
+        kernels = self._found().kernels
+        for kernel in kernels:
+            self._change(kernel)
+        for kernel in kernels:
+            changes = edits.without_nops(self.kept.memory, kernel)
+            if changes:
+                self._try(self.kept.edited(changes))
+        self._on_step("kernel instructions", self.kept)
+
+    def _fields(self) -> None:
+        """Set fields of commands and state to 0."""
+        self._change(self._found().fields)
+        self._on_step("fields", self.kept)
+
+    def _change(self, changes: list[edits.Edit]) -> None:
+        """Make as many changes as possible."""
+        before = self.kept
+
+        def stays(fewer: list[edits.Edit]) -> bool:
+            unchanged = set(fewer)
+            return self._try(before.edited(change for change in changes if change not in unchanged))
+
+        if changes and not stays([]):
+            leave_out(changes, stays, _MOST_TRIES)
 
 
 def whole(trace: Trace, source: reader.Trace, options: Options | None = None) -> Part:

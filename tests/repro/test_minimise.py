@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import lzma
+import os
+import random
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import gen4emu
 from gen4emu.cli.main import run
-from gen4emu.repro.minimise import pixel_bytes
+from gen4emu.decode import Command, Decoder, Kernel
+from gen4emu.repro import edits
+from gen4emu.repro.minimise import Minimiser, pixel_bytes, whole
+from gen4emu.trace.events import Event, MemoryWrite, Submission
+from gen4emu.trace.reader import open as open_trace
 
 TRACES = Path(__file__).parents[2] / "traces"
 TEXTURE = TRACES / "texture-g4x.aub.xz"
@@ -80,6 +91,185 @@ def test_the_search_ends_with_its_time_and_writes_the_best(tmp_path: Path, capsy
     assert "candidate" in capsys.readouterr().err
 
 
+# --- levels -----------------------------------------------------------------------------------------------------------
+def dword(events: Sequence[Event], address: int) -> int:
+    """What the last write of a trace that covers an address has put there."""
+    for event in reversed(events):
+        if isinstance(event, MemoryWrite) and event.address <= address < event.address + len(event.data):
+            at = address - event.address
+            return int.from_bytes(event.data[at:at + 4], "little")
+    return 0
+
+
+def test_of_the_objects_of_a_draw_those_that_matter_stay() -> None:
+    """Of 1,920 vertices, those from 700 to 704 are needed: two triangles."""
+    source = open_trace(str(TRACES / "gears-g4x.aub.xz"), again=True)
+    with gen4emu.open(TRACES / "gears-g4x.aub.xz") as trace:
+        part = whole(trace, source)
+    draws = edits.find(part.device, part.pages, list(enumerate(part.events))).draws
+    draw = next(draw for draw in draws if draw.fields["vertex_count_per_instance"][2] == 1920)
+    assert draw.unit == 3
+    start_at, count_at = (key[1] + offset for (key, offset, _) in
+                          (draw.fields[name] for name in ("start_vertex_location", "vertex_count_per_instance")))
+    header_at = start_at - 8  # the topology
+    page = part.pages[header_at & -4096]
+    header = int.from_bytes(page[header_at % 4096:header_at % 4096 + 4], "little")
+
+    def stays(events: Sequence[Event], deadline: float | None = None) -> bool:
+        start, count = dword(events, start_at), dword(events, count_at)
+        return start <= 700 and start + count >= 705 and dword(events, header_at) == header
+
+    search = Minimiser(part, stays, 60, lambda level, kept: None)
+    events = list(search.events(search.run()))
+    assert (dword(events, start_at), dword(events, count_at)) == (699, 6)
+
+
+@pytest.mark.parametrize(("unit", "first", "last", "found"), [
+    (3, 0, 0, (0, 3)), (3, 299, 299, (297, 3)), (1, 17, 17, (17, 1)), (1, 0, 299, (0, 300)), (4, 8, 15, (8, 8))])
+def test_a_range_shrinks_to_whole_objects(unit: int, first: int, last: int, found: tuple[int, int]) -> None:
+    best = 0, 300
+
+    def stays(start: int, count: int) -> bool:
+        nonlocal best
+        good = start <= first and last < start + count
+        best = (start, count) if good else best
+        return good
+
+    edits.shrink(0, 300, unit, stays)
+    assert best == found
+
+
+def kernels(path: Path) -> list[Kernel]:
+    with gen4emu.open(path) as trace:
+        assert trace.device is not None
+        decoder, found = Decoder(trace.device), list[Kernel]()
+    for event in open_trace(str(path)):
+        if isinstance(event, MemoryWrite):
+            decoder.memory.write(event.address, event.data)
+        elif isinstance(event, Submission):
+            decoder.changed()
+            items = [item for item in decoder.submission(event) if isinstance(item, Command)]
+            found += [node for item in items for node in item.walk() if isinstance(node, Kernel)]
+    return found
+
+
+def test_kernels_and_state_become_small(tmp_path: Path) -> None:
+    """Instructions are removed, not only replaced; of the state stay the fields without which the pixel changes."""
+    trace, small = TRACES / "later" / "triangle-ivb.aub.xz", tmp_path / "min.aub"
+    assert run(["minimise", "-q", str(trace), "--pixel", "32,40", "--tries", "1300", "-o", str(small)]) == 0
+    before, after = kernels(trace), kernels(small)
+    assert 0 < sum(k.code.instructions for k in after) < sum(k.code.instructions for k in before)
+    assert not any(" nop" in line for kernel in after for line in kernel.code.lines)
+    contents = b"".join(event.data for event in open_trace(str(small)) if isinstance(event, MemoryWrite))
+    assert len(contents) - contents.count(0) < 320
+    with gen4emu.open(small) as opened:
+        (draw,) = opened.draws()
+        assert (draw.topology, draw.vertex_count, draw.instance_count) == ("TRILIST", 3, 1)
+
+
+def test_a_candidate_that_reads_memory_that_was_left_out_is_none(tmp_path: Path) -> None:
+    """Haswell's driver loads registers from memory."""
+    trace, small = TRACES / "later" / "triangle-hsw.aub.xz", tmp_path / "min.aub"
+    assert run(["minimise", "-q", str(trace), "--pixel", "32,40", "--tries", "150", "-o", str(small)]) == 0
+
+
+def test_a_number_of_tries_makes_the_result_the_same_everywhere(tmp_path: Path) -> None:
+    for name in ("a.aub", "b.aub"):
+        assert run(["minimise", "-q", str(TEXTURE), "--pixel", "60,60", "--tries", "60", "-o",
+                    str(tmp_path / name)]) == 0
+    assert (tmp_path / "a.aub").read_bytes() == (tmp_path / "b.aub").read_bytes()
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+def started(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "gen4emu", "minimise", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
+    trace, small = TRACES / "gears-g4x.aub.xz", tmp_path / "min.aub.xz"
+    with gen4emu.open(trace) as opened:
+        moment = opened.at(submission=0)
+        target = moment.device.targets.latest[0]
+        wanted = pixel_bytes(moment.device, target, 60, 60)
+    with started(str(trace), "--pixel", "60,60", "--budget", "1h", "-o", str(small)) as process:
+        assert process.stderr is not None
+        while not process.stderr.readline().startswith("pages: "):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 0, said
+    assert "candidates tried" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["min.aub.xz"]
+    with gen4emu.open(small) as opened:
+        moment = opened.at(submission=0)
+        assert pixel_bytes(moment.device, target, 60, 60) == wanted
+        assert len(list(opened.draws())) < 6  # as many as the whole trace has
+
+
+SLOW = """\
+echo . >> calls
+if [ $(wc -l < calls) = 3 ]; then echo $$ > pid; exec sleep 600; fi
+grep -q "" "$0"
+"""
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def slow_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A command that is content, but does not end when it is run for the third time."""
+    monkeypatch.chdir(tmp_path)
+    return ["sh", "-c", SLOW]
+
+
+def test_ctrl_c_ends_the_command_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = slow_command(tmp_path, monkeypatch)
+    with started(str(TEXTURE), "--budget", "1h", "-o", "min.aub", "--", *command) as process:
+        pid = tmp_path / "pid"
+        while not pid.exists() or not pid.read_text().strip():
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 0
+    assert not is_running(int(pid.read_text()))
+    assert (tmp_path / "min.aub").exists()
+
+
+def test_a_command_that_does_not_end_ends_with_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = slow_command(tmp_path, monkeypatch)
+    begin = time.monotonic()
+    assert run(["minimise", "-q", str(TEXTURE), "--budget", "3s", "-o", "min.aub", "--", *command]) == 0
+    assert time.monotonic() - begin < 60
+    assert not is_running(int((tmp_path / "pid").read_text()))
+    assert (tmp_path / "min.aub").exists()
+
+
+# --- hostile traces ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["triangle-g4x", "later/triangle-ivb"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_trace_gives_a_result_or_an_error(name: str, seed: int, tmp_path: Path) -> None:
+    with lzma.open(TRACES / f"{name}.aub.xz") as file:
+        data = bytearray(file.read())
+    numbers = random.Random(seed)
+    for _ in range(30):
+        data[numbers.randrange(64, len(data))] = numbers.choice((0, 255, numbers.randrange(256)))
+    trace, small = tmp_path / "x.aub", tmp_path / "min.aub"
+    trace.write_bytes(data)
+    for arguments in (["--hang"], ["--pixel", "1,1"]):
+        status = run(["minimise", "-q", str(trace), "--tries", "40", "-o", str(small), *arguments])
+        assert status in (0, 2)
+        assert small.exists() is (status == 0)
+        small.unlink(missing_ok=True)
+
+
+# --- bad requests -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("arguments", "error"), [
     ([], "name exactly one of --hang, --pixel, --differs-between and a command"),
     (["--hang", "--pixel", "1,1"], "name exactly one of"),
