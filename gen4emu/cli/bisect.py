@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
-from typing import Any
 
 import click
 
@@ -14,62 +12,16 @@ from gen4emu.api.trace import Trace
 from gen4emu.bisect.find import Finding, Side, find, find_against
 from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain
-from gen4emu.core_enums import HierarchicalDepthMode
+from gen4emu.cli.two_ways import devices_option, labels, options_option
 from gen4emu.device.options import Options
-from gen4emu.hw.chips import Device, device_named
+from gen4emu.hw.chips import Device
 from gen4emu.trace.reader import open as open_trace
-
-_CHOICES: dict[str, dict[str, dict[str, Any]]] = {
-    "fp-rounding": {"rtz": {"round_to_nearest": False}, "rtne": {"round_to_nearest": True}},
-    "general": {"off": {"general_only": False}, "on": {"general_only": True}},
-    "hiz": {mode.name.lower(): {"hierarchical_depth": mode} for mode in HierarchicalDepthMode},
-    "workers": {str(n): {"workers": n} for n in range(1, 65)},
-}
-
-
-def _option_pair(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Options, Options] | None:
-    """`fp-rounding=rtz,rtne`."""
-    if value is None:
-        return None
-    name, _, values = value.partition("=")
-    known = _CHOICES.get(name)
-    if known is None:
-        raise click.BadParameter(f"unknown option {name!r} (known: {', '.join(_CHOICES)})", ctx, param)
-    pair = values.split(",")
-    if len(pair) != 2 or any(v not in known for v in pair):
-        wanted = ", ".join(known) if len(known) < 8 else "1 to 64"
-        raise click.BadParameter(f"{values!r} is not two of {wanted}, such as {value_example(name)}", ctx, param)
-    left, right = (replace(Options(), **known[v]) for v in pair)
-    return left, right
-
-
-def value_example(name: str) -> str:
-    """`fp-rounding=rtz,rtne`."""
-    first, second = list(_CHOICES[name])[:2]
-    return f"{name}={first},{second}"
-
-
-def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Device, Device] | None:
-    """`g45,g965`."""
-    if value is None:
-        return None
-    names = value.split(",")
-    if len(names) != 2:
-        raise click.BadParameter(f"{value!r} is not two devices, such as g45,gm45", ctx, param)
-    found = []
-    for name in names:
-        device = device_named(name)
-        if device is None:
-            raise click.BadParameter(options.unknown_device(name), ctx, param)
-        found.append(device)
-    return found[0], found[1]
 
 
 @click.command()
 @click.argument("files", metavar="TRACE [TRACE]", nargs=-1, required=True)
-@click.option("--devices", callback=_devices, metavar="DEVICE,DEVICE", help="Execute one TRACE on two devices.")
-@click.option("--options", "pair", callback=_option_pair, metavar="NAME=VALUE,VALUE",
-              help="Execute one TRACE in two ways: fp-rounding=rtz,rtne, general=off,on, hiz=off,on, workers=1,2.")
+@devices_option
+@options_option
 @click.option("--against", metavar="FILE", help="Compare one TRACE with the digests that `gen4emu digest` has written.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
@@ -95,7 +47,7 @@ def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: 
     names = files * 2 if len(files) == 1 else files
     chips = devices or (device, device)
     choices = pair or (Options(), Options())
-    labels = _labels(files, devices, pair)
+    sides = labels(files, devices, pair)
     with ExitStack() as stack:
         progress = Progress("comparing", scrolls=not as_json)
         stack.callback(progress.done)
@@ -104,7 +56,7 @@ def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: 
             source = open_trace(names[number], device=chips[number], force_device=force_device or devices is not None,
                                 base=base, kind=kind, again=True)
             trace = stack.enter_context(Trace(source, partial, choices[number]))
-            return Side(labels[number], trace, source, choices[number])
+            return Side(sides[number], trace, source, choices[number])
 
         tick: Callable[[int], None] = lambda number: progress.tick(lambda: f"draw {number}")  # noqa: E731
         found = find_against(side(0), against, tick) if against is not None else find(side(0), side(1), tick)
@@ -113,16 +65,6 @@ def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: 
     if found.status == 2:
         complain("not comparable: no draw of one side has a counterpart on the other")
     return found.status
-
-
-def _labels(files: tuple[str, ...], devices: tuple[Device, Device] | None,
-            pair: tuple[Options, Options] | None) -> tuple[str, str]:
-    """The names of both sides in results."""
-    if devices is not None:
-        return f"{files[0]} on {devices[0].name}", f"{files[0]} on {devices[1].name}"
-    if pair is not None:
-        return f"{files[0]}, first value", f"{files[0]}, second value"
-    return files[0], files[-1]
 
 
 def _show(found: Finding, as_json: bool) -> None:
