@@ -7,20 +7,17 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from gen4emu.api.trace import Draw, Trace
 from gen4emu.bisect import digests, threads
 from gen4emu.bisect.align import Alignment, Pair, align
+from gen4emu.bisect.pixels import Pixels, differing
 from gen4emu.bisect.state import Cause, Difference, differences
 from gen4emu.debugger.history import Recorder, some
 from gen4emu.debugger.model import Fragment
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
-from gen4emu.device.targets import Target
 from gen4emu.device.timeline import Timeline
-from gen4emu.errors import FieldError, Gen4emuError, HangError
-from gen4emu.hw.formats import format_info
+from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.trace import reader
 
 SCHEMA = "gen4emu.bisect/1"
@@ -35,17 +32,6 @@ class Side:
     trace: Trace
     source: reader.Trace  # for executions of their own
     options: Options
-
-
-@dataclass(frozen=True, slots=True)
-class Pixels:
-    """The pixels of a target that differ."""
-
-    count: int
-    total: int
-    x: int  # of the first one, row by row
-    y: int
-    values: tuple[str, str]  # its bytes
 
 
 @dataclass(slots=True)
@@ -162,7 +148,8 @@ def _look_into(found: Finding, pair: Pair, left: Side, right: Side) -> None:
     draws = _at(left, pair.left.number), _at(right, pair.right.number)
     targets = [draw.device.targets.latest[pair.target:pair.target + 1] for draw in draws]
     if targets[0] and targets[1]:
-        found.pixels = _pixels(draws, (targets[0][0], targets[1][0]))
+        images = [(draw.memory, target) for draw, (target,) in zip(draws, targets, strict=True)]
+        found.pixels, _ = differing(images) or (None, None)
     try:
         states = left.trace.state(pair.left.number), right.trace.state(pair.right.number)
         found.causes = differences(*draws, states)
@@ -177,28 +164,6 @@ def _at(side: Side, number: int) -> Draw:
     moment = side.trace.at(draw=number)
     assert isinstance(moment, Draw)
     return moment
-
-
-def _pixels(draws: tuple[Draw, Draw], targets: tuple[Target, Target]) -> Pixels | None:
-    if any((t.width, t.height, t.format) != (targets[0].width, targets[0].height, targets[0].format) for t in targets):
-        return None
-    info = format_info(int(targets[0].format))
-    if info is None:
-        return None
-    try:
-        images = [np.frombuffer(digests.surface_bytes(draw.memory, target), np.uint8)
-                  for draw, target in zip(draws, targets, strict=True)]
-    except FieldError:
-        return None
-    columns, rows = -(-targets[0].width // info.block_width), -(-targets[0].height // info.block_height)
-    size = columns * rows * info.block_bits // 8
-    left, right = (image[:size].reshape(rows, columns, -1) for image in images)
-    differ = (left != right).any(axis=2)
-    if not differ.any():
-        return None  # chroma planes alone
-    y, x = (int(n) for n in np.unravel_index(int(differ.argmax()), differ.shape))
-    return Pixels(int(differ.sum()), differ.size, x * info.block_width, y * info.block_height,
-                  (left[y, x].tobytes().hex(), right[y, x].tobytes().hex()))
 
 
 def _follow(found: Finding, pair: Pair, left: Side, right: Side) -> None:
