@@ -19,7 +19,7 @@ from gen4emu.report.chunks import THUMBNAILS, packed, plain
 
 SHEET_COLUMNS = 16
 PICTURE_BYTES = 12 << 20  # of full pictures in base64, unless the user names draws
-_MOST_LINKS = 16  # pictures between one and the whole picture that it depends on
+MOST_LINKS = 16  # pictures between one and the whole picture that it depends on
 _WIDE_SIDE = 4 / 3  # of thumbnails
 
 Add = Callable[[str, str], None]  # the name and the text of a chunk
@@ -75,6 +75,26 @@ def _rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
     if shown.ndim == 2:
         shown = np.repeat(shown[:, :, np.newaxis], 3, axis=2)
     return np.ascontiguousarray(shown[:, :, :3].astype(np.uint8))
+
+
+def encoded(pixels: Pixels, base: tuple[str, Pixels] | None, name: str) -> str:
+    """The text of a chunk with a picture: all of it, or the rectangle that differs from the picture of another chunk.
+
+    That picture has the same shape.
+    """
+    height, width = pixels.shape[:2]
+    x = y = 0
+    w, h = width, height
+    if base is not None:
+        changed = base[1] != pixels
+        changed = changed.any(axis=2) if changed.ndim == 3 else changed
+        rows, columns = changed.any(axis=1).nonzero()[0], changed.any(axis=0).nonzero()[0]
+        y, h = (int(rows[0]), int(rows[-1] - rows[0]) + 1) if rows.size else (0, 0)
+        x, w = (int(columns[0]), int(columns[-1] - columns[0]) + 1) if columns.size else (0, 0)
+    channels = 1 if pixels.ndim == 2 else pixels.shape[2]
+    head = {"width": width, "height": height, "x": x, "y": y, "w": w, "h": h, "channels": channels,
+            "wide": pixels.dtype == np.uint16, "base": None if base is None else base[0], "name": name}
+    return packed(head, np.ascontiguousarray(pixels[y:y + h, x:x + w]).tobytes())
 
 
 @dataclass(slots=True)
@@ -152,25 +172,13 @@ class Pictures:
         """The chunk of a picture, which is written if it is not yet."""
         if known.chunk is not None:
             return known.chunk
-        pixels = known.pixels
-        height, width = pixels.shape[:2]
-        x = y = 0
-        w, h = width, height
-        base: str | None = None
-        if (earlier is not None and earlier.chunk is not None and earlier.links < _MOST_LINKS
-                and earlier.pixels.shape == pixels.shape):
-            changed = earlier.pixels != pixels
-            changed = changed.any(axis=2) if changed.ndim == 3 else changed
-            rows, columns = changed.any(axis=1).nonzero()[0], changed.any(axis=0).nonzero()[0]
-            y, h = int(rows[0]), int(rows[-1] - rows[0]) + 1
-            x, w = int(columns[0]), int(columns[-1] - columns[0]) + 1
-            base, known.links = earlier.chunk, earlier.links + 1
+        base = None
+        if (earlier is not None and earlier.chunk is not None and earlier.links < MOST_LINKS
+                and earlier.pixels.shape == known.pixels.shape):
+            base, known.links = (earlier.chunk, earlier.pixels), earlier.links + 1
         known.chunk = f"picture-{self._count}"
         self._count += 1
-        channels = 1 if pixels.ndim == 2 else pixels.shape[2]
-        head = {"width": width, "height": height, "x": x, "y": y, "w": w, "h": h, "channels": channels,
-                "wide": pixels.dtype == np.uint16, "base": base, "name": f"{target.kind} 0x{target.address:08x}"}
-        text = packed(head, np.ascontiguousarray(pixels[y:y + h, x:x + w]).tobytes())
+        text = encoded(known.pixels, base, f"{target.kind} 0x{target.address:08x}")
         self.bytes += len(text)
         self._add(known.chunk, text)
         return known.chunk

@@ -52,6 +52,18 @@ class Choices:
     lint: bool = True
     partial: bool = False  # damage of the trace is accepted
     options: Options = field(default_factory=Options)
+    picture_bytes: int = PICTURE_BYTES  # the limit without `full`
+
+
+@dataclass(slots=True)
+class RecordedDraw:
+    """A row of a report, as the comparison with another report reads it."""
+
+    number: int  # in the trace
+    values: dict[str, Any]  # by column
+    counters: dict[str, Any]
+    blocks: list[Block]
+    kernels: dict[str, bytes]  # the code by stage
 
 
 @dataclass(slots=True)
@@ -63,6 +75,7 @@ class Recorded:
     status: int
     damage: list[events.Warning]
     hang: str | None  # why the report ends before the trace
+    draws: list[RecordedDraw] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -85,7 +98,10 @@ class Recorder:
     """Executes a trace and collects its report."""
 
     def __init__(self, trace: Trace, part: chips.Device | None, title: str, choices: Choices,
-                 tick: Tick = lambda unit, number: None) -> None:
+                 tick: Tick = lambda unit, number: None,
+                 observe: Callable[[Device, int], None] = lambda device, draw: None) -> None:
+        """`observe` is called when a draw that is shown has ended."""
+        self._observe = observe
         self._trace, self._part, self._title, self._choices, self._tick = trace, part, title, choices, tick
         self.chunks: dict[str, str] = {}
         self._counted: list[CountedDraw] = []  # media objects are counted when the next draw begins
@@ -129,6 +145,7 @@ class Recorder:
         device = run.device
         if device is None or (self._choices.frames is not None and run.place.frame not in self._choices.frames):
             return
+        self._observe(device, number)
         targets = device.targets.latest
         taken = self._taken[number] = _Taken()
         if self._wants_full(number):
@@ -144,7 +161,7 @@ class Recorder:
 
     def _wants_full(self, number: int) -> bool:
         full = self._choices.full
-        return self._pictures.bytes < PICTURE_BYTES if full is None else number in full
+        return self._pictures.bytes < self._choices.picture_bytes if full is None else number in full
 
     # --- at the end -----------------------------------------------------------------------------------------------
     def _finish(self, run: Replay, known: Decoded) -> Recorded:
@@ -163,7 +180,8 @@ class Recorder:
         self._states(known)
         overview = self._overview(run, known, rows, kernels)
         return Recorded(overview, self.chunks, self._status(run), list(run.damage),
-                        None if self._hang is None else self._hang["text"] + f" (draw {self._hang['draw']})")
+                        None if self._hang is None else self._hang["text"] + f" (draw {self._hang['draw']})",
+                        self._recorded_draws(known, rows))
 
     def _status(self, run: Replay) -> int:
         if self._hang is not None:
@@ -196,6 +214,17 @@ class Recorder:
             for name, value in values.items():
                 columns.setdefault(name, []).append(value)
         return columns
+
+    def _recorded_draws(self, known: Decoded, rows: dict[str, list[Any]]) -> list[RecordedDraw]:
+        codes = {use.number: use.code.code for use in known.kernels}
+        found = []
+        for at, row in enumerate(self._rows):
+            number = row.counted.place.draw
+            stages = known.draws[number].kernels if number < len(known.draws) else {}
+            found.append(RecordedDraw(number, {name: column[at] for name, column in rows.items()},
+                                      row.counted.counters.as_json(), self._blocks(known, row),
+                                      {stage: codes[n] for stage, n in stages.items() if n in codes}))
+        return found
 
     def _states(self, known: Decoded) -> None:
         before: list[Block] | None = None
