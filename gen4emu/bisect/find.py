@@ -10,6 +10,7 @@ from typing import Any
 from gen4emu.api.trace import Draw, Trace
 from gen4emu.bisect import digests, threads
 from gen4emu.bisect.align import Alignment, Pair, align
+from gen4emu.bisect.digests import DrawDigest
 from gen4emu.bisect.pixels import Pixels, differing
 from gen4emu.bisect.state import Cause, Difference, differences
 from gen4emu.debugger.history import Recorder, some
@@ -80,6 +81,10 @@ class Finding:
             yield f"{some(found.same, 'draw')} the same{'' if found.differs or found.hangs else ', and nothing else'}"
             return
         yield f"{some(found.same, 'draw')} the same"
+        yield from self.inside(pair)
+
+    def inside(self, pair: Pair) -> Iterator[str]:
+        """The part about the draw that differs."""
         yield from self._draw(pair)
         if self.fragments is not None:
             for side, fragment in zip(("left ", "right"), self.fragments, strict=True):
@@ -126,6 +131,17 @@ def find(left: Side, right: Side, on_draw: Callable[[int], None] = lambda number
         _look_into(found, found.alignment.first, left, right)
     found.status = _status(found.alignment)
     return found
+
+
+def explain(left: DrawDigest, right: DrawDigest, sides: tuple[Side, Side]) -> list[str]:
+    """Why two draws write different pixels, as lines of text."""
+    target = left.first_difference(right)
+    if target is None:
+        return []
+    pair = Pair(left, right, target)
+    found = Finding(Alignment(first=pair), (sides[0].name, sides[1].name))
+    _look_into(found, pair, *sides)
+    return list(found.inside(pair))
 
 
 def find_against(side: Side, path: str, on_draw: Callable[[int], None] = lambda number: None) -> Finding:

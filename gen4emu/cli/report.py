@@ -5,19 +5,27 @@ from __future__ import annotations
 import json
 import re
 import webbrowser
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
+from gen4emu.api.trace import Trace
+from gen4emu.bisect.find import Side
 from gen4emu.cli import options
 from gen4emu.cli.replay import trace_name
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text
+from gen4emu.cli.two_ways import devices_option, labels, options_option
 from gen4emu.device.options import Options
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import Device
-from gen4emu.report.record import SCHEMA, Choices, Recorder
+from gen4emu.report.comparison import compare
+from gen4emu.report.record import SCHEMA, Choices, Recorded, Recorder
 from gen4emu.report.writer import write_directory, write_file
 from gen4emu.selection import Selection
+from gen4emu.trace.reader import Trace as Source
 from gen4emu.trace.reader import open as open_trace
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -39,6 +47,9 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
               help="Write one HTML file instead of a directory.")
 @click.option("--max-size", callback=size, default="25M", show_default=True, metavar="SIZE",
               help="Of --single-file: leave out full-size pictures, then thumbnails, to stay below.")
+@click.option("--against", metavar="TRACE", help="Compare with this trace: its draws beside those of the first one.")
+@devices_option
+@options_option
 @options.trace_options
 @options.frames_option
 @click.option("--draws-full", callback=options.selection, metavar="[N,N-N,...]",
@@ -51,34 +62,53 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 @click.option("--open", "opens", is_flag=True, help="Show the report in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the overview as JSON instead of the path.")
 @options.verbosity_options
-def report(trace: str, output: Path | None, single_file: Path | None, max_size: int, kind: str | None, base: int,
+def report(trace: str, output: Path | None, single_file: Path | None, max_size: int, against: str | None,
+           devices: tuple[Device, Device] | None, pair: tuple[Options, Options] | None, kind: str | None, base: int,
            device: Device | None, force_device: bool, partial: bool, frames: Selection | None,
            draws_full: Selection | None, thumbs: int, no_kernels: bool, no_lint: bool, workers: int, opens: bool,
            as_json: bool) -> int:
     """Execute TRACE and write a page that shows its draws, state, pictures, surfaces, kernels and counters.
 
     The page needs no server and no network: open index.html in a browser. A trace that is damaged, or that hangs the
-    GPU, gives a report up to there, and the exit status that `replay` would have.
+    GPU, gives a report up to there, and the exit status that `replay` would have. With --against, --devices or
+    --options the page compares two executions; then exit status 1 also says that they differ.
 
     \b
     Examples:
       gen4emu report traces/gears-g4x.aub.xz -o report/
       gen4emu report app.g4c --single-file bug-1234.html
       gen4emu report app.g4c -o report/ --frames 0-10 --draws-full 2-7
+      gen4emu report good.aub --against bad.aub -o report/
     """
     if output is not None and single_file is not None:
         raise click.UsageError("--output and --single-file exclude each other")
-    source = open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True)
-    progress = Progress(f"reporting {trace}", lambda: source.fraction)
+    ways = sum(way is not None for way in (against, devices, pair))
+    if ways > 1:
+        raise click.UsageError("--against, --devices and --options exclude each other")
+    if devices is not None and device is not None:
+        raise click.UsageError("--devices and --device exclude each other")
     choices = Choices(thumbs, draws_full, frames, kernels=not no_kernels, lint=not no_lint, partial=partial,
                       options=Options(workers=workers))
-    try:
-        recorder = Recorder(source, device, Path(trace).name, choices,
-                            lambda unit, number: progress.tick(lambda: f"{unit} {number}"))
-        recorded = recorder.record()
-    finally:
-        progress.done()
-        source.close()
+
+    def opened(name: str, chip: Device | None) -> Source:
+        return open_trace(name, device=chip, force_device=force_device or devices is not None, base=base, kind=kind,
+                          again=True)
+
+    if ways:
+        names = (trace, against or trace)
+        sides = _Sides(names, labels([*dict.fromkeys(names)], devices, pair), devices or (device, device),
+                       _with_workers(pair or (Options(), Options()), workers))
+        recorded = _compared(sides, choices, opened)
+    else:
+        source = opened(trace, device)
+        progress = Progress(f"reporting {trace}", lambda: source.fraction)
+        try:
+            recorder = Recorder(source, device, Path(trace).name, choices,
+                                lambda unit, number: progress.tick(lambda: f"{unit} {number}"))
+            recorded = recorder.record()
+        finally:
+            progress.done()
+            source.close()
     if single_file is not None:
         page = single_file
         for text in write_file(page, recorded, max_size):
@@ -102,3 +132,36 @@ def report(trace: str, output: Path | None, single_file: Path | None, max_size: 
     if recorded.hang is not None:
         raise HangError(f"{trace}: {recorded.hang}", recorded.hang)
     return damaged(trace, recorded.damage, partial) or recorded.status
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Two executions."""
+
+    names: tuple[str, str]
+    labels: tuple[str, str]
+    chips: tuple[Device | None, Device | None]
+    options: tuple[Options, Options]
+
+
+def _with_workers(pair: tuple[Options, Options], workers: int) -> tuple[Options, Options]:
+    """-j holds for both, unless the number of workers is what is compared."""
+    if pair[0].workers != pair[1].workers:
+        return pair
+    return replace(pair[0], workers=workers), replace(pair[1], workers=workers)
+
+
+def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | None], Source]) -> Recorded:
+    with ExitStack() as stack:
+        progress = Progress("comparing")
+        stack.callback(progress.done)
+
+        def side(number: int) -> Side:
+            source = opened(sides.names[number], sides.chips[number])
+            stack.callback(source.close)
+            trace = stack.enter_context(Trace(source, choices.partial, sides.options[number]))
+            return Side(sides.labels[number], trace, source, sides.options[number])
+
+        titles = Path(sides.names[0]).name, Path(sides.names[1]).name
+        return compare((side(0), side(1)), sides.chips, titles, choices,
+                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"))
