@@ -78,7 +78,7 @@ def report(trace: str, output: Path | None, single_file: Path | None, max_size: 
       gen4emu report traces/gears-g4x.aub.xz -o report/
       gen4emu report app.g4c --single-file bug-1234.html
       gen4emu report app.g4c -o report/ --frames 0-10 --draws-full 2-7
-      gen4emu report good.aub --against bad.aub -o report/
+      gen4emu report traces/texture-g4x.aub.xz --options fp-rounding=rtz,rtne
     """
     if output is not None and single_file is not None:
         raise click.UsageError("--output and --single-file exclude each other")

@@ -132,7 +132,9 @@ class _Comparison:
         for stage in dict.fromkeys([*left.kernels, *right.kernels]):
             codes = left.kernels.get(stage), right.kernels.get(stage)
             if codes[0] != codes[1]:
-                found.append((f"kernel of {stage}", "code", _size(codes[0]), _size(codes[1])))
+                values = [f"kernel {draw.values[stage]}, {len(code)} bytes" if code is not None else ""
+                          for draw, code in zip((left, right), codes, strict=True)]
+                found.append((f"kernel of {stage}", "code", values[0], values[1]))
         blocks = [{block.key: block for block in draw.blocks} for draw in (left, right)]
         for key in dict.fromkeys([*blocks[0], *blocks[1]]):
             first, second = blocks[0].get(key), blocks[1].get(key)
@@ -214,10 +216,6 @@ class _Comparison:
 
 
 _NOTHING = Block("", "", "", 0, "", ())
-
-
-def _size(code: bytes | None) -> str:
-    return "" if code is None else f"{len(code)} bytes"
 
 
 def _differing(title: str, left: Fields, right: Fields) -> Iterator[tuple[str, str, str]]:

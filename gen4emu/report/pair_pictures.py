@@ -70,6 +70,7 @@ class PairReader:
             shown = [picture.read_pixels(memory, target) for memory, target in images]
         except DecodeError:
             return entry  # of a format or size that has no picture
+        shown = _with_alpha(shown)
         entry["left"], entry["right"] = self._pictures(targets, shown)
         entry["mask"] = None if known is None else self._mask(known, shown)
         return entry
@@ -89,6 +90,8 @@ class PairReader:
     def _mask(self, known: tuple[Pixels, npt.NDArray[np.bool_]], shown: list[picture.Pixels]) -> str | None:
         """Which pixels differ, where the pictures do not say so exactly."""
         _, mask = known
+        if shown[0].shape != shown[1].shape:
+            return None
         visible = shown[0] != shown[1]
         visible = visible.any(axis=2) if visible.ndim == 3 else visible
         if visible.shape != mask.shape or np.array_equal(visible, mask):
@@ -102,6 +105,14 @@ class PairReader:
         self._left_bytes -= len(text)
         self._add(name, text)
         return name
+
+
+def _with_alpha(shown: list[picture.Pixels]) -> list[picture.Pixels]:
+    """Pictures have no alpha where all pixels are opaque: give both one if only one has it."""
+    if {pixels.shape[2:] for pixels in shown} != {(3,), (4,)}:
+        return shown
+    return [pixels if pixels.shape[2] == 4 else np.dstack([pixels, np.full(pixels.shape[:2], 255, pixels.dtype)])
+            for pixels in shown]
 
 
 def _title(target: Target) -> str:

@@ -18,10 +18,16 @@ from gen4emu.report.record import Recorded
 
 # The modules of the page: each one needs only those before it.
 MODULES = ("dom", "source", "list", "filter", "picture", "thumbnail", "overview", "events", "draw", "mesh", "surfaces",
-           "kernel", "statistics", "app")
+           "kernel", "statistics", "pair", "compare", "app")
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 _SUMMARY_ROWS = 100
+
+# The chunks that one file leaves out to stay small, in this order.
+_EXPENDABLE = tuple((re.compile(pattern), noun) for pattern, noun in (
+    (r"(left|right)-picture-", "full-size pictures of the sides"), (r"(picture|mask)-", "full-size pictures"),
+    (r"(left-|right-)?maps-", "overlays"), (r"(left-|right-)?mesh-", "meshes"),
+    (r"(left-|right-)?thumbs-", "thumbnails")))
 
 
 def code() -> str:
@@ -50,11 +56,10 @@ def write_file(path: Path, recorded: Recorded, most_bytes: int) -> list[str]:
     chunks = dict(recorded.chunks)
     overview = dict(recorded.overview)
     left_out: list[str] = []
-    for kind, noun in (("picture-", "full-size pictures"), ("maps-", "overlays"), ("mesh-", "meshes"),
-                       ("thumbs-", "thumbnails")):
+    for kind, noun in _EXPENDABLE:
         if _size(chunks, overview) <= most_bytes:
             break
-        gone = [name for name in chunks if name.startswith(kind)]
+        gone = [name for name in chunks if kind.match(name)]
         for name in gone:
             del chunks[name]
         if gone:
@@ -90,6 +95,8 @@ def _summary(overview: dict[str, Any]) -> Iterator[str]:
         yield f"<p>{escape(overview['device']['marketing'])}</p>"
     counts = ", ".join(f"{count} {noun if count != 1 else noun[:-1]}" for noun, count in overview["counts"].items())
     yield f"<p>{counts}. Draws, state and pictures need scripts.</p>"
+    if "comparison" in overview:
+        yield from _comparison(overview["comparison"])
     if overview["findings"]:
         yield "<h2>Findings</h2><ul>"
         for finding in overview["findings"][:_SUMMARY_ROWS]:
@@ -100,3 +107,12 @@ def _summary(overview: dict[str, Any]) -> Iterator[str]:
         yield (f"<tr><td>{frame['number']}</td><td>{frame['draws']}</td><td>{frame['instructions']}</td>"
                f"<td>{frame['written']}</td></tr>")
     yield "</table>"
+
+
+def _comparison(about: dict[str, Any]) -> Iterator[str]:
+    yield f"<h2>{escape(about['names'][0])} against {escape(about['names'][1])}</h2>"
+    marks = ", ".join(f"{count} {mark}" for mark, count in about["marks"].items())
+    yield f"<p>{about['pairs']} pairs of draws: {marks}</p>"
+    if about["finding"]:
+        lines = "\n".join(about["finding"])
+        yield f"<p>The first pixels that differ:</p><pre>{escape(lines)}</pre>"

@@ -37,7 +37,8 @@ CLIENTS = ("./my-gl-program", "ffmpeg", "glmark2", "valgrind")
 # Tools that a machine may lack; CI installs them.
 TOOLS = ("jq", "glmark2-es2-drm", "valgrind")
 # Commands whose exit status 1 is a finding, which pages may show.
-FINDS = ("gen4emu lint", "gen4emu decode --lint", "gen4emu diff", "gen4emu bisect")
+FINDS = ("gen4emu lint", "gen4emu decode --lint", "gen4emu diff", "gen4emu bisect",
+         "gen4emu report traces/gears-g4x.aub.xz --against", "gen4emu report traces/texture-g4x.aub.xz --options")
 
 # The size of the frames of app.g4c, which an example writes out.
 SIZE = ("640x480", "256x256")

@@ -54,6 +54,7 @@ def rows(*path: str) -> Callable[[Document], list[Document]]:
     ("bisect", [TRIANGLE, "--options", "fp-rounding=rtz,rtne"], {"instruction": rows("instruction")}),
     ("bisect", [TRIANGLE, str(TRACES / "texture-g4x.aub.xz")], {"cause": rows("causes")}),
     ("report", [TRIANGLE, "-o", "OUT"], {}),
+    ("report", [TRIANGLE, "--against", TRIANGLE, "-o", "OUT"], {}),
     ("devices", [], {"device": rows("devices")}),
     ("check", [str(TRACES), "-k", "clear-g4x"], {"case": rows("cases"), "picture": rows("cases", "pictures")}),
     ("diff", [str(TRACES / "gears.reference.png"), str(TRACES / "blend.reference.png")], {}),

@@ -1,4 +1,5 @@
 // The page: its panes, the current draw, keys, and the place in the URL's fragment ("#draw=7&pane=draw").
+import { ComparePane } from "./compare.js";
 import { add, button, plural } from "./dom.js";
 import { DrawPane } from "./draw.js";
 import { Events } from "./events.js";
@@ -6,11 +7,13 @@ import { KernelsPane } from "./kernel.js";
 import { MeshPane } from "./mesh.js";
 import { Overview } from "./overview.js";
 import { ReportSource } from "./source.js";
+import { SIDES } from "./pair.js";
 import { StatisticsPane } from "./statistics.js";
 import { SurfacesPane } from "./surfaces.js";
 
 const PANES = [["overview", Overview], ["events", Events], ["draw", DrawPane], ["mesh", MeshPane], ["surfaces", SurfacesPane],
   ["kernels", KernelsPane], ["statistics", StatisticsPane]];
+const COMPARED = ["compare", ComparePane];
 
 export class App {
   constructor(source) {
@@ -19,27 +22,39 @@ export class App {
     this.place = new URLSearchParams(location.hash.slice(1));
   }
 
+  // Panes see the app through a view, which has the source and the rows of one side of a comparison.
   async start() {
-    this.rows = await this.source.rows();
     const { overview } = this.source;
+    const sources = overview.sides?.map((side, i) => new ReportSource(side, `${SIDES[i]}-`)) ?? [this.source];
+    const rows = await Promise.all(sources.map(source => source.rows()));
+    this.views = sources.map((source, i) => Object.assign(Object.create(this), { source, rows: rows[i] }));
+    this.panesKnown = overview.comparison ? [...PANES, COMPARED] : PANES;
     document.title = `${overview.title}: gen4emu report`;
     if (overview.band) add(document.body, "div", overview.band, "band");
     const head = add(document.body, "header");
     add(head, "h1", overview.title);
     const tabs = add(head, "nav");
-    this.tabs = PANES.map(([name], i) => {
+    this.tabs = this.panesKnown.map(([name], i) => {
       const made = button(tabs, name, () => this.go({ pane: name }), false);
       made.title = `key ${i + 1}`;
       return made;
     });
+    if (overview.comparison) {
+      const box = add(head, "div", undefined, "steps");
+      this.sides = SIDES.map((side, i) => {
+        const made = button(box, side, () => this.go({ side, ...(this.pane === "compare" ? { pane: "overview" } : {}) }), false);
+        made.title = overview.comparison.names[i];
+        return made;
+      });
+    }
     const steps = add(head, "div", undefined, "steps");
     button(steps, "◀", () => this.step(-1)).title = "previous draw: k";
     this.number = add(steps, "input");
     this.number.title = "go to a draw: g";
     this.number.inputMode = "numeric";
-    this.number.addEventListener("change", () => this.go({ draw: Number(this.number.value) || 0 }));
+    this.number.addEventListener("change", () => this.go({ [this.pane === "compare" ? "pair" : "draw"]: Number(this.number.value) || 0 }));
     button(steps, "▶", () => this.step(1)).title = "next draw: j";
-    add(steps, "span", `of ${plural(this.rows.count, "draw")}`, "faint");
+    this.total = add(steps, "span", "", "faint");
     this.main = add(document.body, "main");
     addEventListener("hashchange", () => {
       this.place = new URLSearchParams(location.hash.slice(1));
@@ -49,6 +64,8 @@ export class App {
     this.show();
   }
 
+  get view() { return this.views[Math.max(0, SIDES.indexOf(this.place.get("side"))) % this.views.length]; }
+
   get draw() {
     const wanted = Number(this.place.get("draw") ?? 0) || 0;
     return Math.max(0, Math.min(this.rows.count - 1, Math.trunc(wanted)));
@@ -56,7 +73,7 @@ export class App {
 
   get pane() {
     const wanted = this.place.get("pane");
-    return PANES.some(([name]) => name === wanted) ? wanted : "overview";
+    return this.panesKnown.some(([name]) => name === wanted) ? wanted : this.views.length > 1 ? "compare" : "overview";
   }
 
   // A draw in a few words: "RECTLIST 3" or the name of its command.
@@ -82,21 +99,28 @@ export class App {
     history.replaceState(null, "", "#" + this.place);
   }
 
+  // Each side of a comparison has panes of its own.
+  get paneKey() { return this.pane === "compare" ? "compare" : `${this.views.indexOf(this.view)} ${this.pane}`; }
+
+  // The pane in sight, if it was shown before.
+  get shown() { return this.panes.get(this.paneKey)?.pane; }
+
   step(by) {
-    const { order } = this.panes.get("events")?.pane ?? {};
-    if (this.pane === "events" && order) {
-      const at = order.indexOf(this.draw);
+    const { draw, rows } = this.view, { order, step } = this.shown ?? {};
+    if (step) this.shown.step(by);
+    else if (this.pane === "events" && order) {
+      const at = order.indexOf(draw);
       const next = order[at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + by))];
       if (next !== undefined) this.go({ draw: next });
-    } else this.go({ draw: Math.max(0, Math.min(this.rows.count - 1, this.draw + by)) });
+    } else this.go({ draw: Math.max(0, Math.min(rows.count - 1, draw + by)) });
   }
 
   // The first draw of the next frame, or of this one and then of the one before.
   stepFrame(by) {
-    const { frame, count } = this.rows;
-    let draw = this.draw;
+    const { rows: { frame, count }, draw: now } = this.view;
+    let draw = now;
     if (by > 0) {
-      while (draw < count && frame[draw] === frame[this.draw]) draw++;
+      while (draw < count && frame[draw] === frame[now]) draw++;
       if (draw === count) return;
     } else {
       if (draw > 0) draw--;
@@ -106,16 +130,20 @@ export class App {
   }
 
   show() {
-    const { pane } = this;
-    PANES.forEach(([name], i) => this.tabs[i].setAttribute("aria-pressed", String(name === pane)));
-    this.number.value = String(this.draw);
-    for (const [name, { box }] of this.panes) box.hidden = name !== pane;
-    if (!this.panes.has(pane)) {
+    const { pane, paneKey, view } = this;
+    const isCompared = pane === "compare";
+    this.panesKnown.forEach(([name], i) => this.tabs[i].setAttribute("aria-pressed", String(name === pane)));
+    this.sides?.forEach((made, i) => made.setAttribute("aria-pressed", String(!isCompared && this.views[i] === view)));
+    this.number.value = String(isCompared ? Number(this.place.get("pair") ?? 0) : view.draw);
+    this.total.textContent = isCompared ? `of ${plural(this.source.overview.comparison.pairs, "pair")}` :
+      `of ${plural(view.rows.count, "draw")}`;
+    for (const [name, { box }] of this.panes) box.hidden = name !== paneKey;
+    if (!this.panes.has(paneKey)) {
       const box = add(this.main, "div", undefined, "pane " + pane);
-      const made = PANES.find(([name]) => name === pane)[1];
-      this.panes.set(pane, { box, pane: new made(box, this) });
+      const made = this.panesKnown.find(([name]) => name === pane)[1];
+      this.panes.set(paneKey, { box, pane: new made(box, isCompared ? this : view) });
     }
-    Promise.resolve(this.panes.get(pane).pane.show()).catch(error => this.complain(error));
+    Promise.resolve(this.shown.show()).catch(error => this.complain(error));
   }
 
   complain(error) {
@@ -131,9 +159,9 @@ export class App {
     }
     const keys = { j: () => this.step(1), k: () => this.step(-1), "]": () => this.stepFrame(1), "[": () => this.stepFrame(-1),
       g: () => { this.number.focus(); this.number.select(); },
-      "/": () => { if (this.pane !== "events") this.go({ pane: "events" }); setTimeout(() => this.panes.get("events")?.pane.focus(), 50); },
+      "/": () => { if (!this.shown?.focus) this.go({ pane: "events" }); setTimeout(() => this.shown?.focus?.(), 50); },
       Enter: () => this.pane === "events" && this.go({ pane: "draw" }) };
-    const [pane] = PANES[Number(event.key) - 1] ?? [];
+    const [pane] = this.panesKnown[Number(event.key) - 1] ?? [];
     if (!keys[event.key] && !pane) return;
     event.preventDefault();
     if (pane) this.go({ pane });

@@ -23,8 +23,10 @@ function decode(text) {
 }
 
 export class ReportSource {
-  constructor() {
-    this.overview = JSON.parse(document.getElementById("overview").textContent);
+  // `prefix`: of the names of chunks, for a side of a comparison.
+  constructor(overview = JSON.parse(document.getElementById("overview").textContent), prefix = "") {
+    this.overview = overview;
+    this.prefix = prefix;
     this.cache = new Map();
   }
 
@@ -38,7 +40,8 @@ export class ReportSource {
     return found;
   }
 
-  text(name) {
+  text(chunk) {
+    const name = this.prefix + chunk;
     const inside = document.getElementById("chunk-" + name);
     if (inside) return Promise.resolve(inside.textContent);
     return new Promise((resolve, reject) => {
@@ -65,14 +68,32 @@ export class ReportSource {
   }
 
   rows() {
-    return this.once("rows", async () => {
-      const count = Math.ceil(this.overview.counts.draws / this.overview.chunks.rows);
-      const chunks = await Promise.all(Array.from({ length: count }, (_, i) => this.json(`rows-${i}`)));
-      const rows = {};
-      for (const name of Object.keys(chunks[0] ?? {})) rows[name] = chunks.flatMap(chunk => chunk[name]);
-      rows.count = rows.frame?.length ?? 0;
-      return rows;
-    });
+    return this.once("rows", () => this.columns("rows", this.overview.counts.draws));
+  }
+
+  async columns(name, length) {
+    const count = Math.ceil(length / this.overview.chunks.rows);
+    const chunks = await Promise.all(Array.from({ length: count }, (_, i) => this.json(`${name}-${i}`)));
+    const rows = {};
+    for (const column of Object.keys(chunks[0] ?? {})) rows[column] = chunks.flatMap(chunk => chunk[column]);
+    rows.count = rows.frame?.length ?? 0;
+    return rows;
+  }
+
+  // The pairs of a comparison, by column, and what differs in one of them.
+  pairs() { return this.once("pairs", () => this.columns("pairs", this.overview.comparison.pairs)); }
+
+  async differences(pair) {
+    const size = this.overview.chunks.states;
+    const chunk = await this.json(`differences-${Math.floor(pair / size)}`);
+    const found = chunk.pairs[pair % size];
+    return { ...found, state: chunk.states[found.state] };
+  }
+
+  // One bit for each pixel.
+  async mask(name) {
+    const [{ width, height }, bits] = await this.packed(name);
+    return Uint8Array.from({ length: width * height }, (_, i) => bits[i >> 3] >> 7 - (i & 7) & 1);
   }
 
   kernels() { return this.json("kernels"); }
