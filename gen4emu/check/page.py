@@ -20,6 +20,7 @@ from PIL import Image
 
 import gen4emu
 from gen4emu import single_page
+from gen4emu.check.history import Run, of_case
 from gen4emu.check.reports import Report
 from gen4emu.check.results import BAD, Outcome, PictureResult, Result, count
 from gen4emu.check.selecting import name_expression
@@ -54,8 +55,9 @@ def data_uri(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode() if png else ""
 
 
-def check_page(report: Report, arguments: Sequence[str], budget: Budget | None = None) -> dict[str, Any]:
-    """The data that the page of a run shows."""
+def check_page(report: Report, arguments: Sequence[str], budget: Budget | None = None,
+               runs: Sequence[Run] = ()) -> dict[str, Any]:
+    """The data that the page of a run shows; `runs` are those of earlier revisions and this one."""
     counts = count(report.results)
     budget = budget or Budget()
     order = sorted(report.results, key=lambda result: _ORDER.index(result.outcome))
@@ -68,7 +70,7 @@ def check_page(report: Report, arguments: Sequence[str], budget: Budget | None =
         "counts": {outcome.value: counts[outcome] for outcome in _ORDER if counts[outcome]},
         "bad": [outcome.value for outcome in Outcome if outcome in BAD],
         "notes": report.stale,
-        "cases": [_case(result, arguments, budget) for result in order],
+        "cases": [_case(result, arguments, budget) | {"history": of_case(runs, result.case)} for result in order],
     }
 
 
@@ -119,7 +121,7 @@ def diff_page(pairs: Sequence[Pair], first: str, second: str, budget: Budget | N
             shown |= _pixels_of(one, budget)
         outcome = "same" if one.same else "differs" if one.first and one.second else "missing"
         cases.append({"name": one.name, "outcome": outcome, "new": False, "about": "", "messages": [], "log": "",
-                      "accept": "", "pictures": [shown]})
+                      "accept": "", "history": [], "pictures": [shown]})
     counts = Counter(case["outcome"] for case in cases)
     return {
         "title": "gen4emu diff", "version": gen4emu.__version__, "subtitle": f"{first} · {second}", "seconds": None,

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import click
 
+import gen4emu
 from gen4emu.check.execute import Task
+from gen4emu.check.history import SHOWN, append, read, run_of
 from gen4emu.check.manifest import Case, Manifest, read_manifest, unknown_names
 from gen4emu.check.reports import Report, write_junit
 from gen4emu.check.results import Outcome, Result, count
@@ -71,10 +73,14 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit report.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write a page of the run, with all pictures of failures in it.")
+@click.option("--history", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Add the results to this file, a line for each run; the page shows them over revisions.")
+@click.option("--revision", default=gen4emu.__version__, metavar="NAME",
+              help="What --history calls this run, such as a commit.  [default: the version of gen4emu]")
 @options.verbosity_options
 def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: Device | None, force_device: bool,
           hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, results: Path, as_json: bool,
-          junit: Path | None, html: Path | None) -> int:
+          junit: Path | None, html: Path | None, history: Path | None, revision: str) -> int:
     """Replay the traces of manifests (TOML; a directory means its manifest.toml) and compare with expected pictures.
 
     \b
@@ -88,6 +94,7 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
         chosen = {id(case) for case in select([case for m in manifests for case in m.cases], expression)}
         manifests = [replace(m, cases=[c for c in m.cases if id(c) in chosen]) for m in manifests]
     stale = [] if expression is not None else [text for m in manifests for text in unknown_names(m)]
+    runs = [] if history is None else read(history)
     task = Task(results, update, Options(workers=1 if jobs > 1 else 0, hierarchical_depth=hiz), device, force_device,
                 thumbnails=html is not None)
     report = Report([m.file for m in manifests], stale=stale)
@@ -105,10 +112,13 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
     report.seconds = time.perf_counter() - started
     if junit is not None:
         write_junit(junit, report)
+    if history is not None:
+        append(history, run_of(report, revision))
+        runs = [*runs, run_of(report, revision)][-SHOWN:]
     if html is not None:
         from gen4emu.check.page import check_page, write_page
 
-        write_page(html, check_page(report, [*map(str, paths)]))
+        write_page(html, check_page(report, [*map(str, paths)], runs=runs))
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=1))
     else:

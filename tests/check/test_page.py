@@ -128,3 +128,49 @@ def test_the_page_of_a_comparison_in_a_browser(tmp_path: Path) -> None:
     body = document.partition("<header>")[2]
     assert console == "" and "&lt;i&gt;x.png" in body and body.count('<article class="case bad">') == 2
     assert "error 90" in body and "is missing in b" in body
+
+
+def history_of(path: Path, name: str) -> list[tuple[str, str, bool]]:
+    cases = json.loads(Elements(path.read_text()).texts["data"])["cases"]
+    (case,) = (case for case in cases if case["name"] == name)
+    return [(run["revision"], run["outcome"], run["changed"]) for run in case["history"]]
+
+
+def test_results_over_revisions(make: Make) -> None:
+    path = make(CLEAR, "triangle-g4x")
+    arguments = ["check", ".", "--html", "page.html", "--history", "runs.jsonl", "--revision"]
+    assert run(["check", ".", "--update"]) == 0
+    assert run([*arguments, "one"]) == 0
+    first, _ = sorted((path / "golden" / CLEAR).glob("*.png"))
+    with Image.open(first) as image:
+        image.convert("RGB").point(lambda value: 255 - value).save(first)
+    assert run([*arguments, HOSTILE]) == 1
+    assert run([*arguments, "three", "-k", "triangle*"]) == 0
+    assert history_of(path / "page.html", "triangle-g4x") == [
+        ("one", "pass", False), (HOSTILE, "pass", False), ("three", "pass", False)]
+    runs = [json.loads(line) for line in (path / "runs.jsonl").read_text().splitlines()]
+    runs[1]["cases"][f"{path.name}/{CLEAR}"][1] = "0" * 32
+    (path / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in runs))
+    assert run([*arguments, "four"]) == 1
+    assert history_of(path / "page.html", CLEAR) == [
+        ("one", "pass", False), (HOSTILE, "fail", True), ("three", "", False), ("four", "fail", True)]
+
+
+def test_a_file_that_is_no_history_is_not_changed(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(CLEAR)
+    (path / "runs.jsonl").write_text('{"schema": "gen4emu.history/1"}\n')
+    assert run(["check", ".", "--update", "--history", "runs.jsonl"]) == 2
+    assert "runs.jsonl: line 1 is not a run" in capsys.readouterr().err
+    assert (path / "runs.jsonl").read_text() == '{"schema": "gen4emu.history/1"}\n'
+
+
+@pytest.mark.client
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_the_page_shows_revisions_in_a_browser(make: Make, tmp_path: Path) -> None:
+    path = make(CLEAR)
+    assert run(["check", ".", "--update", "--history", "runs.jsonl", "--revision", HOSTILE]) == 0
+    assert run(["check", ".", "--history", "runs.jsonl", "--html", "page.html", "--revision", "second"]) == 0
+    document, console = chromium((path / "page.html").as_uri(), tmp_path / "profile")
+    body = document.partition("<header>")[2]
+    assert console == "" and body.count('<i class="good"') == 2
+    assert ">second</span>" in body and "<img src=x" not in body and "&lt;img src=x onerror=" in body

@@ -113,6 +113,7 @@ function card(parent, c) {
     const button = add(row, "button", "copy");
     button.addEventListener("click", () => copy(c.accept, button));
   }
+  history(made, c.history);
   const equal = [];
   for (const p of c.pictures) {
     if (!p.message) { equal.push(p); continue; }
@@ -137,6 +138,19 @@ function card(parent, c) {
     }
   }
   return made;
+}
+
+// A square for each run, the latest one at the right; a line between two that drew other pixels.
+function history(parent, runs) {
+  if (runs.length < 2) return;
+  const row = add(parent, "div", undefined, "history");
+  add(row, "span", runs[0].revision, "faint");
+  for (const { revision, outcome, digest, changed } of runs) {
+    const square = add(row, "i", undefined, outcome ? colour(outcome) || "good" : "none");
+    if (changed) square.classList.add("changed");
+    square.title = [revision, outcome || "not run", changed ? "draws other pixels than before" : "", digest].filter(Boolean).join("\n");
+  }
+  add(row, "span", runs.at(-1).revision, "faint");
 }
 
 function copy(text, button) {
