@@ -112,6 +112,10 @@ def test_the_page_in_a_browser(view: int, failures: Path, tmp_path: Path) -> Non
     images = re.findall(r'<img[^>]*alt="([^"]*)"[^>]*width="\d+"', re.sub(r'src="[^"]*"', "", body))
     assert len(images) >= (3, 2, 2, 1)[view - 1]  # loaded: the script has given them a size
     assert "swipe" in body and ("divider" in body) == (view == 2)
+    if view == 2:  # each picture has its own half: one may be transparent
+        assert re.findall(r'clip-path: inset\(([^)]*)\)', body) == ["0px 0px 0px 50%", "0px 50% 0px 0px"]
+    if view == 3:
+        assert len(re.findall(r'visibility: hidden', body)) == 1
 
 
 @pytest.mark.client

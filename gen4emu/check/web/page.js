@@ -56,6 +56,7 @@ function swipe(parent, p) {
   const move = share => {
     const percent = 100 * Math.max(0, Math.min(1, share));
     top.style.clipPath = `inset(0 ${100 - percent}% 0 0)`;
+    box.firstChild.style.clipPath = `inset(0 0 0 ${percent}%)`;  // it must not be seen through the other one
     divider.style.left = `${percent}%`;
   };
   box.addEventListener("pointermove", e => {
@@ -67,9 +68,10 @@ function swipe(parent, p) {
 
 function flicker(parent, p) {
   const made = figure(parent, "");
-  const [, top] = stack(made, p, "flicker");
+  const [box, top] = stack(made, p, "flicker");
   flickering.push(on => {
     top.style.visibility = on ? "visible" : "hidden";
+    box.firstChild.style.visibility = on ? "hidden" : "visible";
     made.firstChild.textContent = data.labels[on ? 0 : 1];
   });
 }
