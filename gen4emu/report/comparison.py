@@ -17,14 +17,14 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Chip
 from gen4emu.report.chunks import ROWS, STATES, deflated_json
 from gen4emu.report.pair_pictures import PairPictures, PairReader, together
-from gen4emu.report.pictures import PICTURE_BYTES
 from gen4emu.report.record import Choices, Recorded, RecordedDraw, Recorder, Tick
 from gen4emu.report.states import Block, Fields
 
 SIDES = ("left", "right")
 FLAGS = ("equal", "different", "picture", "state", "counters", "only-left", "only-right", "blend", "depth", "stencil",
          "alpha", "logicop", "discard", "finding", "idle")
-_SIDE_BYTES = PICTURE_BYTES // 4  # of the pictures of a side; those of pairs have the usual limit
+_PAIR_BYTES = 6 << 20  # of the pictures of pairs; less of each side, so that 10,000 draws take about 25 MB
+_SIDE_BYTES = 1 << 20
 _MOST_LISTED = 200  # differences of state in a pair
 _ADDRESS = re.compile(r"0x[0-9a-f]{8}")
 _OF_ADDRESS = re.compile(r"address|pointer|viewport_state_offset|access_upper_bound")
@@ -155,7 +155,7 @@ class _Comparison:
     # --- pictures -------------------------------------------------------------------------------------------------
     def _look(self, rows: list[_Row]) -> int:
         """The pictures of pairs with different ones, and why the first pair differs; returns how many have none."""
-        reader = PairReader(self._chunks.__setitem__, PICTURE_BYTES)
+        reader = PairReader(self._chunks.__setitem__, _PAIR_BYTES)
         left, right = self._sides
         wanted = {(left.recorded.draws[row.left].number, right.recorded.draws[row.right].number): row for row in rows
                   if row.indices and row.left is not None and row.right is not None}
@@ -205,7 +205,7 @@ class _Comparison:
         first = next((at for at, row in enumerate(rows) if "different" in row.marks), None)
         pictured = next((at for at, row in enumerate(rows) if row.indices), None)
         left_out = [] if not without_picture else [
-            f"pictures of {without_picture} targets that differ, beyond {PICTURE_BYTES >> 20} MiB"]
+            f"pictures of {without_picture} targets that differ, beyond {_PAIR_BYTES >> 20} MiB"]
         bands = [f"{name}: {side['band']}" for name, side in zip(SIDES, sides, strict=True) if side["band"]]
         title = self._titles[0] if self._titles[0] == self._titles[1] else " | ".join(self._titles)
         return {**sides[0], "title": title, "band": " ".join(bands), "left_out": left_out, "sides": sides,

@@ -202,7 +202,7 @@ export class ComparePane {
     const text = target ? `${target.title}: ${counts(target.pixels)}` :
       rows.left[pair] < 0 || rows.right[pair] < 0 ? "" : "The pixels of both sides are the same.";
     this.note.textContent = image ? text : `${text} The report holds only thumbnails of this pair.`;
-    this.view.first.label.textContent = rows.right[pair] < 0 ? "left" : rows.left[pair] < 0 ? "right" : "both";
+    this.view.first.label.textContent = !image ? "" : rows.right[pair] < 0 ? "left" : rows.left[pair] < 0 ? "right" : "both";
   }
 
   differences(pair, { state, counters }) {
