@@ -18,7 +18,7 @@ from gen4emu.report.record import Recorded
 
 # The modules of the page: each one needs only those before it.
 MODULES = ("dom", "source", "list", "filter", "picture", "thumbnail", "overview", "events", "draw", "mesh", "surfaces",
-           "kernel", "statistics", "pair", "compare", "app")
+           "kernel", "statistics", "pair", "compare", "app", "start")
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 _SUMMARY_ROWS = 100

@@ -11,13 +11,15 @@ import { SIDES } from "./pair.js";
 import { StatisticsPane } from "./statistics.js";
 import { SurfacesPane } from "./surfaces.js";
 
-const PANES = [["overview", Overview], ["events", Events], ["draw", DrawPane], ["mesh", MeshPane], ["surfaces", SurfacesPane],
+export const PANES = [["overview", Overview], ["events", Events], ["draw", DrawPane], ["mesh", MeshPane], ["surfaces", SurfacesPane],
   ["kernels", KernelsPane], ["statistics", StatisticsPane]];
 const COMPARED = ["compare", ComparePane];
 
 export class App {
-  constructor(source) {
+  // `kinds` are names and classes of panes.
+  constructor(source, kinds = PANES) {
     this.source = source;
+    this.kinds = kinds;
     this.panes = new Map();
     this.place = new URLSearchParams(location.hash.slice(1));
   }
@@ -27,14 +29,14 @@ export class App {
     const { overview } = this.source;
     const sources = overview.sides?.map((side, i) => new ReportSource(side, `${SIDES[i]}-`)) ?? [this.source];
     const rows = await Promise.all(sources.map(source => source.rows()));
-    this.views = sources.map((source, i) => Object.assign(Object.create(this), { source, rows: rows[i] }));
-    this.panesKnown = overview.comparison ? [...PANES, COMPARED] : PANES;
+    this.views = sources.map((source, i) => Object.create(this, { source: { value: source }, rows: { value: rows[i] } }));
+    if (overview.comparison) this.kinds = [...this.kinds, COMPARED];
     document.title = `${overview.title}: gen4emu report`;
     if (overview.band) add(document.body, "div", overview.band, "band");
     const head = add(document.body, "header");
     add(head, "h1", overview.title);
     const tabs = add(head, "nav");
-    this.tabs = this.panesKnown.map(([name], i) => {
+    this.tabs = this.kinds.map(([name], i) => {
       const made = button(tabs, name, () => this.go({ pane: name }), false);
       made.title = `key ${i + 1}`;
       return made;
@@ -64,6 +66,8 @@ export class App {
     this.show();
   }
 
+  get rows() { return this.view.rows; }
+
   get view() { return this.views[Math.max(0, SIDES.indexOf(this.place.get("side"))) % this.views.length]; }
 
   get draw() {
@@ -73,7 +77,7 @@ export class App {
 
   get pane() {
     const wanted = this.place.get("pane");
-    return this.panesKnown.some(([name]) => name === wanted) ? wanted : this.views.length > 1 ? "compare" : "overview";
+    return this.kinds.some(([name]) => name === wanted) ? wanted : this.views.length > 1 ? "compare" : this.kinds[0][0];
   }
 
   // A draw in a few words: "RECTLIST 3" or the name of its command.
@@ -100,10 +104,15 @@ export class App {
   }
 
   // Each side of a comparison has panes of its own.
-  get paneKey() { return this.pane === "compare" ? "compare" : `${this.views.indexOf(this.view)} ${this.pane}`; }
+  keyOf(pane) { return pane === "compare" ? pane : `${this.views.indexOf(this.view)} ${pane}`; }
+
+  get paneKey() { return this.keyOf(this.pane); }
+
+  // A pane that was shown before.
+  paneNamed(name) { return this.panes.get(this.keyOf(name))?.pane; }
 
   // The pane in sight, if it was shown before.
-  get shown() { return this.panes.get(this.paneKey)?.pane; }
+  get shown() { return this.paneNamed(this.pane); }
 
   step(by) {
     const { draw, rows } = this.view, { order, step } = this.shown ?? {};
@@ -132,7 +141,7 @@ export class App {
   show() {
     const { pane, paneKey, view } = this;
     const isCompared = pane === "compare";
-    this.panesKnown.forEach(([name], i) => this.tabs[i].setAttribute("aria-pressed", String(name === pane)));
+    this.kinds.forEach(([name], i) => this.tabs[i].setAttribute("aria-pressed", String(name === pane)));
     this.sides?.forEach((made, i) => made.setAttribute("aria-pressed", String(!isCompared && this.views[i] === view)));
     this.number.value = String(isCompared ? Number(this.place.get("pair") ?? 0) : view.draw);
     this.total.textContent = isCompared ? `of ${plural(this.source.overview.comparison.pairs, "pair")}` :
@@ -140,7 +149,7 @@ export class App {
     for (const [name, { box }] of this.panes) box.hidden = name !== paneKey;
     if (!this.panes.has(paneKey)) {
       const box = add(this.main, "div", undefined, "pane " + pane);
-      const made = this.panesKnown.find(([name]) => name === pane)[1];
+      const made = this.kinds.find(([name]) => name === pane)[1];
       this.panes.set(paneKey, { box, pane: new made(box, isCompared ? this : view) });
     }
     Promise.resolve(this.shown.show()).catch(error => this.complain(error));
@@ -161,12 +170,10 @@ export class App {
       g: () => { this.number.focus(); this.number.select(); },
       "/": () => { if (!this.shown?.focus) this.go({ pane: "events" }); setTimeout(() => this.shown?.focus?.(), 50); },
       Enter: () => this.pane === "events" && this.go({ pane: "draw" }) };
-    const [pane] = this.panesKnown[Number(event.key) - 1] ?? [];
+    const [pane] = this.kinds[Number(event.key) - 1] ?? [];
     if (!keys[event.key] && !pane) return;
     event.preventDefault();
     if (pane) this.go({ pane });
     else keys[event.key]();
   }
 }
-
-new App(new ReportSource()).start();

@@ -1,0 +1,5 @@
+// Shows a report.
+import { App } from "./app.js";
+import { ReportSource } from "./source.js";
+
+new App(new ReportSource()).start();
