@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+import webbrowser
+from collections.abc import Callable, Iterator
 
 import click
 
@@ -12,7 +14,9 @@ from gen4emu.cli.terminal import Progress, complain, damaged
 from gen4emu.debugger.shell import OnError, Read, Shell, completions
 from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.options import Options
+from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Part
+from gen4emu.trace.reader import Trace
 from gen4emu.trace.reader import open as open_trace
 
 
@@ -22,43 +26,84 @@ from gen4emu.trace.reader import open as open_trace
               help="Run this instead of asking; more than once, in order.")
 @click.option("--keep-going", is_flag=True, help="Without a terminal: go on after a command that fails.")
 @click.option("--json", "as_json", is_flag=True, help="Answers as JSON, one object a line.")
+@click.option("--web", is_flag=True, help="Serve a page for a browser on this machine, and print its address.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of --web.  [default: a free one]")
+@click.option("--open", "opens", is_flag=True, help="With --web: show the page in a browser.")
 @options.trace_options
 @click.option("--skip-prims", type=click.IntRange(0), default=0, help="Skip the first N 3DPRIMITIVEs.")
 @click.option("--max-prims", type=click.IntRange(0), help="Only the first N 3DPRIMITIVEs; skipped ones count.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
 @options.verbosity_options
-def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool, kind: str | None, base: int,
-          device: Part | None, force_device: bool, partial: bool, skip_prims: int, max_prims: int | None,
-          watchdog: int) -> int:
+def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool, web: bool, port: int, opens: bool,
+          kind: str | None, base: int, device: Part | None, force_device: bool, partial: bool, skip_prims: int,
+          max_prims: int | None, watchdog: int) -> int:
     """Replay TRACE under a debugger: traps, breakpoints, single steps, the history of pixels.
 
     `help` lists the commands. Without a terminal, commands are the lines of standard input. Those and the ones of -c
     stop at the first that fails, with exit status 2.
+
+    With --web, a page shows all draws and pictures after each of them, and takes the same commands. Only this machine
+    reaches it, and only with the address that is printed. Ctrl-C ends it.
 
     \b
     Examples:
       gen4emu debug trace.aub.xz
       gen4emu debug trace.aub.xz -c "history 100 50"
       gen4emu debug trace.aub.xz -c "trap pixel 100 50" -c continue -c thread -c "step 3"
+      gen4emu debug trace.aub.xz --web
     """
+    reduced = Options(watchdog=watchdog, reduction=Reduction(skip_prims, max_prims))
+
+    def reopen() -> Trace:
+        return open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True)
+
+    if web:
+        if commands or as_json or keep_going:
+            raise click.UsageError("--web excludes --command, --json and --keep-going")
+        return _serve(trace, reopen, device, reduced, port, opens)
+    if port or opens:
+        raise click.UsageError("--port and --open need --web")
     is_script = bool(commands) or not sys.stdin.isatty()
     on_error = OnError.FORGIVE if not is_script else OnError.COUNT if keep_going else OnError.STOP
-    opened = open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True)
+    opened = reopen()
     progress = Progress(f"running {trace}", lambda: opened.fraction)
 
     def say(line: str) -> None:
         progress.clear()
         click.echo(line)
 
-    shell = Shell(opened, device, Options(watchdog=watchdog, reduction=Reduction(skip_prims, max_prims)),
-                  _reader(commands, progress), say, as_json, complain if is_script else say, on_error,
-                  lambda number: progress.tick(lambda: f"draw {number}"))
+    shell = Shell(opened, device, reduced, _reader(commands, progress), say, as_json, complain if is_script else say,
+                  on_error, lambda number: progress.tick(lambda: f"draw {number}"))
     try:
         status = shell.run()
     finally:
         progress.done()
     damage = shell.session.damage if partial else shell.session.damage or opened.damage()
     return damaged(trace, damage, partial) or status or (3 if shell.session.hung else 0)
+
+
+def _serve(trace: str, reopen: Callable[[], Trace], device: Part | None, chosen: Options, port: int,
+           opens: bool) -> int:
+    """Serve the page until it is closed."""
+    from gen4emu.debugger_web.app import WebDebugger  # the page is large, and other sessions do not show it
+
+    if trace == "-" or (os.path.exists(trace) and not os.path.isfile(trace)):
+        raise click.UsageError(f"--web reads the trace more than once: {trace} is no file")
+    reopen().close()  # or what is wrong with it
+    try:
+        served = WebDebugger(reopen, trace, device, chosen, port)
+    except OSError as e:
+        raise Gen4emuError(f"port {port} of 127.0.0.1: {e.strerror}") from None
+    served.start()
+    try:
+        click.echo(served.server.url)
+        sys.stdout.flush()
+        if opens:
+            webbrowser.open(served.server.url)
+        served.wait()
+    finally:
+        served.close()
+    return 0
 
 
 def _reader(commands: tuple[str, ...], progress: Progress) -> Read:

@@ -1,0 +1,260 @@
+"""Pictures and memory after any draw of a trace, from a device of its own, and the tables of the trace's report.
+
+The device goes wherever the page looks; the one under the debugger stays where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import struct
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gen4emu.debugger.shell import Usage, number
+from gen4emu.debugger_web.shell_worker import Opener
+from gen4emu.device.memory import Memory, Missing
+from gen4emu.device.options import Options
+from gen4emu.device.targets import Target
+from gen4emu.device.tiling import Tiling
+from gen4emu.device.timeline import Timeline
+from gen4emu.errors import Gen4emuError, HangError
+from gen4emu.hw.catalogue import block_named, catalogue_of
+from gen4emu.hw.chips import Device as Part
+from gen4emu.hw.fields import Const, Mbz
+from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block
+from gen4emu.image.picture import read_pixels
+from gen4emu.report.record import Choices, Recorded, Recorder
+
+_CACHE_BYTES = 192 << 20
+_MOST_DUMP_BYTES = 1 << 16
+_MOST_SIDE = 8192
+
+Bytes = npt.NDArray[np.uint8]
+Answer = dict[str, Any] | bytes
+Reply = Callable[[Answer], None]
+
+
+class _Closing(Exception):
+    """The server ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """A target of a draw: its head for the page, and its pixels as RGBA, or as 16-bit grey."""
+
+    head: dict[str, Any]
+    pixels: bytes
+
+
+def packed(head: dict[str, Any], data: bytes) -> bytes:
+    """A binary message: the length of a JSON header in four bytes, the header, and bytes."""
+    text = json.dumps(head).encode()
+    return struct.pack("<I", len(text)) + text + data
+
+
+class ReportWorker:
+    """Executes the trace once in a thread, for the list of draws, their state and counters, and kernels."""
+
+    def __init__(self, open_trace: Opener, part: Part | None, options: Options, title: str,
+                 on_done: Callable[[], None], on_progress: Callable[[int, float | None], None]) -> None:
+        self._open, self._part, self._options, self._title = open_trace, part, options, title
+        self._on_done, self._on_progress = on_done, on_progress
+        self._is_closing = False
+        self.recorded: Recorded | None = None
+        self.error = ""
+        self._thread = threading.Thread(target=self._run, name="report", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._is_closing = True
+        self._thread.join(2)
+
+    def _run(self) -> None:
+        trace = None
+        try:
+            trace = self._open()
+            source = trace
+
+            def tick(unit: str, number: int) -> None:
+                if self._is_closing:
+                    raise _Closing
+                self._on_progress(number, source.fraction)
+
+            self.recorded = Recorder(trace, self._part, self._title, Choices(partial=True, options=self._options),
+                                     tick).record()
+        except _Closing:
+            return
+        except (Gen4emuError, OSError) as e:
+            self.error = str(e)
+        finally:
+            if trace is not None:
+                trace.close()
+        self._on_done()
+
+
+class ViewWorker:
+    """Answers `picture`, `memory`, `struct` and `image`, each for the end of a draw."""
+
+    def __init__(self, open_trace: Opener, part: Part | None, options: Options) -> None:
+        self._open, self._part, self._options = open_trace, part, options
+        self._requests: SimpleQueue[tuple[str, dict[str, Any], Reply] | None] = SimpleQueue()
+        self._timeline: Timeline | None = None
+        self._at = -1  # the draw after which the device rests
+        self._memory: Memory | None = None
+        self._gen = Gen.ALL4  # once it has been somewhere
+        self._targets: dict[int, tuple[Target, ...]] = {}
+        self._pictures: OrderedDict[tuple[int, Target], _Picture] = OrderedDict()
+        self._cached_bytes = 0
+        self._thread = threading.Thread(target=self._run, name="view", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._requests.put(None)
+        self._thread.join(2)
+
+    def ask(self, command: str, head: dict[str, Any], reply: Reply) -> None:
+        """Execute a command after those before it; `head` goes into the header of the answer."""
+        self._requests.put((command, head, reply))
+
+    def _run(self) -> None:
+        while (request := self._requests.get()) is not None:
+            command, head, reply = request
+            try:
+                reply(self._command(command, head))
+            except HangError as e:
+                self._forget()
+                reply({**head, "error": f"the GPU hangs before that: {e}"})
+            except (Gen4emuError, OSError, MemoryError) as e:
+                self._forget()
+                reply({**head, "error": str(e) or "out of memory"})
+        if self._timeline is not None:
+            self._timeline.close()
+
+    def _forget(self) -> None:
+        self._at, self._memory = -1, None
+
+    def _command(self, line: str, head: dict[str, Any]) -> Answer:
+        try:
+            name, *arguments = shlex.split(line)
+        except ValueError as e:
+            raise Usage(str(e)) from None
+        known: dict[str, Callable[[list[str], dict[str, Any]], Answer]] = {
+            "picture": self._picture, "memory": self._dump, "struct": self._struct, "image": self._image}
+        return known[name](arguments, head)
+
+    # --- going places ---------------------------------------------------------------------------------------------
+    def _go(self, draw: int) -> Memory:
+        """The memory after a draw."""
+        if self._timeline is None:
+            self._timeline = Timeline(self._open(), self._part, self._options)
+        if self._at != draw or self._memory is None:
+            self._forget()
+            arrival = self._timeline.goto(draw)
+            self._memory, self._at, self._gen = arrival.device.memory, draw, arrival.device.info.gen
+            self._targets[draw] = arrival.device.targets.latest
+        return self._memory
+
+    # --- commands -------------------------------------------------------------------------------------------------
+    def _picture(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """picture DRAW [after|before] [INDEX]: a target of a draw."""
+        if not 1 <= len(a) <= 3 or (len(a) > 1 and a[1] not in ("after", "before")):
+            raise Usage("usage: picture DRAW [after|before] [INDEX]")
+        draw = number(a[0], "draw")
+        before = len(a) > 1 and a[1] == "before"
+        if draw not in self._targets:
+            self._go(draw)
+        targets = sorted(self._targets[draw], key=lambda target: target.kind == "depth")
+        titles = [_title(target) for target in targets]
+        if not targets:
+            return {**head, "targets": [], "draw": draw}
+        index = number(a[2], "target", len(targets) - 1) if len(a) > 2 else 0
+        if before and not draw:
+            raise Usage("no draw has ended before draw 0")
+        found = self._target(draw - before, targets[index])
+        return packed({**head, **found.head, "targets": titles, "index": index, "draw": draw}, found.pixels)
+
+    def _target(self, draw: int, target: Target) -> _Picture:
+        known = self._pictures.get((draw, target))
+        if known is None:
+            known = _picture_of(self._go(draw), target)
+            self._pictures[draw, target] = known
+            self._cached_bytes += len(known.pixels)
+            while self._cached_bytes > _CACHE_BYTES and len(self._pictures) > 1:
+                self._cached_bytes -= len(self._pictures.popitem(last=False)[1].pixels)
+        self._pictures.move_to_end((draw, target))
+        return known
+
+    def _dump(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """memory ADDRESS BYTES DRAW."""
+        if len(a) != 3:
+            raise Usage("usage: memory ADDRESS BYTES DRAW")
+        address, size = number(a[0], "address"), number(a[1], "size", _MOST_DUMP_BYTES, 1)
+        memory = self._go(number(a[2], "draw"))
+        data = memory.read(address, min(size, (1 << 32) - address), Missing.ZERO)
+        return packed({**head, "address": address}, data)
+
+    def _struct(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """struct NAME ADDRESS DRAW, or the names alone."""
+        if len(a) not in (1, 3):
+            raise Usage("usage: struct NAME ADDRESS DRAW, or struct DRAW for the names")
+        memory = self._go(number(a[-1], "draw"))
+        gen = self._gen
+        names = sorted({block.name for block in catalogue_of(gen).all_layouts() if type(block) is Block})
+        if len(a) == 1:
+            return {**head, "names": names}
+        if a[0] not in names:
+            raise Usage(f"unknown block {a[0]!r}")
+        block, address = block_named(a[0], gen), number(a[1], "address")
+        size = block.size(gen)
+        data = memory.read(address, min(4 * size, (1 << 32) - address), Missing.ZERO).ljust(4 * size, b"\0")
+        view = block.view(struct.unpack(f"<{size}I", data), gen=gen)
+        fields = [[f.name, f.text(raw), raw] for f, raw in view.fields() if not isinstance(f, Mbz | Const)]
+        return {**head, "name": a[0], "address": address, "bytes": 4 * size, "fields": fields}
+
+    def _image(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """image ADDRESS FORMAT WIDTH HEIGHT PITCH TILING DRAW: memory as a picture."""
+        if len(a) != 7:
+            raise Usage("usage: image ADDRESS FORMAT WIDTH HEIGHT PITCH linear|x|y DRAW")
+        if a[1].upper() not in SurfaceFormat.__members__:
+            raise Usage(f"unknown format {a[1]!r}")
+        if a[5] not in ("linear", "x", "y"):
+            raise Usage(f"unknown tiling {a[5]!r} (known: linear, x, y)")
+        target = Target("surface", number(a[0], "address"), SurfaceFormat[a[1].upper()],
+                        number(a[2], "width", _MOST_SIDE, 1), number(a[3], "height", _MOST_SIDE, 1),
+                        number(a[4], "pitch", 1 << 20, 1), Tiling[a[5].upper()])
+        found = _picture_of(self._go(number(a[6], "draw")), target)
+        return packed({**head, **found.head}, found.pixels)
+
+
+def _title(target: Target) -> str:
+    return (f"{target.kind} 0x{target.address:08x} {target.format.name} {target.width}x{target.height}"
+            + (f" level {target.level}" if target.level else "") + (f" slice {target.slice}" if target.slice else ""))
+
+
+def _picture_of(memory: Memory, target: Target) -> _Picture:
+    pixels = read_pixels(memory, target)
+    height, width = pixels.shape[:2]
+    head = {"width": width, "height": height, "wide": pixels.dtype == np.uint16, "title": _title(target)}
+    if pixels.dtype == np.uint16:
+        return _Picture(head, np.ascontiguousarray(pixels).astype("<u2").tobytes())
+    rgba: Bytes = np.full((height, width, 4), 255, np.uint8)
+    if pixels.ndim == 2:
+        rgba[:, :, :3] = pixels[:, :, np.newaxis]
+    else:
+        rgba[:, :, :pixels.shape[2]] = pixels
+    return _Picture(head, rgba.tobytes())
+

@@ -1,0 +1,200 @@
+"""The commands of `gen4emu debug --web` over its socket: those of the shell, and those of the view."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gen4emu.cli.main import run
+from gen4emu.debugger_web.app import WebDebugger
+from gen4emu.device.options import Options
+from gen4emu.trace.reader import open as open_trace
+from tests.debugger_web.client import Client
+
+TRACES = Path(__file__).parents[2] / "traces"
+GEARS = TRACES / "gears-g4x.aub.xz"
+
+
+def serving(path: Path, **more: object) -> WebDebugger:
+    made = WebDebugger(lambda: open_trace(str(path), again=True, **more), str(path), None, Options())  # type: ignore[arg-type]
+    made.start()
+    return made
+
+
+@pytest.fixture(scope="module")
+def debugger() -> Iterator[WebDebugger]:
+    made = serving(GEARS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(debugger: WebDebugger) -> Iterator[Client]:
+    with Client(debugger.server.url) as made:
+        assert made.sign_in(take_over=True)["kind"] == "hello"
+        yield made
+
+
+def lines(reply: dict[str, object]) -> list[str]:
+    answers = reply["answers"]
+    assert isinstance(answers, list)
+    return [line for answer in answers for line in answer["lines"]]
+
+
+def test_commands_answer_with_lines_and_data(client: Client) -> None:
+    reply = client.ask("draw 3")
+    assert reply["prompt"] == "(draw 3)" and reply["before_draw"] and not reply["stopped"]
+    assert lines(reply)[0].startswith("draw 3: 3DPRIMITIVE TRILIST")
+    reply = client.ask("trap pixel 70 200")
+    assert lines(reply) == ["trap 1: pixel 70 200"]
+    assert client.ask("list")["answers"][0]["items"] == [{"number": 1, "text": "pixel 70 200", "hits": 0}]
+    client.ask("delete all")
+    reply = client.ask("nonsense")
+    assert reply["answers"][0]["kind"] == "error" and "unknown command" in reply["answers"][0]["error"]
+
+
+def test_answers_are_those_of_the_terminal(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["-q", "debug", str(GEARS), "-c", "draw 3", "-c", "history 128 180"]) == 0
+    wanted = capsys.readouterr().out.splitlines()
+    assert lines(client.ask("draw 3")) + lines(client.ask("history 128 180")) == wanted
+
+
+def test_pictures_are_those_of_replay(client: Client, tmp_path: Path) -> None:
+    assert run(["-q", "replay", str(GEARS), "-o", str(tmp_path), "--draws", "2,3"]) == 0
+    before, after = sorted(tmp_path.glob("*color*.png"))
+    for when, path in (("after", after), ("before", before)):
+        reply = client.ask(f"picture 3 {when}")
+        rgba = np.frombuffer(reply["bytes"], np.uint8).reshape(reply["height"], reply["width"], 4)
+        with Image.open(path) as image:
+            assert np.array_equal(rgba, np.array(image.convert("RGBA")))
+        assert [title.split()[0] for title in reply["targets"]] == ["color", "depth"]
+    reply = client.ask("picture 3 after 1")
+    depth = np.frombuffer(reply["bytes"], "<u2").reshape(reply["height"], reply["width"])
+    assert reply["wide"] and depth.max() == 0xFFFF and depth.min() < 0xFFFF
+
+
+def test_draws_are_reached_in_any_order(client: Client) -> None:
+    first = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (5, 0, 3, 4, 2)}
+    second = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (2, 5, 3, 0, 4)}
+    assert first == second and len(set(first.values())) == 5
+
+
+@pytest.mark.parametrize(("command", "error"), [
+    ("picture", "usage: picture"), ("picture x", "draw must be a number"), ("picture 3 sideways", "usage: picture"),
+    ("picture 3 after 9", "target must be 0 to 1"), ("picture 99", "99"), ("picture 0 before", "before draw 0"),
+    ("picture 'x", "quotation"), ("chunk ../../etc/passwd", "no data"), ("chunk ", "no data"),
+    ("x\ny", "one line")])
+def test_impossible_commands_are_errors(client: Client, command: str, error: str) -> None:
+    assert error in client.ask(command)["error"]
+    assert client.ask("picture 3")["width"] == 256, "it still works"
+
+
+def test_messages_without_id_or_command_are_errors(client: Client) -> None:
+    for message in ({}, {"id": 1}, {"id": "x", "command": "help"}, {"id": 1, "command": "x" * 5000}):
+        client.send(message)
+    found = [client.receive()[1] for _ in range(5)]
+    assert sum(b"expected an id and a command" in data for data in found) >= 4 - (len(found) - 4)
+
+
+def test_the_report_is_there_in_chunks(client: Client) -> None:
+    overview = client.overview()
+    assert overview["counts"]["draws"] == 6 and overview["title"] == GEARS.name
+    assert len(client.ask("chunk rows-0")["chunk"]) > 100
+
+
+def test_a_picture_of_a_trace_of_the_seventh_generation() -> None:
+    made = serving(TRACES / "later" / "triangle-ivb.aub.xz")
+    try:
+        with Client(made.server.url) as client:
+            client.sign_in()
+            assert client.overview()["counts"]["draws"] == 4
+            assert len({client.ask(f"picture {draw}")["bytes"] for draw in range(4)}) > 1
+    finally:
+        made.close()
+
+
+# --- hangs and damage -------------------------------------------------------------------------------------------------
+def test_a_hang_is_a_message_and_the_debugger_goes_on(tmp_path: Path) -> None:
+    batch = tmp_path / "h.bin"
+    batch.write_bytes(struct.pack("<2I", 0x7A030201, 0x05000000))  # a command that swallows the end of the batch
+    made = serving(batch, kind="raw", device="g45")
+    try:
+        with Client(made.server.url) as client:
+            client.sign_in()
+            for _ in range(2):
+                answers = client.ask("continue")["answers"]
+                assert [answer["kind"] for answer in answers] == ["hang"] and "the GPU hangs" in answers[0]["error"]
+            assert "the GPU hangs" in client.ask("picture 0")["error"]
+            assert client.overview()["band"].startswith("The GPU hangs in frame 0")
+    finally:
+        made.close()
+
+
+# --- the program ------------------------------------------------------------------------------------------------------
+def program(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-m", "gen4emu", "debug", *arguments], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+
+
+def test_ctrl_c_ends_it_at_once() -> None:
+    process = program(str(GEARS), "--web")
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    with Client(url) as client:
+        client.sign_in()
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert client.close_code() == 1001
+        assert process.wait(20) == 130
+        assert time.monotonic() - start < 10
+    assert process.stderr is not None and process.stderr.read().strip() == ""
+    with pytest.raises(OSError, match="refused"):
+        Client(url)
+
+
+def test_quit_ends_it_with_status_0() -> None:
+    process = program(str(GEARS), "--web")
+    assert process.stdout is not None
+    with Client(process.stdout.readline().strip()) as client:
+        client.sign_in()
+        client.ask("quit")
+        assert process.wait(20) == 0
+
+
+def test_the_last_page_ends_it_after_a_while() -> None:
+    made = WebDebugger(lambda: open_trace(str(GEARS), again=True), str(GEARS), None, Options(), linger=0.5)
+    made.start()
+    try:
+        with Client(made.server.url) as client:
+            client.sign_in()
+        with Client(made.server.url) as client:  # in time
+            client.sign_in()
+            time.sleep(1)
+            assert not made._done.is_set()
+        assert made._done.wait(10)
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize(("arguments", "text"), [
+    (("missing.aub", "--web"), "missing.aub"), ((str(GEARS), "--port", "80"), "need --web"),
+    (("-", "--web"), "no file"), ((str(GEARS), "--web", "-c", "help"), "excludes"),
+    ((str(GEARS), "--open"), "need --web")])
+def test_wrong_options_are_status_2(arguments: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["debug", *arguments]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_status_2(debugger: WebDebugger, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["debug", str(GEARS), "--web", "--port", str(debugger.server.port)]) == 2
+    assert f"port {debugger.server.port} of 127.0.0.1: Address already in use" in capsys.readouterr().err

@@ -1,0 +1,149 @@
+"""The page of `gen4emu debug --web` in a browser, driven over the DevTools protocol."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+
+from gen4emu.cli.main import run
+from gen4emu.debugger_web.app import WebDebugger
+from gen4emu.device.options import Options
+from gen4emu.trace.reader import open as open_trace
+from tests.report.browser import Page, browser, chromium
+
+TRACES = Path(__file__).parents[2] / "traces"
+HOSTILE = "<img src=x onerror=document.title='owned'>"
+SHOWN = "document.querySelector('.pane:not([hidden])')"
+
+pytestmark = [pytest.mark.client, pytest.mark.skipif(chromium() is None, reason="chromium is not installed")]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def debugger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDebugger]:
+    """A trace with a hostile name."""
+    trace = tmp_path_factory.mktemp("trace") / f"{HOSTILE}.aub.xz"
+    trace.write_bytes((TRACES / "gears-g4x.aub.xz").read_bytes())
+    made = WebDebugger(lambda: open_trace(str(trace), again=True), str(trace), None, Options())
+    made.start()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def opened(page: Page, debugger: WebDebugger) -> Iterator[Page]:
+    """The page, which must print nothing and load nothing but its own files."""
+    page.console.clear()
+    page.requests.clear()
+    page.send("Page.navigate", url="about:blank")
+    yield page.open(debugger.server.url)
+    assert page.console == []
+    places = (f"http://{debugger.server.host}/", "about:", "blob:", "data:,")
+    assert [url for url in page.requests if not url.startswith(places)] == []
+
+
+def canvas(page: Page) -> npt.NDArray[np.uint8]:
+    """The canvas of the shown pane with its picture at 1:1."""
+    page.evaluate(f"[...{SHOWN}.querySelectorAll('.picture button')].find(b => b.textContent === '1:1').click()")
+    uri = page.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
+    with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
+        return np.array(image.convert("RGB"))
+
+
+def holds(whole: npt.NDArray[np.uint8], picture: npt.NDArray[np.uint8]) -> bool:
+    """Whether a picture is in the middle of a larger one, but for its frame."""
+    height, width = picture.shape[:2]
+    inner = picture[2:-2, 2:-2]
+    for y in ((whole.shape[0] - height) // 2 + d for d in (-1, 0, 1)):
+        for x in ((whole.shape[1] - width) // 2 + d for d in (-1, 0, 1)):
+            if np.array_equal(whole[y + 2:y + height - 2, x + 2:x + width - 2], inner):
+                return True
+    return False
+
+
+def note(page: Page, text: str) -> None:
+    page.wait(f"document.querySelector('.pane.draw .note')?.textContent.startsWith({text!r})")
+
+
+def test_the_token_leaves_the_address_and_survives_a_reload(opened: Page, debugger: WebDebugger) -> None:
+    assert debugger.server.token not in opened.evaluate("location.href")
+    opened.send("Page.reload")
+    opened.wait("document.querySelector('main .pane') !== null")
+
+
+def test_a_hostile_name_stays_text(opened: Page) -> None:
+    assert opened.evaluate("document.querySelector('h1').textContent") == f"{HOSTILE}.aub.xz"
+    assert opened.evaluate("document.title") == f"{HOSTILE}.aub.xz: gen4emu debugger"
+    assert opened.evaluate("document.querySelectorAll('img').length") == 0
+
+
+def test_scrubbing_shows_the_picture_after_each_draw(opened: Page, tmp_path: Path) -> None:
+    trace = TRACES / "gears-g4x.aub.xz"
+    assert run(["-q", "replay", str(trace), "-o", str(tmp_path), "--draws", "0-5"]) == 0
+    wanted = {int(path.name.split("-")[1]): path for path in tmp_path.glob("*color*.png")}
+    assert sorted(wanted) == [1, 2, 3, 4, 5], "draw 0 writes depth only"
+    for draw in (0, 5, 3, 4, 2, 1):
+        opened.evaluate(f"""(() => {{ const bar = document.querySelector('.scrub input'); bar.value = {draw};
+            bar.dispatchEvent(new Event('input')); }})()""")
+        note(opened, f"after draw {draw}:")
+        if draw:
+            with Image.open(wanted[draw]) as image:
+                assert holds(canvas(opened), np.array(image.convert("RGB"))), draw
+        assert opened.evaluate("document.querySelector('.draws .row.current .draw').textContent") == str(draw)
+
+
+def test_a_draw_shows_its_state_and_what_it_changed(opened: Page) -> None:
+    opened.go("draw=3&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 3:")
+    opened.wait("document.querySelector('.pipeline').textContent.includes('320 in')")
+    assert "960 was 1920" in opened.evaluate("document.querySelector('.state details.changed tr.changed').textContent")
+    opened.evaluate("[...document.querySelectorAll('.draw .bar button')].find(b => b.textContent === 'before').click()")
+    note(opened, "before draw 3:")
+
+
+@pytest.mark.parametrize("pane", ["overview", "events", "mesh", "surfaces", "kernels", "statistics"])
+def test_the_panes_of_the_report_are_there(opened: Page, pane: str) -> None:
+    opened.go(f"pane={pane}&draw=3", f"document.querySelector('.pane.{pane}:not([hidden])') !== null")
+    opened.wait(f"{SHOWN}.textContent.length > 0")
+
+
+def type_command(page: Page, text: str) -> None:
+    page.evaluate(f"""(() => {{ const input = document.querySelector('.console input'); input.value = {text!r};
+        input.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Enter', bubbles: true }})); }})()""")
+
+
+def test_the_command_line_takes_the_commands_of_the_debugger(opened: Page) -> None:
+    type_command(opened, "draw 2")
+    opened.wait("document.querySelector('.console code').textContent === '(draw 2)'")
+    assert "3DPRIMITIVE" in opened.evaluate("document.querySelector('.log').textContent")
+    type_command(opened, "<b>x")
+    opened.wait("document.querySelector('.log .bad') !== null")
+    assert opened.evaluate("document.querySelectorAll('.log b').length") == 0
+
+
+def test_a_second_page_asks_before_it_takes_over(opened: Page, debugger: WebDebugger, tmp_path: Path) -> None:
+    with browser(tmp_path) as second:
+        second.send("Page.navigate", url=debugger.server.url)
+        second.wait("document.querySelector('.boot button') !== null")
+        assert opened.evaluate("document.querySelector('.band.ended')") is None
+        second.evaluate("document.querySelector('.boot button').click()")
+        second.wait("document.querySelector('main .pane') !== null")
+        opened.wait("document.querySelector('.band.ended')?.textContent === 'Another page has taken over.'")
+
+
+def test_a_wrong_token_is_a_message(page: Page, debugger: WebDebugger) -> None:
+    page.send("Page.navigate", url="about:blank")
+    page.send("Page.navigate", url=f"http://{debugger.server.host}/#token=wrong")
+    page.wait("document.querySelector('.band.ended')?.textContent === 'wrong token'")
