@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -20,12 +21,12 @@ from gen4emu.hw.chips import Device as Part
 from gen4emu.report.writer import MODULES
 
 SCHEMA = "gen4emu.debug-web/1"
-VIEW_COMMANDS = ("picture", "memory", "struct", "image")
+VIEW_COMMANDS = ("picture", "pixel", "memory", "struct", "image")
 LINGER_SECONDS = 30.0  # after the last page has left
 _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters
 _MOST_WAITING = 64  # commands
-_OWN = ("debug", "link", "scrub", "console")  # modules of this page alone
+_OWN = ("debug", "link", "scrub", "pixel", "console")  # modules of this page alone
 _NOT_SERVED = ("start",)  # shows a report
 
 
@@ -40,6 +41,22 @@ def page_files() -> dict[str, File]:
     found["/debug.css"] = File(style, (own / "debug.css").read_bytes())
     found["/"] = File("text/html; charset=utf-8", (own / "debug.html").read_bytes())
     return found
+
+
+def _json(value: Any) -> str:
+    """JSON in which NaN and infinities, which it lacks, are strings."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(slots=True)
@@ -145,12 +162,12 @@ class WebDebugger:
 
     @staticmethod
     def _reply(client: WebSocket, found: dict[str, Any] | bytes) -> None:
-        client.send(found if isinstance(found, bytes) else json.dumps(found))
+        client.send(found if isinstance(found, bytes) else _json(found))
 
     def _send(self, message: dict[str, Any]) -> None:
         client = self._client
         if client is not None:
-            client.send(json.dumps(message))
+            client.send(_json(message))
 
     # --- workers --------------------------------------------------------------------------------------------------
     def _chunk(self, name: str) -> dict[str, Any]:

@@ -18,10 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gen4emu.debugger.history import record
+from gen4emu.debugger.model import Fragment
 from gen4emu.debugger.shell import Usage, number
 from gen4emu.debugger_web.shell_worker import Opener
 from gen4emu.device.memory import Memory, Missing
 from gen4emu.device.options import Options
+from gen4emu.device.place import Place
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.device.timeline import Timeline
@@ -38,6 +41,7 @@ from gen4emu.report.record import Choices, Recorded, Recorder
 _CACHE_BYTES = 192 << 20
 _MOST_DUMP_BYTES = 1 << 16
 _MOST_SIDE = 8192
+_MOST_ENTRIES = 500  # of the history of a pixel
 
 Bytes = npt.NDArray[np.uint8]
 Answer = dict[str, Any] | bytes
@@ -105,7 +109,7 @@ class ReportWorker:
 
 
 class ViewWorker:
-    """Answers `picture`, `memory`, `struct` and `image`, each for the end of a draw."""
+    """Answers `picture`, `pixel`, `memory`, `struct` and `image`, each for the end of a draw."""
 
     def __init__(self, open_trace: Opener, part: Part | None, options: Options) -> None:
         self._open, self._part, self._options = open_trace, part, options
@@ -153,7 +157,8 @@ class ViewWorker:
         except ValueError as e:
             raise Usage(str(e)) from None
         known: dict[str, Callable[[list[str], dict[str, Any]], Answer]] = {
-            "picture": self._picture, "memory": self._dump, "struct": self._struct, "image": self._image}
+            "picture": self._picture, "pixel": self._pixel, "memory": self._dump,
+            "struct": self._struct, "image": self._image}
         return known[name](arguments, head)
 
     # --- going places ---------------------------------------------------------------------------------------------
@@ -177,7 +182,7 @@ class ViewWorker:
         before = len(a) > 1 and a[1] == "before"
         if draw not in self._targets:
             self._go(draw)
-        targets = sorted(self._targets[draw], key=lambda target: target.kind == "depth")
+        targets = _ordered(self._targets[draw])
         titles = [_title(target) for target in targets]
         if not targets:
             return {**head, "targets": [], "draw": draw}
@@ -197,6 +202,28 @@ class ViewWorker:
                 self._cached_bytes -= len(self._pictures.popitem(last=False)[1].pixels)
         self._pictures.move_to_end((draw, target))
         return known
+
+    def _pixel(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """pixel DRAW X Y [INDEX]: the history of a pixel of a target, up to the end of a draw, newest first."""
+        if not 3 <= len(a) <= 4:
+            raise Usage("usage: pixel DRAW X Y [INDEX]")
+        draw, x, y = number(a[0], "draw"), number(a[1], "x", _MOST_SIDE - 1), number(a[2], "y", _MOST_SIDE - 1)
+        if draw not in self._targets:
+            self._go(draw)
+        targets = _ordered(self._targets[draw])
+        index = number(a[3], "target", max(0, len(targets) - 1)) if len(a) > 3 else 0
+        chosen = targets[index] if targets and targets[index].kind != "depth" else None
+        assert self._timeline is not None
+        found = record(self._timeline.trace, self._part, self._options, x, y, Place(0, 0, draw))
+        address = None if chosen is None else chosen.address
+        entries = [entry for entry in found.entries if address is None or found.target_of(entry) == address]
+        shown = []
+        for entry in reversed(entries[-_MOST_ENTRIES:]):
+            of = found.object_of(entry) if isinstance(entry, Fragment) else None
+            text = entry.fate.value if isinstance(entry, Fragment) else "changed without a fragment"
+            shown.append({**entry.as_json(), "text": text, "from": None if of is None else of.as_json()})
+        return {**head, "pixel": [x, y], "draw": draw, "verdict": found.verdict(address), "entries": shown,
+                "more": len(entries) - len(shown) + found.dropped, "hang": found.hang or None}
 
     def _dump(self, a: list[str], head: dict[str, Any]) -> Answer:
         """memory ADDRESS BYTES DRAW."""
@@ -238,6 +265,11 @@ class ViewWorker:
                         number(a[4], "pitch", 1 << 20, 1), Tiling[a[5].upper()])
         found = _picture_of(self._go(number(a[6], "draw")), target)
         return packed({**head, **found.head}, found.pixels)
+
+
+def _ordered(targets: tuple[Target, ...]) -> list[Target]:
+    """Colors before depth."""
+    return sorted(targets, key=lambda target: target.kind == "depth")
 
 
 def _title(target: Target) -> str:

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from gen4emu.cli.main import run
-from gen4emu.debugger_web.app import WebDebugger
+from gen4emu.debugger_web.app import WebDebugger, _json
 from gen4emu.device.options import Options
 from gen4emu.trace.reader import open as open_trace
 from tests.debugger_web.client import Client
@@ -83,6 +83,23 @@ def test_pictures_are_those_of_replay(client: Client, tmp_path: Path) -> None:
     assert reply["wide"] and depth.max() == 0xFFFF and depth.min() < 0xFFFF
 
 
+@pytest.mark.parametrize(("draw", "index", "verdict", "fates"), [
+    (4, 0, "drawn last by draw 3, object 814, ps kernel 0x0014f200", ["written"] * 5),
+    (4, 1, "drawn last by draw 3, object 814, ps kernel 0x0014f200", ["written"] * 5 + ["depth_only"]),
+    (2, 0, "drawn last by draw 1, object 2, ps kernel 0x00150000", ["written"]),
+    (0, 0, "only depth written, last by draw 0, object 0", ["depth_only"])])
+def test_a_pixel_has_a_verdict_and_the_fates_of_its_fragments(client: Client, draw: int, index: int, verdict: str,
+                                                              fates: list[str]) -> None:
+    reply = client.ask(f"pixel {draw} 160 140 {index}")
+    assert reply["verdict"] == verdict
+    assert [entry["fate"] for entry in reply["entries"]] == fates
+    assert all(entry["draw"] <= draw for entry in reply["entries"]) and reply["more"] == 0
+
+
+def test_numbers_that_json_lacks_are_strings() -> None:
+    assert _json({"a": [1.5, float("nan"), (float("-inf"),)]}) == '{"a": [1.5, "nan", ["-inf"]]}'
+
+
 def test_draws_are_reached_in_any_order(client: Client) -> None:
     first = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (5, 0, 3, 4, 2)}
     second = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (2, 5, 3, 0, 4)}
@@ -93,7 +110,8 @@ def test_draws_are_reached_in_any_order(client: Client) -> None:
     ("picture", "usage: picture"), ("picture x", "draw must be a number"), ("picture 3 sideways", "usage: picture"),
     ("picture 3 after 9", "target must be 0 to 1"), ("picture 99", "99"), ("picture 0 before", "before draw 0"),
     ("picture 'x", "quotation"), ("chunk ../../etc/passwd", "no data"), ("chunk ", "no data"),
-    ("x\ny", "one line")])
+    ("x\ny", "one line"),
+    ("pixel 3 1", "usage: pixel"), ("pixel 3 9000 1", "x must be 0 to"), ("pixel 77 1 1", "77")])
 def test_impossible_commands_are_errors(client: Client, command: str, error: str) -> None:
     assert error in client.ask(command)["error"]
     assert client.ask("picture 3")["width"] == 256, "it still works"

@@ -147,3 +147,26 @@ def test_a_wrong_token_is_a_message(page: Page, debugger: WebDebugger) -> None:
     page.send("Page.navigate", url="about:blank")
     page.send("Page.navigate", url=f"http://{debugger.server.host}/#token=wrong")
     page.wait("document.querySelector('.band.ended')?.textContent === 'wrong token'")
+
+
+def click_pixel(page: Page, x: int, y: int) -> None:
+    """Click a pixel of the picture, which is in the middle at 1:1."""
+    canvas(page)
+    place = page.evaluate(f"""(() => {{ const canvas = {SHOWN}.querySelector('.picture canvas');
+        const box = canvas.getBoundingClientRect();
+        return [box.left + canvas.clientWidth / 2, box.top + canvas.clientHeight / 2]; }})()""")
+    at = {"x": place[0] - 128 + x + 0.5, "y": place[1] - 128 + y + 0.5}
+    for kind in ("mousePressed", "mouseReleased"):
+        page.send("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+
+
+def test_a_click_shows_the_history_of_the_pixel(opened: Page) -> None:
+    opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 4:")
+    click_pixel(opened, 160, 140)
+    opened.wait("document.querySelector('.pixel .verdict') !== null")
+    head = opened.evaluate("document.querySelector('.pixel h2').textContent")
+    assert "after draw 4: drawn last by draw 3, object" in head
+    opened.evaluate("document.querySelector('.pixel li.written a').click()")
+    opened.wait("location.hash.includes('draw=3')")
+    opened.wait("document.querySelector('.pixel h2').textContent.includes('after draw 3')")

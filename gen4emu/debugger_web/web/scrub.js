@@ -4,6 +4,7 @@ import { DrawPane } from "../draw.js";
 import { VirtualList } from "../list.js";
 import { difference } from "../picture.js";
 import { thumbnail } from "../thumbnail.js";
+import { PixelPanel } from "./pixel.js";
 
 const VIEWS = ["after", "before", "difference"];
 const ROW_HEIGHT = 40;
@@ -16,6 +17,8 @@ export class LiveDrawPane extends DrawPane {
     this.state.before(list);
     this.list = new VirtualList(list, ROW_HEIGHT, (row, i) => this.fill(row, i), draw => app.go({ draw }));
     this.list.reset(app.rows.count);
+    this.pixel = new PixelPanel(this.picture.box.parentNode, app);
+    this.picture.canvas.addEventListener("click", () => this.pick());
   }
 
   fill(row, draw) {
@@ -36,6 +39,14 @@ export class LiveDrawPane extends DrawPane {
       this.list.show(draw);
     }
     await super.show();
+  }
+
+  // The pixel that is marked in the picture.
+  pick() {
+    const { picked } = this.picture, { shown } = this;
+    const isInside = picked && shown && picked[0] >= 0 && picked[1] >= 0 && picked[0] < shown.width && picked[1] < shown.height;
+    if (isInside) this.pixel.show(shown.draw, ...picked, this.target ?? 0);
+    else this.pixel.hide();
   }
 
   // Pictures come one after the other; while one is on its way, only the last wish is remembered.
@@ -75,6 +86,7 @@ export class LiveDrawPane extends DrawPane {
     const changed = before && this.view === "difference" ? difference(before, after) : null;
     if (before && this.view === "before") this.note.textContent = `before draw ${draw}: ${after.title}`;
     this.picture.show(this.view === "before" && before ? before : changed ?? after);
+    if (this.picture.picked) this.pick();
   }
 
   buttons({ targets, index }, draw) {
