@@ -149,6 +149,11 @@ def test_a_wrong_token_is_a_message(page: Page, debugger: WebDebugger) -> None:
     page.wait("document.querySelector('.band.ended')?.textContent === 'wrong token'")
 
 
+def press(page: Page, selector: str, text: str) -> None:
+    """Press the first of these buttons with a text."""
+    page.evaluate(f"[...document.querySelectorAll({selector!r})].find(b => b.textContent === {text!r}).click()")
+
+
 def click_pixel(page: Page, x: int, y: int) -> None:
     """Click a pixel of the picture, which is in the middle at 1:1."""
     canvas(page)
@@ -170,3 +175,16 @@ def test_a_click_shows_the_history_of_the_pixel(opened: Page) -> None:
     opened.evaluate("document.querySelector('.pixel li.written a').click()")
     opened.wait("location.hash.includes('draw=3')")
     opened.wait("document.querySelector('.pixel h2').textContent.includes('after draw 3')")
+
+
+def test_why_leads_from_the_colour_to_the_vertices(opened: Page) -> None:
+    opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 4:")
+    click_pixel(opened, 160, 140)
+    opened.wait("document.querySelector('.pixel li.written button') !== null")
+    press(opened, ".pixel li.written button", "why?")
+    opened.wait("document.querySelectorAll('.tree .why').length > 8")
+    text = opened.evaluate("document.querySelector('.tree').textContent")
+    assert "the shader sent R 0, G 0.7576, B 0.1894, A 1" in text and "pixel shader thread" in text
+    assert "object 814: TRILIST" in text and "vertex 514 of the vertex buffers, vertex shader thread 1221" in text
+    assert ".0 x " in text, "the attributes of the vertex"

@@ -1,5 +1,6 @@
 // Screen 2: the history of a pixel: its verdict, and the fate of every fragment there.
 import { add, button, hex, link } from "../dom.js";
+import { why } from "./why.js";
 
 const SHOWN = 60;  // entries at once
 
@@ -66,6 +67,13 @@ export class PixelPanel {
     const { depth_before: depth } = entry;
     if (depth) add(line, "span", ` z ${Number(entry.z).toPrecision(7)} against ${Number(depth.depth).toPrecision(7)}`, "faint");
     if (entry.thread) add(line, "span", ` kernel ${hex(entry.thread.kernel)}`, "faint");
-    this.more?.(line, entry, x, y);
+    const asked = button(line, "why?", async () => {
+      asked.disabled = true;
+      try {
+        await why(line, entry, this.app);
+      } catch (error) {
+        add(line, "p", error.message, "bad");
+      }
+    });
   }
 }
