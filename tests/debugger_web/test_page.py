@@ -188,3 +188,54 @@ def test_why_leads_from_the_colour_to_the_vertices(opened: Page) -> None:
     assert "the shader sent R 0, G 0.7576, B 0.1894, A 1" in text and "pixel shader thread" in text
     assert "object 814: TRILIST" in text and "vertex 514 of the vertex buffers, vertex shader thread 1221" in text
     assert ".0 x " in text, "the attributes of the vertex"
+
+
+def registers(page: Page) -> list[str]:
+    found = page.evaluate("[...document.querySelectorAll('.grf tr')].map(row => row.textContent)")
+    assert isinstance(found, list)
+    return found
+
+
+def steps(page: Page, count: int) -> None:
+    page.wait(f"document.querySelector('.thread .note').textContent.endsWith(', {count} instructions after its start')")
+
+
+def debug_fragment(page: Page) -> None:
+    """Stop at the thread of a fragment of draw 3."""
+    page.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(page, "after draw 4:")
+    click_pixel(page, 160, 140)
+    page.wait("document.querySelector('.pixel li.written button') !== null")
+    press(page, ".pixel li.written button", "debug this")
+    page.wait("document.querySelector('.pane.thread .instruction.current') !== null")
+    steps(page, 0)
+
+
+def test_ten_steps_forward_and_back_lead_to_the_same_registers(opened: Page) -> None:
+    debug_fragment(opened)
+    assert "wm thread 6499, object 814" in opened.evaluate("document.querySelector('.thread .note').textContent")
+    blocks = opened.evaluate("[...document.querySelectorAll('.lane b')].map(b => b.textContent)")
+    assert blocks[:8] == ["160,140", "161,140", "160,141", "161,141", "162,142", "163,142", "162,143", "163,143"]
+    seen = [registers(opened)]
+    for count in range(1, 11):
+        press(opened, ".thread .bar button", "step ▶")
+        steps(opened, count)
+        seen.append(registers(opened))
+    assert seen[10] != seen[0] and "20.675" in opened.evaluate("document.querySelector('.lanes').textContent")
+    for count in reversed(range(10)):
+        press(opened, ".thread .bar button", "◀ back")
+        steps(opened, count)
+        assert registers(opened) == seen[count], count
+    assert opened.evaluate("document.querySelector('.thread .bar button').disabled")
+
+
+def test_breakpoints_are_set_in_the_code_and_deleted(opened: Page) -> None:
+    debug_fragment(opened)
+    opened.evaluate("document.querySelectorAll('.listing .instruction')[8].click()")
+    opened.wait("document.querySelector('.listing .instruction.has-stop') !== null")
+    press(opened, ".thread .bar button", "continue")
+    opened.wait("document.querySelectorAll('.listing .instruction')[8].classList.contains('current')")
+    press(opened, ".thread .stops button", "delete")
+    opened.wait("document.querySelector('.thread .stops button') === null")
+    press(opened, ".thread .bar button", "next draw")
+    opened.wait("document.querySelector('.thread .note').textContent.startsWith('No thread is stopped')")

@@ -4,8 +4,9 @@ import { add, button } from "../dom.js";
 import { Console } from "./console.js";
 import { LiveSource, Link } from "./link.js";
 import { LiveDrawPane, ScrubBar } from "./scrub.js";
+import { ThreadPane } from "./thread.js";
 
-const KINDS = [["draw", LiveDrawPane], ...PANES.filter(([name]) => name !== "draw")];
+const KINDS = [["draw", LiveDrawPane], ["thread", ThreadPane], ...PANES.filter(([name]) => name !== "draw")];
 const WITH_PICTURES = new Set(["draw"]);
 
 class DebuggerApp extends App {
@@ -27,6 +28,14 @@ class DebuggerApp extends App {
   show() {
     super.show();
     this.scrub?.show();
+  }
+
+  // Stops at the thread that drew a fragment.
+  async debug(entry, x, y) {
+    this.place.set("pane", "thread");
+    history.pushState(null, "", "#" + this.place);
+    this.show();
+    await this.panes.get("thread").pane.debug(entry, x, y);
   }
 
   // A command of the debugger has been answered.

@@ -67,6 +67,7 @@ export class PixelPanel {
     const { depth_before: depth } = entry;
     if (depth) add(line, "span", ` z ${Number(entry.z).toPrecision(7)} against ${Number(depth.depth).toPrecision(7)}`, "faint");
     if (entry.thread) add(line, "span", ` kernel ${hex(entry.thread.kernel)}`, "faint");
+    if (entry.thread) button(line, "debug this", () => this.app.debug(entry, x, y));
     const asked = button(line, "why?", async () => {
       asked.disabled = true;
       try {

@@ -1,0 +1,198 @@
+// Screen 4: the stopped thread: its code, its lanes as 2x2 blocks, its registers, steps and breakpoints.
+import { add, button, hex } from "../dom.js";
+
+const FORMATS = ["float", "int", "hex", "words", "color"];
+const CHANNELS = 16;
+
+// The eight dwords of a register as texts.
+function texts(words, format) {
+  const raw = new Uint32Array(words);
+  if (format === "float") return [...new Float32Array(raw.buffer)].map(n => Number.isFinite(n) ? String(Number(n.toPrecision(6))) : String(n));
+  if (format === "int") return [...new Int32Array(raw.buffer)].map(String);
+  if (format === "words") return [...raw].map(n => `${(n >>> 16).toString(16).padStart(4, "0")} ${(n & 0xffff).toString(16).padStart(4, "0")}`);
+  return [...raw].map(n => n.toString(16).padStart(8, "0"));
+}
+
+// "g4.2", "g4": the value of a lane, eight lanes a register, as a float; of one dword if it is named.
+export function watched(text, grf) {
+  const found = /^g(\d{1,3})(?:\.(\d))?$/.exec(text.trim());
+  if (!found || !grf[found[1]]) return null;
+  const floats = new Float32Array(new Uint32Array([...grf[found[1]], ...(grf[Number(found[1]) + 1] ?? [])]).buffer);
+  return found[2] === undefined ? [...floats] : [floats[Number(found[2])]];
+}
+
+export class ThreadPane {
+  constructor(parent, app) {
+    this.app = app;
+    this.format = "float";
+    this.lane = "g2";
+    this.steps = null;  // how this thread is reached, and the steps since: for the way back
+    this.bar = add(parent, "div", undefined, "bar");
+    this.note = add(parent, "p", "", "faint note");
+    const rest = add(parent, "div", undefined, "split thread");
+    this.code = add(rest, "div", undefined, "scroll listing");
+    const right = add(rest, "div", undefined, "scroll right");
+    this.lanes = add(right, "section", undefined, "lanes");
+    this.stops = add(right, "section", undefined, "stops");
+    this.registers = add(right, "section", undefined, "registers");
+    this.buttons();
+  }
+
+  buttons() {
+    const { bar } = this;
+    this.back = button(bar, "◀ back", () => this.goBack());
+    this.back.title = "one instruction back: goes to the thread again, and steps once less";
+    for (const [text, command, title] of [["step ▶", "step", "one instruction"], ["step 10", "step 10", ""],
+      ["to its end", "finish", "the instruction that ends the thread"], ["continue", "continue", "to the next stop"],
+      ["next draw", "next", ""]]) button(bar, text, () => this.send(command)).title = title;
+    for (const format of FORMATS) button(bar, format, () => { this.format = format; this.paint(); }, format === this.format).dataset.format = format;
+  }
+
+  send(command) { return this.app.console.run(command).catch(() => {}); }
+
+  show() { return this.refresh(); }
+
+  // A command has been answered: a thread may be somewhere else now.
+  stopped(reply, command) {
+    const words = command.trim().split(/\s+/), steps = /^s(tep)?$/.test(words[0]) ? Number(words[1] ?? 1) : 0;
+    if (this.isGoing) return;
+    if (["thread", "list", "disasm", "regs", "where", "help", "x", "surfaces"].includes(words[0])) return;
+    if (this.steps && steps && reply.answers.some(one => one.kind === "stop" && one.reason === "step")) this.steps.count += steps;
+    else if (!/^(trap|break|delete|set|history)$/.test(words[0])) this.steps = null;
+    if (this.app.pane === "thread") this.refresh();
+  }
+
+  // The thread that drew a fragment, from its start.
+  async debug(entry, x, y) {
+    this.steps = { entry, x, y, count: 0 };
+    await this.replay(0);
+  }
+
+  goBack() {
+    const { steps } = this;
+    return steps && steps.count ? this.replay(steps.count - 1) : undefined;
+  }
+
+  async replay(count) {
+    const { steps, app: { console } } = this, { entry, x, y } = steps;
+    this.isGoing = true;
+    try {
+      const { items } = await console.answer("list");
+      for (const { number, text } of items) if (text.startsWith("pixel ")) await console.run(`delete ${number}`, true);
+      const { added } = await console.answer(`trap pixel ${x} ${y} object ${entry.object}`, "answer", false);
+      await console.run(`draw ${entry.draw}`);
+      const stop = await console.answer("continue", "stop", false);
+      await console.run(`delete ${added}`, true);
+      if (stop.draw !== entry.draw) throw new Error(`draw ${entry.draw} has no such thread now`);
+      if (count) await console.answer(`step ${count}`, "stop", false);
+      this.steps = { entry, x, y, count };
+    } catch (error) {
+      this.steps = null;
+      this.app.complain(error);
+    } finally {
+      this.isGoing = false;
+    }
+    await this.refresh();
+  }
+
+  async refresh() {
+    const { console } = this.app;
+    const before = this.state?.grf;
+    this.state = null;
+    try {
+      const { thread, state } = await console.answer("thread");
+      this.thread = thread;
+      this.state = state;
+      this.listing = (await console.answer("disasm all")).lines;
+    } catch {
+      // no thread is stopped
+    }
+    this.items = await console.answer("list").then(found => found.items, () => []);
+    this.changed = new Set();
+    if (this.state && before) this.state.grf.forEach((words, n) => words.forEach((word, i) => { if (before[n]?.[i] !== word) this.changed.add(`${n}.${i}`); }));
+    this.paint();
+  }
+
+  paint() {
+    const { thread, state } = this;
+    for (const made of this.bar.querySelectorAll("[data-format]")) made.setAttribute("aria-pressed", String(made.dataset.format === this.format));
+    this.back.disabled = !this.steps?.count;
+    for (const box of [this.code, this.lanes, this.registers, this.stops]) box.replaceChildren();
+    this.breakpoints();
+    if (!state) {
+      this.note.textContent = "No thread is stopped. Click a pixel of a draw and choose `debug this`, or set a trap and continue.";
+      return;
+    }
+    const object = thread.object === undefined ? "" : `, object ${thread.object}`;
+    const at = this.steps ? `, ${this.steps.count} instructions after its start` : "";
+    this.note.textContent = `${thread.stage} thread ${thread.number}${object}, kernel ${hex(thread.kernel)}, EU ${thread.euid} slot ${thread.tid}${at}`;
+    this.lines();
+    this.laneBlocks();
+    this.registerTable();
+  }
+
+  lines() {
+    for (const text of this.listing) {
+      const line = add(this.code, "div", text, "instruction");
+      const address = /^(?:=>|  ) (0x[0-9a-f]{8})/.exec(text)?.[1];
+      if (!address) { line.classList.add("label"); continue; }
+      line.title = "click: a breakpoint here; double click: run to here";
+      line.addEventListener("click", event => { if (event.detail < 2) this.send(`break ip ${address}`); });
+      line.addEventListener("dblclick", () => this.send(`until ${address}`));
+      if (this.items.some(item => item.text === `ip ${address}`)) line.classList.add("has-stop");
+      if (text.startsWith("=>")) { line.classList.add("current"); this.currentLine = line; }
+    }
+    this.currentLine?.scrollIntoView({ block: "nearest" });
+  }
+
+  // Pixels as the 2x2 blocks that they are; other threads as a row of channels.
+  laneBlocks() {
+    const { state, thread, lanes } = this;
+    const enabled = state.amask & state.imask & state.lmask & state.cmask;
+    const head = add(lanes, "h3", "lanes ");
+    const input = add(head, "input");
+    input.value = this.lane;
+    input.title = "the register that the lanes show: g4, g4.2";
+    input.addEventListener("change", () => { this.lane = input.value; this.paint(); });
+    const values = watched(this.lane, state.grf);
+    if (!values) add(head, "span", " expected a register such as g4", "bad");
+    const blocks = add(lanes, "div", undefined, "blocks");
+    const count = thread.subspans ? thread.subspans.length : CHANNELS / 4;
+    for (let block = 0; block < count; block++) {
+      const made = add(blocks, "div", undefined, "block");
+      const [x, y] = thread.subspans?.[block] ?? [0, 0];
+      for (let i = 0; i < 4; i++) {
+        const lane = 4 * block + i, isOn = enabled >> lane & 1;
+        const cell = add(made, "div", undefined, isOn ? "lane on" : "lane off");
+        add(cell, "b", thread.subspans ? `${x + i % 2},${y + (i >> 1)}` : `lane ${lane}`);
+        const value = values?.length === 1 ? values[0] : values?.[lane];
+        add(cell, "span", value === undefined ? "" : String(Number(value.toPrecision(6))));
+        cell.title = `lane ${lane}, ${isOn ? "enabled" : "disabled"}`;
+      }
+    }
+    add(lanes, "p", `channels ${enabled.toString(16).padStart(4, "0")}, dispatched ${state.dmask.toString(16).padStart(4, "0")}, `
+      + `f0.0 ${state.flags[0].toString(16).padStart(4, "0")}, f0.1 ${state.flags[1].toString(16).padStart(4, "0")}`, "faint");
+  }
+
+  registerTable() {
+    const table = add(add(this.registers, "table", undefined, "grf"), "tbody");
+    this.state.grf.forEach((words, number) => {
+      const line = add(table, "tr");
+      add(line, "td", `g${number}`);
+      texts(words, this.format).forEach((text, i) => {
+        const cell = add(line, "td", text, this.changed.has(`${number}.${i}`) ? "changed" : words[i] ? "" : "faint");
+        if (this.format === "color") cell.style.boxShadow = `inset 4px 0 0 #${(words[i] & 0xffffff).toString(16).padStart(6, "0")}`;
+      });
+    });
+  }
+
+  breakpoints() {
+    const { stops } = this;
+    add(stops, "h3", "traps and breakpoints");
+    if (!this.items?.length) add(stops, "p", "none; click a line of code, or use `trap` and `break`", "faint");
+    for (const { number, text, hits } of this.items ?? []) {
+      const line = add(stops, "div", `${number}: ${text}, ${hits} hits `);
+      button(line, "delete", () => this.send(`delete ${number}`));
+    }
+  }
+}
