@@ -42,8 +42,8 @@ def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool
     `help` lists the commands. Without a terminal, commands are the lines of standard input. Those and the ones of -c
     stop at the first that fails, with exit status 2.
 
-    With --web, a page shows all draws, pictures after each of them, the history of pixels, and threads; it takes the
-    same commands. Only this machine reaches it, and only with the address that is printed. Ctrl-C ends it.
+    With --web, a page shows all draws, pictures after each of them, the history of pixels, threads, and memory; it
+    takes the same commands. Only this machine reaches it, and only with the address that is printed. Ctrl-C ends it.
 
     \b
     Examples:

@@ -26,7 +26,7 @@ LINGER_SECONDS = 30.0  # after the last page has left
 _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters
 _MOST_WAITING = 64  # commands
-_OWN = ("debug", "link", "scrub", "pixel", "why", "thread", "console")  # modules of this page alone
+_OWN = ("debug", "link", "scrub", "pixel", "why", "thread", "memory", "console")  # modules of this page alone
 _NOT_SERVED = ("start",)  # shows a report
 
 

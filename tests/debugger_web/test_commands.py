@@ -100,6 +100,19 @@ def test_numbers_that_json_lacks_are_strings() -> None:
     assert _json({"a": [1.5, float("nan"), (float("-inf"),)]}) == '{"a": [1.5, "nan", ["-inf"]]}'
 
 
+def test_memory_as_bytes_as_a_struct_and_as_a_picture(client: Client) -> None:
+    reply = client.ask("memory 0x0010e000 64 3")
+    assert reply["address"] == 0x10E000 and len(reply["bytes"]) == 64
+    assert reply["bytes"] != client.ask("memory 0x0010e000 64 0")["bytes"], "draw 1 clears the target"
+    assert "WM_STATE" in client.ask("struct 3")["names"]
+    reply = client.ask("struct COLOR_CALC_STATE 0x001093c0 3")
+    assert reply["bytes"] == 32 and ["color_buffer_blend_enable", "false", 0] in reply["fields"]
+    picture = client.ask("picture 3")
+    images = [client.ask(f"image 0x0010e000 B8G8R8A8_UNORM 256 256 1024 {tiling} 3")["bytes"]
+              for tiling in ("linear", "x", "y")]
+    assert images.count(picture["bytes"]) == 1, "one of the tilings is that of the target"
+
+
 def test_draws_are_reached_in_any_order(client: Client) -> None:
     first = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (5, 0, 3, 4, 2)}
     second = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (2, 5, 3, 0, 4)}
@@ -111,6 +124,9 @@ def test_draws_are_reached_in_any_order(client: Client) -> None:
     ("picture 3 after 9", "target must be 0 to 1"), ("picture 99", "99"), ("picture 0 before", "before draw 0"),
     ("picture 'x", "quotation"), ("chunk ../../etc/passwd", "no data"), ("chunk ", "no data"),
     ("x\ny", "one line"),
+    ("memory 0 65537 3", "size must be"), ("memory 0 4", "usage: memory"),
+    ("struct NOTHING 0 3", "unknown block"), ("struct", "usage: struct"), ("image 0 X 1 1 1 x 3", "unknown format"),
+    ("image 0 B8G8R8A8_UNORM 8192 9000 1 x 3", "height must be"), ("image 0 R8_UNORM 1 1 1 z 3", "unknown tiling"),
     ("pixel 3 1", "usage: pixel"), ("pixel 3 9000 1", "x must be 0 to"), ("pixel 77 1 1", "77")])
 def test_impossible_commands_are_errors(client: Client, command: str, error: str) -> None:
     assert error in client.ask(command)["error"]

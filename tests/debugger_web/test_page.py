@@ -239,3 +239,22 @@ def test_breakpoints_are_set_in_the_code_and_deleted(opened: Page) -> None:
     opened.wait("document.querySelector('.thread .stops button') === null")
     press(opened, ".thread .bar button", "next draw")
     opened.wait("document.querySelector('.thread .note').textContent.startsWith('No thread is stopped')")
+
+
+def test_memory_is_shown_in_four_ways(opened: Page) -> None:
+    opened.go("draw=3&pane=memory", "document.querySelector('.pane.memory .dump div') !== null")
+    opened.evaluate("""(() => { const input = document.querySelector('.memory input'); input.value = '0x001093c0';
+        input.dispatchEvent(new Event('change')); })()""")
+    opened.wait("document.querySelector('.memory .dump').textContent.startsWith('0x001093c0')")
+    press(opened, ".memory .bar button", "floats")
+    opened.wait("document.querySelector('.memory .bar button[aria-pressed=true]').textContent === 'floats'")
+    opened.evaluate("""(() => { const input = document.querySelector('.options input');
+        input.value = 'COLOR_CALC_STATE'; input.dispatchEvent(new Event('change')); })()""")
+    press(opened, ".memory .bar button", "struct")
+    opened.wait("document.querySelector('.memory .facts')?.textContent.includes('color_buffer_blend_enable')")
+    opened.evaluate("document.querySelector('.memory input').value = '0x0010e000'")
+    press(opened, ".memory .bar button", "picture")
+    opened.wait("document.querySelector('.memory .note').textContent.includes('256x256')")
+    opened.evaluate("""(() => { const input = document.querySelectorAll('.options input')[1]; input.value = '<b>';
+        input.dispatchEvent(new Event('change')); })()""")
+    opened.wait("document.querySelector('.memory .note').textContent === \"unknown format '<b>'\"")

@@ -3,11 +3,12 @@ import { App, PANES } from "../app.js";
 import { add, button } from "../dom.js";
 import { Console } from "./console.js";
 import { LiveSource, Link } from "./link.js";
+import { MemoryPane } from "./memory.js";
 import { LiveDrawPane, ScrubBar } from "./scrub.js";
 import { ThreadPane } from "./thread.js";
 
-const KINDS = [["draw", LiveDrawPane], ["thread", ThreadPane], ...PANES.filter(([name]) => name !== "draw")];
-const WITH_PICTURES = new Set(["draw"]);
+const KINDS = [["draw", LiveDrawPane], ["thread", ThreadPane], ["memory", MemoryPane], ...PANES.filter(([name]) => name !== "draw")];
+const WITH_PICTURES = new Set(["draw", "memory"]);
 
 class DebuggerApp extends App {
   constructor(link, console, overview) {

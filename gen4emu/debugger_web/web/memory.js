@@ -1,0 +1,124 @@
+// Screen 5: memory after the current draw: as dwords or floats, as a state block, or as a picture.
+import { add, button, hex } from "../dom.js";
+import { PictureView } from "../picture.js";
+
+const KINDS = ["dwords", "floats", "struct", "picture"];
+const ROW_BYTES = 32, PAGE_BYTES = 1024;
+
+export class MemoryPane {
+  constructor(parent, app) {
+    this.app = app;
+    this.kind = "dwords";
+    this.address = 0;
+    this.bar = add(parent, "div", undefined, "bar");
+    this.fields = {};
+    this.note = add(parent, "p", "", "faint note");
+    this.text = add(parent, "div", undefined, "scroll dump");
+    this.picture = new PictureView(parent);
+    this.picture.box.hidden = true;
+    this.inputs();
+  }
+
+  field(parent, name, value, width, list) {
+    const label = add(parent, "label", `${name} `);
+    const input = add(label, "input");
+    input.value = value;
+    input.style.width = `${width}px`;
+    input.spellcheck = false;
+    if (list) input.setAttribute("list", list);
+    input.addEventListener("change", () => this.show());
+    this.fields[name] = input;
+  }
+
+  inputs() {
+    const { bar } = this;
+    this.field(bar, "address", "0x00100000", 110);
+    button(bar, "◀", () => this.move(-PAGE_BYTES)).title = "1 KiB back";
+    button(bar, "▶", () => this.move(PAGE_BYTES)).title = "1 KiB forward";
+    this.tabs = KINDS.map(kind => button(bar, kind, () => { this.kind = kind; this.show(); }, kind === this.kind));
+    this.block = add(bar, "span", undefined, "options");
+    this.field(this.block, "block", "SURFACE_STATE", 220, "blocks");
+    this.names = add(this.block, "datalist");
+    this.names.id = "blocks";
+    this.image = add(bar, "span", undefined, "options");
+    for (const [name, value, width] of [["format", "B8G8R8A8_UNORM", 160], ["width", "256", 56], ["height", "256", 56],
+      ["pitch", "1024", 64], ["tiling", "x", 56]]) this.field(this.image, name, value, width);
+  }
+
+  value(name) { return this.fields[name].value.trim(); }
+
+  move(by) {
+    const address = Math.max(0, Math.min(0xffffffff, (Number(this.value("address")) || 0) + by));
+    this.fields.address.value = hex(address);
+    this.show();
+  }
+
+  async show() {
+    const { kind, app: { draw, link, rows } } = this;
+    KINDS.forEach((one, i) => this.tabs[i].setAttribute("aria-pressed", String(one === kind)));
+    this.block.hidden = kind !== "struct";
+    this.image.hidden = kind !== "picture";
+    this.picture.box.hidden = kind !== "picture";
+    this.text.hidden = kind === "picture";
+    if (!rows.count) { this.note.textContent = "This trace has no draws."; return; }
+    const at = this.value("address");
+    const command = kind === "struct" ? `struct ${this.value("block")} ${at} ${draw}` : kind === "picture"
+      ? `image ${at} ${["format", "width", "height", "pitch", "tiling"].map(name => this.value(name)).join(" ")} ${draw}`
+      : `memory ${at} ${PAGE_BYTES} ${draw}`;
+    this.wanted = command;
+    let found;
+    try {
+      if (kind === "struct" && !this.names.childElementCount)
+        for (const name of (await link.ask(`struct ${draw}`)).names) add(this.names, "option").value = name;
+      found = await (kind === "picture" ? link.picture(command) : link.ask(command));
+    } catch (error) {
+      if (this.wanted !== command) return;
+      this.note.textContent = error.message;
+      this.text.replaceChildren();
+      this.picture.show(null);
+      return;
+    }
+    if (this.wanted !== command) return;  // the user has moved on
+    this.note.textContent = `after draw ${draw}${this.writers(found.address)}`;
+    if (kind === "picture") { this.note.textContent = `after draw ${draw}: ${found.title}`; this.picture.show(found); }
+    else if (kind === "struct") this.struct(found);
+    else this.dump(found);
+  }
+
+  // The surfaces that begin here, with the draws that wrote and read them.
+  writers(address) {
+    const known = this.surfaces?.find(one => one.address === address);
+    if (!this.surfaces) this.app.source.surfaces().then(found => { this.surfaces = found; });
+    return known ? `: ${known.kind}, written by draws ${known.written_by || "none"}, read by ${known.read_by || "none"}` : "";
+  }
+
+  dump({ address, bytes }) {
+    this.text.replaceChildren();
+    const view = new DataView(bytes.slice().buffer);
+    for (let row = 0; row < bytes.length; row += ROW_BYTES) {
+      const texts = [];
+      for (let i = row; i + 4 <= Math.min(bytes.length, row + ROW_BYTES); i += 4) {
+        const word = view.getUint32(i, true), number = view.getFloat32(i, true);
+        texts.push(this.kind === "dwords" ? word.toString(16).padStart(8, "0")
+          : (Number.isFinite(number) ? String(Number(number.toPrecision(6))) : String(number)).padStart(12));
+      }
+      const line = add(this.text, "div");
+      add(line, "span", hex(address + row), "faint");
+      add(line, "span", `  ${texts.join(" ")}`);
+      const letters = [...bytes.subarray(row, row + ROW_BYTES)].map(n => n > 31 && n < 127 ? String.fromCharCode(n) : "·").join("");
+      add(line, "span", `  ${letters}`, "faint");
+    }
+  }
+
+  struct({ name, address, bytes: size, fields }) {
+    this.text.replaceChildren();
+    add(this.text, "h2", `${name} at ${hex(address)}, ${size} bytes`);
+    const table = add(add(this.text, "table", undefined, "facts"), "tbody");
+    for (const [field, text, raw] of fields) {
+      const line = add(table, "tr");
+      add(line, "td", field);
+      const cell = add(line, "td", text);
+      add(cell, "span", text === String(raw) ? "" : ` (${raw})`, "faint");
+    }
+  }
+}
