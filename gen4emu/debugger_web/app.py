@@ -21,7 +21,7 @@ from gen4emu.hw.chips import Device as Part
 from gen4emu.report.writer import MODULES
 
 SCHEMA = "gen4emu.debug-web/1"
-VIEW_COMMANDS = ("picture", "pixel", "memory", "struct", "image")
+VIEW_COMMANDS = ("picture", "pixel", "live", "memory", "struct", "image")
 LINGER_SECONDS = 30.0  # after the last page has left
 _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters
@@ -88,7 +88,7 @@ class WebDebugger:
         self._throttles = {"shell": _Throttle(), "report": _Throttle()}
         self.server = Server(page_files(), self, port)
         self._shell = ShellWorker(open_trace, part, options, self._done.set, self._shell_progress)
-        self._view = ViewWorker(open_trace, part, options)
+        self._view = ViewWorker(open_trace, part, options, self._shell.look)
         self._report = ReportWorker(open_trace, part, options, self._title, self._report_done, self._report_progress)
 
     def start(self) -> None:

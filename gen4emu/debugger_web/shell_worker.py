@@ -10,6 +10,7 @@ from typing import Any
 
 from gen4emu.debugger.session import Leave
 from gen4emu.debugger.shell import Read, Shell
+from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
@@ -25,6 +26,7 @@ Opener = Callable[[], Trace]
 class _Request:
     command: str
     reply: Reply
+    look: Callable[[Device | None], None] | None = None  # instead of a command
 
 
 class _Shell(Shell):
@@ -70,6 +72,10 @@ class ShellWorker:
         """Execute a command after those before it; `reply` is called in another thread."""
         self._requests.put(_Request(command, reply))
 
+    def look(self, look: Callable[[Device | None], None]) -> None:
+        """Call a function with the device where it stands, after the commands before it; None: no device yet."""
+        self._requests.put(_Request("", lambda found: None, look))
+
     def pause(self) -> None:
         """Stop before the next primitive, if a command runs."""
         shell = self._shell
@@ -87,6 +93,8 @@ class ShellWorker:
         except Gen4emuError as e:  # of the trace: there is nothing to debug
             self._fail(str(e))
             while (request := self._requests.get()) is not None:
+                if request.look is not None:
+                    request.look(None)
                 self._running = request
                 self._fail(str(e))
         finally:
@@ -116,7 +124,8 @@ class ShellWorker:
         shell = self._shell
         assert shell is not None
         self._answer(prompt, shell)
-        request = self._requests.get()
+        while (request := self._requests.get()) is not None and request.look is not None:
+            request.look(shell.session.device if shell.session.started else None)
         if request is None:
             return None
         self._running = request

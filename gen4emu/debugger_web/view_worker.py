@@ -22,6 +22,7 @@ from gen4emu.debugger.history import record
 from gen4emu.debugger.model import Fragment
 from gen4emu.debugger.shell import Usage, number
 from gen4emu.debugger_web.shell_worker import Opener
+from gen4emu.device.device import Device
 from gen4emu.device.memory import Memory, Missing
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -46,6 +47,7 @@ _MOST_ENTRIES = 500  # of the history of a pixel
 Bytes = npt.NDArray[np.uint8]
 Answer = dict[str, Any] | bytes
 Reply = Callable[[Answer], None]
+Look = Callable[[Callable[[Device | None], None]], None]
 
 
 class _Closing(Exception):
@@ -109,10 +111,11 @@ class ReportWorker:
 
 
 class ViewWorker:
-    """Answers `picture`, `pixel`, `memory`, `struct` and `image`, each for the end of a draw."""
+    """Answers `picture`, `pixel`, `live`, `memory`, `struct` and `image`, each for the end of a draw."""
 
-    def __init__(self, open_trace: Opener, part: Part | None, options: Options) -> None:
-        self._open, self._part, self._options = open_trace, part, options
+    def __init__(self, open_trace: Opener, part: Part | None, options: Options, look: Look) -> None:
+        """`look` calls a function with the device under the debugger."""
+        self._open, self._part, self._options, self._look = open_trace, part, options, look
         self._requests: SimpleQueue[tuple[str, dict[str, Any], Reply] | None] = SimpleQueue()
         self._timeline: Timeline | None = None
         self._at = -1  # the draw after which the device rests
@@ -138,7 +141,11 @@ class ViewWorker:
         while (request := self._requests.get()) is not None:
             command, head, reply = request
             try:
-                reply(self._command(command, head))
+                answer = self._command(command, head)
+                if isinstance(answer, Target):
+                    self._look(_live(answer, head, reply))
+                else:
+                    reply(answer)
             except HangError as e:
                 self._forget()
                 reply({**head, "error": f"the GPU hangs before that: {e}"})
@@ -151,14 +158,14 @@ class ViewWorker:
     def _forget(self) -> None:
         self._at, self._memory = -1, None
 
-    def _command(self, line: str, head: dict[str, Any]) -> Answer:
+    def _command(self, line: str, head: dict[str, Any]) -> Answer | Target:
         try:
             name, *arguments = shlex.split(line)
         except ValueError as e:
             raise Usage(str(e)) from None
-        known: dict[str, Callable[[list[str], dict[str, Any]], Answer]] = {
+        known: dict[str, Callable[[list[str], dict[str, Any]], Answer | Target]] = {
             "picture": self._picture, "pixel": self._pixel, "memory": self._dump,
-            "struct": self._struct, "image": self._image}
+            "struct": self._struct, "image": self._image, "live": self._live}
         return known[name](arguments, head)
 
     # --- going places ---------------------------------------------------------------------------------------------
@@ -202,6 +209,18 @@ class ViewWorker:
                 self._cached_bytes -= len(self._pictures.popitem(last=False)[1].pixels)
         self._pictures.move_to_end((draw, target))
         return known
+
+    def _live(self, a: list[str], head: dict[str, Any]) -> Target:
+        """live DRAW [INDEX]: a target of a draw, as the device under the debugger has it now."""
+        if not 1 <= len(a) <= 2:
+            raise Usage("usage: live DRAW [INDEX]")
+        draw = number(a[0], "draw")
+        if draw not in self._targets:
+            self._go(draw)
+        targets = _ordered(self._targets[draw])
+        if not targets:
+            raise Usage(f"draw {draw} has no picture")
+        return targets[number(a[1], "target", len(targets) - 1) if len(a) > 1 else 0]
 
     def _pixel(self, a: list[str], head: dict[str, Any]) -> Answer:
         """pixel DRAW X Y [INDEX]: the history of a pixel of a target, up to the end of a draw, newest first."""
@@ -265,6 +284,20 @@ class ViewWorker:
                         number(a[4], "pitch", 1 << 20, 1), Tiling[a[5].upper()])
         found = _picture_of(self._go(number(a[6], "draw")), target)
         return packed({**head, **found.head}, found.pixels)
+
+
+def _live(target: Target, head: dict[str, Any], reply: Reply) -> Callable[[Device | None], None]:
+    """A function that answers with a target in the memory of a device."""
+    def answer(device: Device | None) -> None:
+        try:
+            if device is None:
+                raise Usage("the debugger has not started: `draw N` goes to a draw")
+            found = _picture_of(device.memory, target)
+            reply(packed({**head, **found.head, "place": str(device.place)}, found.pixels))
+        except (Gen4emuError, MemoryError) as e:
+            reply({**head, "error": str(e) or "out of memory"})
+
+    return answer
 
 
 def _ordered(targets: tuple[Target, ...]) -> list[Target]:

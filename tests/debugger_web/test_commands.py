@@ -113,6 +113,21 @@ def test_memory_as_bytes_as_a_struct_and_as_a_picture(client: Client) -> None:
     assert images.count(picture["bytes"]) == 1, "one of the tilings is that of the target"
 
 
+def test_an_edited_register_changes_the_live_picture_only(client: Client) -> None:
+    for command in ("restart", "delete all", "trap pixel 160 140 object 814", "draw 3", "continue", "delete all"):
+        reply = client.ask(command)
+    assert reply["stopped"]
+    client.ask("set g4.3:f 1")
+    client.ask("next")
+    found = client.ask("live 3")
+    assert found["place"] == "draw 4"
+    live, original = (np.frombuffer(data, np.uint8).reshape(256, 256, 4)
+                      for data in (found["bytes"], client.ask("picture 3")["bytes"]))
+    changed = np.argwhere((live != original).any(axis=2)).tolist()
+    assert changed == [[140, 160], [141, 161], [142, 162], [143, 163], [144, 164]]
+    assert (live[140, 160, 0], original[140, 160, 0]) == (255, 0)
+
+
 def test_draws_are_reached_in_any_order(client: Client) -> None:
     first = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (5, 0, 3, 4, 2)}
     second = {draw: client.ask(f"picture {draw}")["bytes"] for draw in (2, 5, 3, 0, 4)}
@@ -127,7 +142,8 @@ def test_draws_are_reached_in_any_order(client: Client) -> None:
     ("memory 0 65537 3", "size must be"), ("memory 0 4", "usage: memory"),
     ("struct NOTHING 0 3", "unknown block"), ("struct", "usage: struct"), ("image 0 X 1 1 1 x 3", "unknown format"),
     ("image 0 B8G8R8A8_UNORM 8192 9000 1 x 3", "height must be"), ("image 0 R8_UNORM 1 1 1 z 3", "unknown tiling"),
-    ("pixel 3 1", "usage: pixel"), ("pixel 3 9000 1", "x must be 0 to"), ("pixel 77 1 1", "77")])
+    ("pixel 3 1", "usage: pixel"), ("live", "usage: live"), ("live 3 7", "target must be"),
+    ("pixel 3 9000 1", "x must be 0 to"), ("pixel 77 1 1", "77")])
 def test_impossible_commands_are_errors(client: Client, command: str, error: str) -> None:
     assert error in client.ask(command)["error"]
     assert client.ask("picture 3")["width"] == 256, "it still works"

@@ -213,7 +213,7 @@ def debug_fragment(page: Page) -> None:
 
 def test_ten_steps_forward_and_back_lead_to_the_same_registers(opened: Page) -> None:
     debug_fragment(opened)
-    assert "wm thread 6499, object 814" in opened.evaluate("document.querySelector('.thread .note').textContent")
+    assert ", object 814, kernel" in opened.evaluate("document.querySelector('.thread .note').textContent")
     blocks = opened.evaluate("[...document.querySelectorAll('.lane b')].map(b => b.textContent)")
     assert blocks[:8] == ["160,140", "161,140", "160,141", "161,141", "162,142", "163,142", "162,143", "163,143"]
     seen = [registers(opened)]
@@ -258,3 +258,24 @@ def test_memory_is_shown_in_four_ways(opened: Page) -> None:
     opened.evaluate("""(() => { const input = document.querySelectorAll('.options input')[1]; input.value = '<b>';
         input.dispatchEvent(new Event('change')); })()""")
     opened.wait("document.querySelector('.memory .note').textContent === \"unknown format '<b>'\"")
+
+
+def test_an_edited_register_changes_pixels_that_are_compared(opened: Page) -> None:
+    debug_fragment(opened)
+    opened.evaluate("""(() => { const input = document.querySelector('.watches input'); input.value = 'g1.0';
+        input.dispatchEvent(new Event('change')); })()""")
+    opened.wait("document.querySelector('.watched')?.textContent.includes('g1.0')")
+    opened.evaluate("""(() => { const cell = document.querySelectorAll('.grf tr')[4].cells[4];
+        cell.dispatchEvent(new MouseEvent('dblclick')); const input = cell.querySelector('input');
+        input.value = '1'; input.dispatchEvent(new Event('change')); })()""")
+    opened.wait("document.querySelectorAll('.grf tr')[4].cells[4].textContent === '1'")
+    press(opened, ".thread .bar button", "next draw")
+    opened.wait("document.querySelector('.thread .note').textContent.startsWith('No thread is stopped')")
+    opened.go("draw=3&pane=draw", "document.querySelector('.pane.draw:not([hidden])') !== null")
+    note(opened, "after draw 3:")
+    press(opened, ".draw .bar button", "edited")
+    opened.wait("document.querySelector('.pane.draw .note').textContent.startsWith('differences of the device')")
+    shown = canvas(opened).astype(int)
+    lit = int(((shown[:, :, 0] >= 80) & (shown[:, :, 1] >= 40) & (shown[:, :, 2] == 0)).sum())
+    assert 1 <= lit <= 5, "the five pixels of the object in that thread; the mark covers some"
+    press(opened, ".draw .bar button", "after")

@@ -44,7 +44,8 @@ export class Console {
   }
 
   // Runs a command and shows its answers.  With `quiet` only errors are shown.
-  async run(command, quiet = false) {
+  // With `silent` nothing is shown.
+  async run(command, quiet = false, silent = false) {
     if (!quiet) this.write(`${this.prompt.textContent} ${command}`, "command");
     this.running = (this.running ?? 0) + 1;
     this.stopper.hidden = false;
@@ -52,7 +53,7 @@ export class Console {
       const reply = await this.link.ask(command);
       for (const answer of reply.answers ?? []) {
         const isBad = answer.kind === "error" || answer.kind === "hang";
-        if (quiet && !isBad) continue;
+        if (silent || (quiet && !isBad)) continue;
         for (const line of answer.lines ?? []) this.write(line, isBad ? "bad" : "");
       }
       if (reply.prompt) this.prompt.textContent = reply.prompt;
@@ -68,8 +69,8 @@ export class Console {
   }
 
   // The first answer of a kind; an error if the command failed.
-  async answer(command, kind, quiet = true) {
-    const { answers } = await this.run(command, quiet);
+  async answer(command, kind, quiet = true, silent = false) {
+    const { answers } = await this.run(command, quiet, silent);
     const failed = answers.find(answer => answer.kind === "error" || answer.kind === "hang");
     const found = answers.find(answer => !kind || answer.kind === kind);
     if (!found || failed === found) throw new Error(failed?.error ?? `${command}: no answer`);

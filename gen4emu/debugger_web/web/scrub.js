@@ -7,6 +7,7 @@ import { thumbnail } from "../thumbnail.js";
 import { PixelPanel } from "./pixel.js";
 
 const VIEWS = ["after", "before", "difference"];
+const EDITED = ["debugger", "edited"];  // the device under the debugger, and what differs there
 const ROW_HEIGHT = 40;
 
 export class LiveDrawPane extends DrawPane {
@@ -69,7 +70,7 @@ export class LiveDrawPane extends DrawPane {
     let after, before = null;
     try {
       after = await link.picture(`picture ${draw} after ${this.target ?? 0}`);
-      if (this.view !== "after" && after.targets.length && draw)
+      if (["before", "difference"].includes(this.view) && after.targets.length && draw)
         before = await link.picture(`picture ${draw} before ${this.target ?? 0}`);
     } catch (error) {
       if (this.target) { this.target = 0; this.isWanted = true; return; }  // this draw has fewer targets
@@ -79,14 +80,30 @@ export class LiveDrawPane extends DrawPane {
       this.picture.show(null);
       return;
     }
+    const live = EDITED.includes(this.view) && after.targets.length ? await this.live(draw) : null;
     this.shown = { ...after, bytes: null };
     this.buttons(after, draw);
     this.note.textContent = after.targets.length ? `after draw ${draw}: ${after.title}` : "This draw has no picture.";
     if (!after.targets.length) { this.picture.show(null); return; }
     const changed = before && this.view === "difference" ? difference(before, after) : null;
+    if (live) {
+      this.note.textContent = `${this.view === "edited" ? "differences of " : ""}the device under the debugger, at ${live.place}; original: after draw ${draw}`;
+      this.picture.show(this.view === "edited" ? difference(after, live) : live);
+      return;
+    }
     if (before && this.view === "before") this.note.textContent = `before draw ${draw}: ${after.title}`;
     this.picture.show(this.view === "before" && before ? before : changed ?? after);
     if (this.picture.picked) this.pick();
+  }
+
+  async live(draw) {
+    try {
+      return await this.app.link.picture(`live ${draw} ${this.target ?? 0}`);
+    } catch (error) {
+      this.app.complain(error);
+      this.view = "after";
+      return null;
+    }
   }
 
   buttons({ targets, index }, draw) {
@@ -94,6 +111,8 @@ export class LiveDrawPane extends DrawPane {
     bar.replaceChildren();
     for (const view of VIEWS)
       if (view === "after" || draw) button(bar, view, () => { this.view = view; this.pictures(); }, view === this.view);
+    for (const view of EDITED) button(bar, view, () => { this.view = view; this.pictures(); }, view === this.view).title =
+      view === "edited" ? "pixels that differ under the debugger, where registers and code may have been changed" : "as the device under the debugger has it now";
     if (targets.length > 1)
       targets.forEach((title, i) => button(bar, title.split(" ").slice(0, 2).join(" "), () => { this.target = i; this.pictures(); }, i === index));
   }

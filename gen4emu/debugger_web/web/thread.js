@@ -13,6 +13,9 @@ function texts(words, format) {
   return [...raw].map(n => n.toString(16).padStart(8, "0"));
 }
 
+// Types of `set` by the format that is shown.
+const TYPES = { float: "f", int: "d", hex: "ud" };
+
 // "g4.2", "g4": the value of a lane, eight lanes a register, as a float; of one dword if it is named.
 export function watched(text, grf) {
   const found = /^g(\d{1,3})(?:\.(\d))?$/.exec(text.trim());
@@ -26,6 +29,7 @@ export class ThreadPane {
     this.app = app;
     this.format = "float";
     this.lane = "g2";
+    this.watched = [];
     this.steps = null;  // how this thread is reached, and the steps since: for the way back
     this.bar = add(parent, "div", undefined, "bar");
     this.note = add(parent, "p", "", "faint note");
@@ -33,6 +37,7 @@ export class ThreadPane {
     this.code = add(rest, "div", undefined, "scroll listing");
     const right = add(rest, "div", undefined, "scroll right");
     this.lanes = add(right, "section", undefined, "lanes");
+    this.watches = add(right, "section", undefined, "watches");
     this.stops = add(right, "section", undefined, "stops");
     this.registers = add(right, "section", undefined, "registers");
     this.buttons();
@@ -64,18 +69,20 @@ export class ThreadPane {
 
   // The thread that drew a fragment, from its start.
   async debug(entry, x, y) {
-    this.steps = { entry, x, y, count: 0 };
-    await this.replay(0);
+    await this.replay({ entry, x, y, count: 0 });
   }
 
   goBack() {
     const { steps } = this;
-    return steps && steps.count ? this.replay(steps.count - 1) : undefined;
+    return steps && steps.count ? this.replay({ ...steps, count: steps.count - 1 }) : undefined;
   }
 
-  async replay(count) {
-    const { steps, app: { console } } = this, { entry, x, y } = steps;
+  async replay(goal) {
+    const { app: { console } } = this, { entry, x, y, count } = goal;
+    if (this.isGoing) return;
     this.isGoing = true;
+    this.steps = null;
+    this.note.textContent = "Going to the thread ...";
     try {
       const { items } = await console.answer("list");
       for (const { number, text } of items) if (text.startsWith("pixel ")) await console.run(`delete ${number}`, true);
@@ -85,7 +92,7 @@ export class ThreadPane {
       await console.run(`delete ${added}`, true);
       if (stop.draw !== entry.draw) throw new Error(`draw ${entry.draw} has no such thread now`);
       if (count) await console.answer(`step ${count}`, "stop", false);
-      this.steps = { entry, x, y, count };
+      this.steps = goal;
     } catch (error) {
       this.steps = null;
       this.app.complain(error);
@@ -96,11 +103,12 @@ export class ThreadPane {
   }
 
   async refresh() {
+    if (this.isGoing) return;
     const { console } = this.app;
-    const before = this.state?.grf;
+    const before = this.before = this.state?.grf ?? null;
     this.state = null;
     try {
-      const { thread, state } = await console.answer("thread");
+      const { thread, state } = await console.answer("thread", "", true, true);
       this.thread = thread;
       this.state = state;
       this.listing = (await console.answer("disasm all")).lines;
@@ -119,6 +127,7 @@ export class ThreadPane {
     this.back.disabled = !this.steps?.count;
     for (const box of [this.code, this.lanes, this.registers, this.stops]) box.replaceChildren();
     this.breakpoints();
+    this.watch();
     if (!state) {
       this.note.textContent = "No thread is stopped. Click a pixel of a draw and choose `debug this`, or set a trap and continue.";
       return;
@@ -180,10 +189,48 @@ export class ThreadPane {
       const line = add(table, "tr");
       add(line, "td", `g${number}`);
       texts(words, this.format).forEach((text, i) => {
-        const cell = add(line, "td", text, this.changed.has(`${number}.${i}`) ? "changed" : words[i] ? "" : "faint");
-        if (this.format === "color") cell.style.boxShadow = `inset 4px 0 0 #${(words[i] & 0xffffff).toString(16).padStart(6, "0")}`;
+        const cell = this.cell(line, number, i, text, words);
       });
     });
+  }
+
+  // A part of a register; a double click changes it.
+  cell(line, number, i, text, words) {
+    const cell = add(line, "td", text, this.changed.has(`${number}.${i}`) ? "changed" : words[i] ? "" : "faint");
+    if (this.format === "color") cell.style.boxShadow = `inset 4px 0 0 #${(words[i] & 0xffffff).toString(16).padStart(6, "0")}`;
+    const type = TYPES[this.format];
+    if (!type) return;
+    cell.title = `g${number}.${i}; double click: change it`;
+    cell.addEventListener("dblclick", () => {
+      cell.textContent = "";
+      const input = add(cell, "input");
+      input.value = text;
+      input.focus();
+      input.addEventListener("change", async () => {
+        const value = type === "ud" ? `0x${input.value.replace(/^0x/, "")}` : input.value;
+        await this.send(`set g${number}.${i}:${type} ${value.replace(/[^-+.\w]/g, "")}`);
+        this.refresh();
+      });
+      input.addEventListener("blur", () => { cell.textContent = text; });
+    });
+  }
+
+  // Registers that the user watches, as lanes, with the values of the stop before.
+  watch() {
+    const { watches } = this;
+    watches.replaceChildren();
+    add(watches, "h3", "watch");
+    this.watched.forEach((text, at) => {
+      const values = watched(text, this.state?.grf ?? []), before = this.before && watched(text, this.before);
+      const line = add(watches, "div", undefined, "watched");
+      button(line, "×", () => { this.watched.splice(at, 1); this.paint(); });
+      add(line, "b", ` ${text} `);
+      (values ?? []).forEach((value, i) => add(line, "span", ` ${Number(value.toPrecision(6))}`, before && before[i] !== value ? "changed" : ""));
+      if (!values) add(line, "span", this.state ? "expected a register: g4, g4.2" : "no thread is stopped", "faint");
+    });
+    const input = add(watches, "input");
+    input.placeholder = "g4, g4.2";
+    input.addEventListener("change", () => { if (input.value.trim()) this.watched.push(input.value.trim()); this.paint(); });
   }
 
   breakpoints() {
