@@ -29,7 +29,6 @@ NOT_RUN = {
     ("docs/live.md", "printf 'Section"): "needs root and Xorg; tests/live/test_desktops.py runs it",
     ("docs/live.md", "python -m tests.piglit"): "needs an installed piglit; CI runs its sample",
     ("README.md", "gen4emu debug traces/gears-g4x.aub.xz --web"): "serves until Ctrl-C; tests/debugger_web starts it",
-    ("docs/debug-web.md", "gen4emu debug"): "serves until Ctrl-C; tests/debugger_web starts it",
     ("debug --help", "gen4emu debug trace.aub.xz --web"): "serves until Ctrl-C; tests/debugger_web starts it",
     ("docs/testing.md", "python -m pytest"): "runs the tests that run the examples",
     ("docs/api.md", ""): "tests/api/test_docs.py runs the page in order",
