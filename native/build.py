@@ -47,9 +47,9 @@ HARNESS = "gen4emu._harness"  # the name of its module
 
 # Sources that are compiled once more for each of VECTOR_LEVELS (core/variant.h).
 VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/texel_rows.c", "core/tile_copy.c",
-            "eu/fast/double.c", "eu/fast/float.c", "eu/fast/int.c", "eu/math_ops.c", "geometry/edges.c",
-            "image/blake3.c", "image/png_tokens.c", "raster/barycentrics.c", "sampler/bilinear.c", "sampler/formats.c",
-            "sampler/inner_loops.c"]
+            "eu/fast/double.c", "eu/fast/float.c", "eu/fast/int.c", "eu/fast/quad.c", "eu/math_ops.c",
+            "geometry/edges.c", "image/blake3.c", "image/png_tokens.c", "raster/barycentrics.c", "sampler/bilinear.c",
+            "sampler/formats.c", "sampler/inner_loops.c"]
 VECTOR_LEVELS = ["avx2", "avx512"]
 
 # Headers that are derived from descriptions in Python: file name -> module with `generate() -> str`, or the module and

@@ -444,14 +444,16 @@ enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const st
 G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_float);
 G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_int);
 G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_double);
+G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_quad);
 
 static const struct g4_fast_handlers *const float_variants[] = G4_VARIANT_TABLE(g4_fast_float);
 static const struct g4_fast_handlers *const int_variants[] = G4_VARIANT_TABLE(g4_fast_int);
 static const struct g4_fast_handlers *const double_variants[] = G4_VARIANT_TABLE(g4_fast_double);
+static const struct g4_fast_handlers *const quad_variants[] = G4_VARIANT_TABLE(g4_fast_quad);
 
 static const struct g4_fast_handlers general_handlers = {{[0 ... G4_FAST_ROOM - 1] = g4_general}};
-static const struct g4_fast_handlers *const general_tables[G4_TABLES] = {&common_general_handlers, &general_handlers,
-                                                                         &general_handlers, &general_handlers};
+static const struct g4_fast_handlers *const general_tables[G4_TABLES] = {
+    &common_general_handlers, &general_handlers, &general_handlers, &general_handlers, &general_handlers};
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     return g4_gang_run_with(eu, gang, kernel, general_tables, false);
@@ -469,7 +471,8 @@ static void count_gang(const struct g4_kernel *kernel) {
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     const enum g4_variant variant = g4_variant_current();
     const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_handlers, float_variants[variant],
-                                                              int_variants[variant], double_variants[variant]};
+                                                              int_variants[variant], double_variants[variant],
+                                                              quad_variants[variant]};
 
     count_gang(kernel);
     /* only the general handler checks whether a thread owns a register */

@@ -67,8 +67,12 @@ _PACKED = region(8, 8, 1)
 
 
 class Generator:
-    def __init__(self, rng: random.Random, gen: Gen, *, client: bool) -> None:
-        """A client's instructions have packed, scalar and immediate operands at whole registers, as compilers do."""
+    def __init__(self, rng: random.Random, gen: Gen, *, client: bool, doubles: bool = False) -> None:
+        """A client's instructions have packed, scalar and immediate operands at whole registers, as compilers do.
+
+        `doubles`: most instructions have them.
+        """
+        self.doubles = doubles
         self.rng = rng
         self.gen = gen
         self.client = client
@@ -82,7 +86,8 @@ class Generator:
     def instruction(self) -> Instruction:
         if self.queue:
             return self.queue.pop(0)
-        make = self.rng.choices((self.alu, self.double, self.accumulator, self.housekeeping), (84, 7, 5, 4))[0]
+        weights = (20, 76, 0, 4) if self.doubles else (84, 7, 5, 4)
+        make = self.rng.choices((self.alu, self.double, self.accumulator, self.housekeeping), weights)[0]
         return make()
 
     # --- forms ---
@@ -444,10 +449,10 @@ class Straight:
         return True
 
 
-def straight_case(seed: int, gen: Gen, length: int) -> Straight:
+def straight_case(seed: int, gen: Gen, length: int, *, doubles: bool = False) -> Straight:
     """A program without branches, already executed by the reference."""
     case = random_start(seed, gen)
-    make = Generator(random.Random(seed ^ 0x5EED), gen, client=seed // 4 % 2 == 1)
+    make = Generator(random.Random(seed ^ 0x5EED), gen, client=seed // 4 % 2 == 1, doubles=doubles)
     found = Straight(case, start(case))
     for inst in prologue(gen):
         assert found.extend(inst)

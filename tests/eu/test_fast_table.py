@@ -12,7 +12,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 
 NATIVE = Path(__file__).parents[2] / "native"
-SOURCES = ("eu/fast/table.c", "eu/fast/prepare.c", "eu/decode_gen4.c")
+SOURCES = ("eu/fast/table.c", "eu/fast/prepare.c", "eu/decode_gen4.c", "eu/decode_gen7.c")
 
 # Prints the name of each instruction's handler, or the reason why there is none.
 PROGRAM = """
@@ -27,7 +27,7 @@ bool g4_is_dot_integer(const struct g4_op *op) { (void)op; return false; }
 #define NAME(name) #name,
 static const char *const names[G4_TABLES][G4_FAST_ROOM] = {
     [G4_TABLE_FLOAT] = {G4_FAST_FLOAT(NAME)}, [G4_TABLE_INT] = {G4_FAST_INT(NAME)},
-    [G4_TABLE_DOUBLE] = {G4_FAST_DOUBLE(NAME)}};
+    [G4_TABLE_DOUBLE] = {G4_FAST_DOUBLE(NAME)}, [G4_TABLE_QUAD] = {G4_FAST_QUAD(NAME)}};
 
 int main(void) {
     uint32_t in[6]; /* generation, whether the accumulator is read later, instruction */
@@ -37,7 +37,8 @@ int main(void) {
         const bool is_gen4 = in[0] & G4_GEN_GEN4;
         const struct g4_model model = {
             .chip = &chip, .layout_gen = in[0], .quirks = {.cmp_converts_to_destination_type = is_gen4}};
-        g4_decode_gen4(&op, in + 2, &model, 0, 16);
+        (in[0] == G4_GEN_HSW ? g4_decode_gen75 : in[0] == G4_GEN_IVB ? g4_decode_gen7 : g4_decode_gen4)(
+            &op, in + 2, &model, 0, 16);
         op.acc_write = op.acc_write && in[1];
         const char *const reason = g4_fast_select(&op, &model.quirks);
         const unsigned handler = op.handler == G4_HANDLER_INDIRECT ? op.ordinary : op.handler;
@@ -47,7 +48,7 @@ int main(void) {
 }
 """
 
-BW, EL = Gen.BW, Gen.EL
+BW, EL, IVB, HSW = Gen.BW, Gen.EL, Gen.IVB, Gen.HSW
 
 # generation, instruction, handler
 HANDLERS = [
@@ -112,6 +113,19 @@ HANDLERS = [
     (EL, "dph(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DPH_P"),
     (EL, "dp3(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP3_P"),
     (EL, "dp2(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP2_P"),
+    (HSW, "add(8) g20<1>DF g22<4,4,1>DF -g24<0,1,0>DF { align1 1Q };", "ADD_Q"),
+    (HSW, "mul(8) g20<1>.xDF g22<0>.xyxyDF g24<0>.zwzwDF { align16 1Q };", "MUL_Q"),
+    (IVB, "mul(8) g20<1>DF g22<4,4,1>DF g24<4,4,1>DF { align1 1Q };", "MUL_Q"),
+    (HSW, "mad(8) g20<1>DF g22<4,4,1>DF g24<4,4,1>DF -g26<4,4,1>DF { align16 2Q };", "MAD_Q"),
+    (HSW, "cmp.z.f0.0(8) g20<1>DF (abs)g6<0,1,0>DF g22<0,1,0>DF { align1 1Q };", "CMP_Q"),
+    (HSW, "cmp.nz.f0.0(8) null<1>DF g6<0,1,0>DF g22<0,1,0>DF { align1 1Q switch };", "CMP_Q"),
+    (HSW, "(+f0.0) sel(8) g20<1>DF g22<4,4,1>DF -g24<4,4,1>DF { align1 1Q };", "SEL_Q"),
+    (HSW, "mov(8) g20<1>DF g6<0,1,0>DF { align1 2Q };", "COPY_64"),
+    (HSW, "mov(8) g20<1>DF -g6<0,1,0>DF { align1 2Q };", "MOV_Q"),
+    (HSW, "mov(8) g20<2>F g22<4,4,1>DF { align1 1Q };", "MOV_Q"),
+    (HSW, "mov(4) g20<1>DF g22.4<4,4,1>F { align1 2N };", "MOV_Q"),
+    (HSW, "mov(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "MOV_Q"),
+    (HSW, "mov(4) g20<2>UD g6<0,1,0>UD { align1 2N };", "COPY_32"),
 ]
 
 # generation, instruction, a part of the reason
@@ -138,6 +152,8 @@ GENERAL = [
     (EL, "add(8) acc0<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "an accumulator operand"),
     (EL, "add(8) g20<1>D g22<8,8,1>D (abs)g23<8,8,1>D { align1 };", "no exact form in lanes"),
     (EL, "mov(1) ip<1>UD g22<0,1,0>UD { align1 nomask };", "jump to different places"),
+    (HSW, "mov.nz.f0.0(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "doubles"),
+    (HSW, "rndd(8) g20<1>DF g22<4,4,1>DF { align1 1Q };", "doubles"),
 ]
 
 # instruction whose implicit accumulator write is read later, its handler or a part of the reason

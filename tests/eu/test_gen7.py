@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gen4emu._native import lib
 from gen4emu.core_enums import Status
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble, encode_bytes
@@ -228,6 +229,19 @@ def test_straight_programs_agree_with_the_reference(gen: Gen) -> None:
         straight = straight_case(1000 * int(gen) + seed, gen, 24)
         found = check(bench, straight)
         assert not found, (found, first_difference(bench, straight))
+
+
+@both
+def test_programs_of_doubles_agree_with_the_reference_in_all_variants(gen: Gen) -> None:
+    bench = Bench(gen)
+    before = lib.g4_variant_current()
+    for seed in range(20):
+        straight = straight_case(2000 * int(gen) + seed, gen, 32, doubles=True)
+        for variant in range(lib.g4_variant_best() + 1):
+            lib.g4_set_variant(variant)
+            found = check(bench, straight)
+            lib.g4_set_variant(before)
+            assert not found, (found, first_difference(bench, straight))
 
 
 @both

@@ -2,7 +2,7 @@
  * Fast handlers: the forms of instructions that compilers emit, for all threads of a gang at once.
  *
  * Names end with the shapes of the operands: P lanes in memory (a whole register in place, or gathered elements), S one
- * dword of each thread, I an immediate.
+ * dword of each thread, I an immediate, Q four channels of each thread.
  */
 #ifndef G4_EU_FAST_H
 #define G4_EU_FAST_H
@@ -115,6 +115,16 @@ enum g4_fast_convert {
     X(DP3_P)                                                                                                           \
     X(DP2_P)
 
+#define G4_FAST_QUAD(X)                                                                                                \
+    X(ADD_Q)                                                                                                           \
+    X(MUL_Q)                                                                                                           \
+    X(MAD_Q)                                                                                                           \
+    X(MOV_Q)                                                                                                           \
+    X(COPY_64)                                                                                                         \
+    X(COPY_32)                                                                                                         \
+    X(CMP_Q)                                                                                                           \
+    X(SEL_Q)
+
 #define G4_FAST_ENUM(name) G4_FAST_##name,
 enum g4_fast_float {
     G4_FAST_FLOAT(G4_FAST_ENUM) G4_FAST_FLOATS
@@ -124,6 +134,9 @@ enum g4_fast_int {
 };
 enum g4_fast_double {
     G4_FAST_DOUBLE(G4_FAST_ENUM) G4_FAST_DOUBLES
+};
+enum g4_fast_quad {
+    G4_FAST_QUAD(G4_FAST_ENUM) G4_FAST_QUADS
 };
 
 enum {
@@ -136,12 +149,19 @@ enum g4_table {
     G4_TABLE_FLOAT,
     G4_TABLE_INT,
     G4_TABLE_DOUBLE,
+    G4_TABLE_QUAD, /* four channels of each thread (quad.c) */
     G4_TABLES,
 };
 
 struct g4_fast_handlers {
     g4_handler_fn *handler[G4_FAST_ROOM];
 };
+
+/* Whether a handler works on registers of lanes, and op->in and op->out describe them. */
+static inline bool g4_has_lanes(const struct g4_op *op) {
+    const unsigned table = op->handler >> 8;
+    return table != G4_TABLE_COMMON && table != G4_TABLE_QUAD;
+}
 
 /* Choose the handler of a decoded instruction, and prepare its operands for it (table.c).  Returns NULL, or why the
  * general handler stays. */

@@ -261,6 +261,116 @@ bool g4_fast_prepare_destination(struct g4_op *op) {
     }
 }
 
+/* ---- four channels of each thread ---- */
+
+/* The bytes in the register file of the element of a channel; false: its halves are apart. */
+static bool quad_byte(const struct g4_src *src, int pass, unsigned c, unsigned *byte) {
+    const unsigned base = src->base + (pass ? src->pass_bytes : 0u);
+
+    if (src->size == 8 && src->align16) { /* as g4_read_raw64 reads them */
+        const unsigned low = src->swizzle[2 * (c & 1)];
+        *byte = base + (src->vstride ? c / 2 * 16 : 0) + 4 * low;
+        return src->swizzle[2 * (c & 1) + 1] == low + 1;
+    }
+    *byte = base + g4_region_offset(src, c);
+    return true;
+}
+
+static bool prepare_quad_region(const struct g4_op *op, const struct g4_src *src, struct g4_fast_src *in) {
+    bool packed = op->channels == G4_QUAD_CHANNELS;
+    bool scalar = true;
+
+    for (int pass = 0; pass < op->passes; pass++) {
+        unsigned first = 0;
+        for (unsigned c = 0; c < G4_QUAD_CHANNELS; c++) {
+            unsigned at;
+            if (!quad_byte(src, pass, c < op->channels ? c : 0, &at) || at % 32 + src->size > 32 ||
+                at + src->size > G4_GRF_COUNT * G4_REGISTER_BYTES) {
+                return false;
+            }
+            first = c == 0 ? at : first;
+            packed = packed && at % 32 == c * src->size;
+            scalar = scalar && at == first;
+            in->off[G4_QUAD_CHANNELS * pass + (int)c] = (uint16_t)(offsetof(struct g4_gang, grf) + gang_offset(at));
+        }
+    }
+    in->load = packed && src->size == 8 ? G4_LOAD_PACKED : scalar ? G4_LOAD_SCALAR : G4_LOAD_GATHER;
+    return true;
+}
+
+static bool prepare_quad_source(const struct g4_op *op, const struct g4_src *src, struct g4_fast_src *in) {
+    const bool is_integer = src->type == G4_TYPE_D || src->type == G4_TYPE_UD;
+
+    memset(in, 0, sizeof *in);
+    in->size = src->size;
+    in->keep = src->abs ? 0x7fffffff : 0xffffffff;
+    in->flip = src->negate ? 0x80000000 : 0;
+    in->invert = in->minus = src->negate ? -1 : 0;
+    if ((src->size != 8 && src->size != 4) || (is_integer && (src->abs || (src->negate && src->type == G4_TYPE_UD)))) {
+        return false;
+    }
+    if (src->kind == G4_KIND_GRF) {
+        return prepare_quad_region(op, src, in);
+    }
+    in->load = G4_LOAD_IMM;
+    for (unsigned i = 0; i < 2 * G4_QUAD_CHANNELS; i++) {
+        const unsigned c = i % G4_QUAD_CHANNELS + (i < G4_QUAD_CHANNELS ? 0u : src->pass_bytes);
+        in->imm[i] = (int32_t)src->imm[src->size == 8 ? i & 1 : c & 7];
+    }
+    return src->kind == G4_KIND_IMM;
+}
+
+static bool prepare_quad_destination(struct g4_op *op) {
+    const struct g4_dst *const dst = &op->dst;
+    bool packed = dst->size == 8 && op->channels == G4_QUAD_CHANNELS;
+
+    memset(&op->out, 0, sizeof op->out);
+    op->out.store = G4_STORE_NULL;
+    if (dst->kind == G4_KIND_NULL) {
+        return true;
+    }
+    for (int pass = 0; pass < op->passes; pass++) {
+        for (unsigned c = 0; c < op->channels; c++) {
+            const unsigned at = dst->base + (pass ? dst->pass_bytes : 0u) + c * dst->hstride * dst->size;
+            if (at % 32 + dst->size > 32 || at + dst->size > G4_GRF_COUNT * G4_REGISTER_BYTES) {
+                return false;
+            }
+            packed = packed && at % 32 == c * dst->size;
+            op->out.off[G4_QUAD_CHANNELS * pass + (int)c] = (uint16_t)(offsetof(struct g4_gang, grf) + gang_offset(at));
+        }
+    }
+    op->out.store = packed ? G4_STORE_PACKED : G4_STORE_SCATTER4;
+    return dst->kind == G4_KIND_GRF && (dst->size == 8 || dst->size == 4);
+}
+
+/* The channels of each pass are in one half of a register of flags, and of masks. */
+static bool has_quad_lanes(const struct g4_op *op) {
+    const bool by_four = op->predicate == G4_PRED_NONE || op->predicate == G4_PRED_NORMAL;
+
+    for (int pass = 0; pass < op->passes; pass++) {
+        const unsigned first = op->first_channel[pass];
+        if ((first & 7) + op->channels > 8 || op->first_flag[pass] != 16u * op->flag + first ||
+            (first % 4 && !by_four)) {
+            return false;
+        }
+    }
+    return op->channels <= G4_QUAD_CHANNELS;
+}
+
+bool g4_fast_prepare_quad(struct g4_op *op) {
+    const unsigned sources = g4_opcode_info[op->opcode].sources;
+
+    if (!has_quad_lanes(op) || !prepare_quad_destination(op)) {
+        return false;
+    }
+    for (unsigned s = 0; s < sources; s++) {
+        if (!prepare_quad_source(op, &op->src[s], &op->in[s])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- instructions ---- */
 
 bool g4_fast_prepare_sources(struct g4_op *op, bool floats) {

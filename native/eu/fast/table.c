@@ -393,6 +393,53 @@ static const struct rule rules[] = {
 #undef F
 #undef I
 
+/* ---- four channels of each thread ---- */
+
+/* The handler of quad.c for an instruction, whatever its operands are; -1: none has it. */
+static int quad_handler(const struct g4_op *op) {
+    const bool to_double = op->dst.type == G4_TYPE_DF;
+    const bool copies = op->cond == G4_COND_NONE && !op->saturate && !op->src[0].abs && !op->src[0].negate;
+    const bool doubles = op->exec_type == G4_EXEC_DF;
+
+    switch (op->opcode) {
+    case G4_OPCODE_DIM:
+        return copies && to_double ? G4_FAST_COPY_64 : -1;
+    case G4_OPCODE_MOV:
+        if (!doubles && !to_double) { /* others have handlers on registers of lanes */
+            const bool same = op->src[0].type == op->dst.type ||
+                              (op->exec_type == G4_EXEC_D && (op->dst.type == G4_TYPE_D || op->dst.type == G4_TYPE_UD));
+            return copies && same && op->dst.size == 4 && op->first_channel[0] & 7 ? G4_FAST_COPY_32 : -1;
+        }
+        if (doubles && to_double && !op->saturate && !op->src[0].abs && !op->src[0].negate) {
+            return copies ? G4_FAST_COPY_64 : -1; /* the bits are copied, but a condition tests the flushed double */
+        }
+        return to_double || op->cond == G4_COND_NONE ? G4_FAST_MOV_Q : -1;
+    case G4_OPCODE_SEL:
+        return to_double && op->src[0].type == G4_TYPE_DF && op->src[1].type == G4_TYPE_DF ? G4_FAST_SEL_Q : -1;
+    case G4_OPCODE_CMP:
+        return doubles && op->cond != G4_COND_NONE ? G4_FAST_CMP_Q : -1;
+    case G4_OPCODE_ADD:
+        return doubles && to_double ? G4_FAST_ADD_Q : -1;
+    case G4_OPCODE_MUL:
+        return doubles && to_double ? G4_FAST_MUL_Q : -1;
+    case G4_OPCODE_MAD:
+        return doubles && to_double ? G4_FAST_MAD_Q : -1;
+    default:
+        return -1;
+    }
+}
+
+static bool select_quad(struct g4_op *op, const struct g4_quirks *quirks) {
+    const int handler = quad_handler(op);
+
+    if (handler < 0 || op->undefined || op->acc_write || !is_float_condition(op) ||
+        quirks->cmp_converts_to_destination_type || !g4_fast_prepare_quad(op)) {
+        return false;
+    }
+    op->handler = (uint16_t)(G4_TABLE_QUAD << 8 | handler);
+    return true;
+}
+
 /* ---- the matcher ---- */
 
 static uint32_t fact(bool is_true, enum fact which) {
@@ -479,11 +526,11 @@ static bool is_ip(uint8_t kind, uint8_t reg) {
 
 /* Forms of operands that no fast handler has, with a reason; NULL: none of them. */
 static const char *unusual_form(const struct g4_op *op) {
+    if (op->exec_type == G4_EXEC_DF || op->dst.size > 4) {
+        return "lanes have 32 bits, and four channels of doubles have no handler for this form";
+    }
     if (op->passes == 2 && op->exec_size != 16) {
         return "compressed, but not of sixteen channels";
-    }
-    if (op->exec_type == G4_EXEC_DF || op->dst.size > 4) {
-        return "lanes have 32 bits";
     }
     if (op->first_channel[0] & 7 || (op->half && op->exec_size > 8)) {
         return "the first channel is not that of a register of lanes";
@@ -558,6 +605,9 @@ const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
     if (is_ip_add(op)) {
         (void)g4_fast_prepare_immediate(&op->src[1], false, &op->in[1]);
         op->handler = G4_TABLE_INT << 8 | G4_FAST_IPADD;
+        return NULL;
+    }
+    if (select_quad(op, quirks)) {
         return NULL;
     }
     const char *const form = unusual_form(op);

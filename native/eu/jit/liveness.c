@@ -47,13 +47,9 @@ static void mark_region(struct row_facts *facts, const struct g4_op *op, const s
     }
 }
 
-static bool is_fast(const struct g4_op *op) {
-    return op->handler >> 8 != G4_TABLE_COMMON;
-}
-
 /* Whether lanes of a source read only themselves, in the half of their part. */
 static bool reads_by_lane(const struct g4_op *op, unsigned s) {
-    return is_fast(op) && op->in[s].load == G4_LOAD_PACKED && !op->nomask && op->half + op->parts <= 2 &&
+    return g4_has_lanes(op) && op->in[s].load == G4_LOAD_PACKED && !op->nomask && op->half + op->parts <= 2 &&
            (op->handler >> 8 != G4_TABLE_DOUBLE || g4_has_three_sources(op));
 }
 
@@ -164,7 +160,7 @@ static void read_rows(const struct g4_op *op, struct g4_row_set *set) {
 
 static void hide_rows(const struct g4_op *op, struct g4_row_set *set) {
     const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
-    if (!is_fast(op) || !g4_writes_row(op) || gated) {
+    if (!g4_has_lanes(op) || !g4_writes_row(op) || gated) {
         return;
     }
     for (int part = 0; part < op->parts; part++) {
@@ -174,7 +170,7 @@ static void hide_rows(const struct g4_op *op, struct g4_row_set *set) {
 
 /* Writes of lanes of the other half hide nothing, so rows that are written in one half and read in another are live. */
 static void collect_writes(struct row_facts *facts, const struct g4_op *op) {
-    if (!is_fast(op) || !g4_writes_row(op)) {
+    if (!g4_has_lanes(op) || !g4_writes_row(op)) {
         return;
     }
     for (int part = 0; part < op->parts; part++) {

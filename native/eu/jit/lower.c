@@ -419,6 +419,9 @@ bool g4_lower_op(struct translator *t, const struct g4_op *op) {
     if (op->handler >> 8 == G4_TABLE_COMMON) {
         return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && g4_lower_math(t, op));
     }
+    if (!g4_has_lanes(op)) {
+        return false;
+    }
     if (moves_flags(op)) {
         return !t->loop && lower_flags(t, op);
     }
@@ -505,7 +508,7 @@ void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows) {
     if (op->handler == G4_HANDLER_SEND) {
         math_rows(op, rows);
     }
-    if (table == G4_TABLE_COMMON || moves_flags(op)) {
+    if (!g4_has_lanes(op) || moves_flags(op)) {
         return;
     }
     for (int part = 0; part < op->parts; part++) {
