@@ -372,8 +372,9 @@ class Device:
                     self.registers.poke(self.registers.offset(f"{prefix}_RING_{name}"), 0)
             for name in ("ACTHD", "IPEHR", "IPEIR"):
                 self.registers.poke(self.registers.offset(f"{prefix}_{name}"), 0)
-        for name in ("EIR", "ESR", "PGTBL_ER"):
-            self.registers.poke(self.registers.offset(name), 0)
+        for name in ("EIR", "ESR", "RENDER_EIR", "RENDER_ESR", "PGTBL_ER", "ERROR_GEN6", "RENDER_FAULT_REG"):
+            if self.registers.has(name):
+                self.registers.poke(self.registers.offset(name), 0)
 
     # --- checkpoints -----------------------------------------------------------------------------------------------
     def save(self) -> DeviceState | None:

@@ -22,11 +22,14 @@ _PIECE_BYTES = 1 << 20
 _RING_BYTES = 2 << 20  # the maximum of RING_CTL
 _NEAR_BYTES = 256 << 10  # around an address in the state
 
-_GLOBAL = ("EIR", "IER", "PGTBL_ER")
+# The kernel's names, and the project's on the generations; those that a generation does not have are left out.
+_GLOBAL = (("EIR", ("EIR", "RENDER_EIR")), ("IER", ("IER", "GTIER")), ("PGTBL_ER", ("PGTBL_ER",)),
+           ("ERROR", ("ERROR_GEN6",)))
 _FENCES = 16
 # The kernel's names, and the project's names after the prefix of the ring.
 _ENGINE = (("IPEIR", "IPEIR"), ("IPEHR", "IPEHR"), ("INSTDONE", "INSTDONE"), ("INSTPS", "INSTPS"), ("HWS", "HWS_PGA"),
            ("FADDR", "DMA_FADD"))
+_RENDER = (("INSTDONE1", "INSTDONE1"), ("INSTPM", "RENDER_INSTPM"))
 
 
 def write_error_state(device: Device, destination: str | os.PathLike[str] | BinaryIO, *, reason: str = "",
@@ -54,7 +57,7 @@ def _report(device: Device, reason: str, process: str, pid: int) -> tuple[Report
 
     report = Report(device.engine, device.info.pci_id, device.info.name.upper(), f"gen4emu {gen4emu.__version__}",
                     reason, process, pid)
-    report.registers = [(name, read(name)) for name in _GLOBAL]
+    report.registers = [(name, read(ours)) for name, places in _GLOBAL for ours in places if registers.has(ours)]
     report.fences = [read(f"FENCE_{i}") | registers.read(registers.offset(f"FENCE_{i}") + 4) << 32
                      for i in range(_FENCES)]
     ring = _ring(streamer)
@@ -70,7 +73,7 @@ def _report(device: Device, reason: str, process: str, pid: int) -> tuple[Report
         ("CTL", (size - PAGE_SIZE | 1) if size else 0), ("ACTHD", read(f"{prefix}_ACTHD")),
         *((name, read(f"{prefix}_{ours}")) for name, ours in _ENGINE)]
     if prefix == "RENDER":
-        report.engine_registers += [("INSTDONE1", read("INSTDONE1")), ("INSTPM", read("RENDER_INSTPM"))]
+        report.engine_registers += [(name, read(ours)) for name, ours in _RENDER if registers.has(ours)]
     batch = _batch(device.memory, streamer)
     if batch is not None:
         report.batch = batch[0], batch[1]

@@ -45,6 +45,18 @@ def text_of(machine: Machine, **how: object) -> str:
     return stream.getvalue().decode()
 
 
+@pytest.mark.parametrize("name", ["ivb", "byt", "hsw"])
+def test_gen7_has_registers_of_its_own(name: str) -> None:
+    machine = Machine(name, strict=True, max_batch_dwords=1 << 14)
+    hang(machine, NOOP, UNKNOWN)
+    lines = text_of(machine).splitlines()
+    assert "EIR: 0x00000001" in lines and "ERROR: 0x00000000" in lines
+    assert not any(line.startswith("PGTBL_ER") for line in lines)
+    assert f"  IPEHR: 0x{UNKNOWN[0]:08x}" in lines
+    machine.device.reset()
+    assert (machine.register("RENDER_EIR"), machine.register("RENDER_IPEHR")) == (0, 0)
+
+
 def test_the_text_has_the_lines_of_the_kernel() -> None:
     machine = strict()
     reason = hang(machine, NOOP, UNKNOWN)
