@@ -486,11 +486,28 @@ static bool needs_header(transfer_fn *transfer) {
            transfer == read_dual_block || transfer == write_dual_block;
 }
 
+/* A response may go to registers of the payload, whose parameters are read after the first data are stored.  Then the
+ * payload is copied to the message registers, which Gen7 does not have otherwise. */
+static struct g4_send with_payload_apart(struct g4_gang *gang, const struct g4_send *send) {
+    struct g4_send apart = *send;
+
+    if (send->grf_payload && send->has_dst && send->dst < send->mrf + send->mlen &&
+        send->mrf < send->dst + send->rlen) {
+        for (unsigned k = 0; k < send->mlen && k < G4_MRF_COUNT; k++) {
+            gang->mrf[k] = gang->grf[(send->mrf + k) & (G4_GRF_COUNT - 1)];
+        }
+        apart.grf_payload = false;
+        apart.mrf = 0;
+    }
+    return apart;
+}
+
 static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, transfer_fn *transfer) {
+    const struct g4_send apart = with_payload_apart(gang, send);
     struct access a = {
         .eu = eu,
         .gang = gang,
-        .send = send,
+        .send = &apart,
         .index = gen7_data_cache_data_port_message_binding_table_index(send->descriptor),
         .data = gen7_data_cache_data_port_message_header_present(send->descriptor) ? 1 : 0,
     };

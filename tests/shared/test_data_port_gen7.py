@@ -45,16 +45,17 @@ class Port7(Probe):
                       **buffer_entry_fields(entries)} | fields)
 
     def message(self, sfid: int, type: int, control: int, *registers: Any, header: bool = True, rlen: int = 1,
-                index: int = 1, exec_size: int = 8, emask: int = 0xFF, scratch: int = 0) -> np.ndarray:
+                index: int = 1, exec_size: int = 8, emask: int = 0xFF, scratch: int = 0,
+                to: int = RESPONSE) -> np.ndarray:
         self.start(1, binding_table=TABLE)
+        for k in range(8):
+            self.grf(to + k)[:] = JUNK
         for i, register in enumerate(registers):
             self.grf(PAYLOAD + i)[:] = np.asarray(register, np.uint32)
-        for k in range(8):
-            self.grf(RESPONSE + k)[:] = JUNK
         descriptor = (len(registers) << 25 | rlen << 20 | int(header) << 19 | scratch << 18 | type << 14
                       | control << 8 | index)
-        self.send_gen7(sfid, descriptor, PAYLOAD, RESPONSE if rlen else None, exec_size=exec_size, emask=emask)
-        return np.array([self.grf(RESPONSE + k) for k in range(8)])
+        self.send_gen7(sfid, descriptor, PAYLOAD, to if rlen else None, exec_size=exec_size, emask=emask)
+        return np.array([self.grf(to + k) for k in range(8)])
 
     def dwords(self, first: int, count: int, base: int = DATA) -> list[int]:
         return [int(x) for x in np.frombuffer(self.memory.read(base + 4 * first, 4 * count), np.uint32)]
@@ -142,6 +143,14 @@ def test_untyped_reads_return_the_channels_that_are_not_masked(port: Port7) -> N
     got = port.message(DATA_CACHE, T.UNTYPED_SURFACE_READ, 0b1110 | simd16, 4 * CHANNELS, 32 + 4 * CHANNELS,
                        header=False, rlen=2, exec_size=16, emask=0xFFFF)
     assert [int(x) for x in got[:2].reshape(-1)] == list(range(16))
+
+
+@pytest.mark.parametrize("to", [PAYLOAD - 1, PAYLOAD, PAYLOAD + 1])
+def test_a_response_may_overwrite_the_addresses(port: Port7, to: int) -> None:
+    """As Mesa's register allocator lets it: the message is read before its response arrives."""
+    got = port.message(DATA_CACHE, T.UNTYPED_SURFACE_READ, 1 << 4, 4 * CHANNELS, 32 + 4 * CHANNELS, header=False,
+                       rlen=8, exec_size=16, emask=0xFFFF, to=to)
+    assert [int(x) for x in got.reshape(-1)] == [i + c for c in range(4) for i in range(16)]
 
 
 def test_untyped_accesses_beyond_the_buffer_do_nothing(port: Port7) -> None:
