@@ -35,6 +35,7 @@ void g4_device_load(struct g4_device *device, const void *image) {
     g4_media_load(device->media, &from->media);
     device->next_object = from->next_object;
     device->counts = from->counts;
+    g4_device_set_clocks(device);
     device->log = from->log;
     device->port.log = from->faults;
 }

@@ -304,6 +304,12 @@ void g4_device_begin_workers(struct g4_device *device) {
     }
 }
 
+void g4_device_set_clocks(struct g4_device *device) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        device->worker[i]->eu.past_instructions = device->counts.instructions;
+    }
+}
+
 void g4_device_collect(struct g4_device *device) {
     struct g4_port faults;
     g4_port_init(&faults, device->ctx.mem, G4_UNIT_EU, false);
@@ -315,7 +321,6 @@ void g4_device_collect(struct g4_device *device) {
         for (int m = 0; m < 16; m++) {
             device->counts.messages[m] += worker->eu.messages[m];
         }
-        worker->eu.past_instructions += worker->eu.instructions;
         worker->eu.instructions = 0;
         worker->eu.channel_ops = 0;
         memset(worker->eu.messages, 0, sizeof worker->eu.messages);
@@ -327,6 +332,7 @@ void g4_device_collect(struct g4_device *device) {
         g4_port_merge(&faults, &worker->port);
         memset(&worker->port.log, 0, sizeof worker->port.log);
     }
+    g4_device_set_clocks(device);
     g4_port_merge(&device->port, &faults);
 }
 

@@ -213,8 +213,19 @@ static void put32(uint8_t *image, unsigned dword, uint32_t value) {
     memcpy(image + 4 * dword, &value, sizeof value);
 }
 
+/* A clock that is the same in every run (docs/decisions.md 93).  The instructions of the current stretch are not
+ * counted yet, of which each read is one at least. */
+static void read_clock(struct g4_run *run, uint8_t image[32]) {
+    const uint64_t counted = run->eu->past_instructions + run->eu->instructions;
+
+    run->clock_reads = run->clock_base == counted ? run->clock_reads + 1 : 1;
+    run->clock_base = counted;
+    put32(image, 0, (uint32_t)(counted + run->clock_reads));
+    put32(image, 1, (uint32_t)((counted + run->clock_reads) >> 32));
+}
+
 /* Registers that Gen6 has changed or added; false: those of Gen4 are valid. */
-static bool read_later(const struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
+static bool read_later(struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
     const struct g4_gang *const gang = run->gang;
     const unsigned dispatched = g4_mask16(gang->dmask, t);
 
@@ -235,9 +246,7 @@ static bool read_later(const struct g4_run *run, int t, unsigned reg, uint8_t im
         put32(image, 1, gang->notify[t][1]);
         return true;
     case G4_ARF_TM << 4:
-        put32(image, 0, (uint32_t)run->eu->instructions); /* a clock that is the same in every run
- (docs/decisions.md 93) */
-        put32(image, 1, (uint32_t)(run->eu->instructions >> 32));
+        read_clock(run, image);
         return true;
     case G4_ARF_MS << 4:
     case G4_ARF_MS << 4 | 1:

@@ -31,9 +31,10 @@ struct g4_run {
     bool own_rounding;                      /* threads have rounding modes of their own, in cr0 */
     bool stopped;                           /* a thread has stopped with an error */
     enum g4_status status;
-    g4_fpenv outside; /* floating point environment of the caller */
-    uint32_t next;    /* ip of the next instruction of the group */
-    float one;        /* 1, unknown to the compiler: products with it are not optimized away */
+    g4_fpenv outside;                 /* floating point environment of the caller */
+    uint64_t clock_base, clock_reads; /* instructions counted at the last read of tm0, and reads since they changed */
+    uint32_t next;                    /* ip of the next instruction of the group */
+    float one;                        /* 1, unknown to the compiler: products with it are not optimized away */
 };
 
 typedef void g4_handler_fn(struct g4_run *run, const struct g4_op *op);

@@ -223,6 +223,21 @@ def test_halted_channels_are_on_again_behind_the_last_halt(gen: Gen) -> None:
 
 
 @both
+@pytest.mark.parametrize("general_only", [True, False])
+def test_each_read_of_the_clock_gives_a_greater_number(gen: Gen, general_only: bool) -> None:
+    probe = Probe(gen)
+    probe.start(8)
+    code = """mov(4) g10<1>UD tm0<4,4,1>UD { align1 WE_all 1N };
+              mov(4) g11<1>UD tm0<4,4,1>UD { align1 WE_all 1N };
+              mov(8) g2<1>UD g3<8,8,1>UD { align1 1Q };
+              mov(4) g12<1>UD tm0<4,4,1>UD { align1 WE_all 1N };"""
+    assert probe.run(assemble(code, gen) + encode_bytes(end(gen)), general_only=general_only) is Status.OK
+    for thread in range(8):
+        first, second, third = (int(probe.grf(reg, thread)[0]) for reg in (10, 11, 12))
+        assert 0 < first < second < third
+
+
+@both
 def test_straight_programs_agree_with_the_reference(gen: Gen) -> None:
     bench = Bench(gen)
     for seed in range(40):
