@@ -76,7 +76,7 @@ static bool is_straight(const struct g4_op *op) {
 /* Add the rows that an instruction writes whole, if all channels are enabled. */
 static void add_written(const struct g4_op *op, struct g4_row_set *set) {
     const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
-    if (op->handler >> 8 == G4_TABLE_COMMON || op->dst.kind != G4_KIND_GRF || op->out.store != G4_STORE_PACKED ||
+    if (!g4_has_lanes(op) || op->dst.kind != G4_KIND_GRF || op->out.store != G4_STORE_PACKED ||
         op->written != UINT64_MAX || gated) {
         return;
     }
