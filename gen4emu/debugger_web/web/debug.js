@@ -36,11 +36,11 @@ class DebuggerApp extends App {
     this.place.set("pane", "thread");
     history.pushState(null, "", "#" + this.place);
     this.show();
-    await this.panes.get("thread").pane.debug(entry, x, y);
+    await this.paneNamed("thread").debug(entry, x, y);
   }
 
   // A command of the debugger has been answered.
-  stopped(reply, command) { this.panes.get("thread")?.pane.stopped(reply, command); }
+  stopped(reply, command) { this.paneNamed("thread")?.stopped(reply, command); }
 }
 
 class Boot {
