@@ -14,23 +14,6 @@ static bool is_stack(uint8_t kind, uint8_t reg) {
     return kind == G4_KIND_ARF && (reg >> 4 == G4_ARF_MS || reg >> 4 == G4_ARF_MSD);
 }
 
-static void add_region(struct g4_row_set *set, const struct g4_op *op, const struct g4_src *src) {
-    const unsigned moved = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES / src->size : 0; /* whole registers */
-    const unsigned channels = moved ? moved : op->channels;
-
-    for (unsigned pass = 0; pass < op->passes; pass++) {
-        for (unsigned c = 0; c < channels; c++) {
-            const unsigned first = src->base + pass * src->pass_bytes + g4_region_offset(src, c);
-            for (unsigned row = first / G4_REGISTER_BYTES; row <= (first + src->size - 1u) / G4_REGISTER_BYTES; row++) {
-                g4_row_set_add(set, row);
-                if (op->opcode == G4_OPCODE_PLN && src == &op->src[1]) { /* the second coordinate */
-                    g4_row_set_add(set, row + 1);
-                }
-            }
-        }
-    }
-}
-
 /* A system routine, which may read anything, may run after the instruction. */
 static bool may_run_routine(const struct g4_op *op) {
     return op->breakpoint || (op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_CR);
@@ -55,7 +38,7 @@ static struct g4_row_set rows_read(const struct g4_op *op) {
             return every_row;
         }
         if (src->kind == G4_KIND_GRF && !op->grf_payload) {
-            add_region(&set, op, src);
+            g4_row_set_add_region(&set, op, src);
         }
     }
     return set;

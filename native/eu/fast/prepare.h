@@ -19,7 +19,7 @@ bool g4_fast_prepare_sources(struct g4_op *op, bool floats);
 bool g4_fast_prepare_destination(struct g4_op *op);
 /* Fill one source from an immediate or a null operand; false: its conversion to a float is not exact. */
 bool g4_fast_prepare_immediate(const struct g4_src *src, bool floats, struct g4_fast_src *in);
-/* Recognize the implied moves of a send that have a fast path: whole_move, or dword_move with in[0].off. */
+
 enum {
     G4_QUAD_CHANNELS = 4
 };
@@ -27,6 +27,7 @@ enum {
 /* Prepare the operands for the handlers of quad.c, by pass: element 4 * pass + c of `off` and `imm`.  False: those have
  * no such form. */
 bool g4_fast_prepare_quad(struct g4_op *op);
+/* Recognize the implied moves of a send that have a fast path: whole_move, or dword_move with in[0].off. */
 void g4_fast_prepare_send(struct g4_op *op);
 /* With indirect operands: let G4_HANDLER_INDIRECT check the addresses before the chosen handler runs. */
 void g4_fast_prepare_addresses(struct g4_op *op);

@@ -24,26 +24,11 @@ struct row_facts {
 };
 
 static void mark_region(struct row_facts *facts, const struct g4_op *op, const struct g4_src *src) {
-    const bool send = op->opcode == G4_OPCODE_SEND;
-    const unsigned whole = send ? G4_REGISTER_BYTES / src->size : 0;
-    const unsigned channels = op->channels > whole ? op->channels : whole;
-
     if (src->kind == G4_KIND_INDIRECT || src->kind == G4_KIND_INDEXED) {
         facts->unknown = true;
     }
-    if (src->kind != G4_KIND_GRF) {
-        return;
-    }
-    for (unsigned pass = 0; pass < op->passes; pass++) {
-        for (unsigned c = 0; c < channels; c++) {
-            const unsigned first = src->base + pass * src->pass_bytes + g4_region_offset(src, c);
-            for (unsigned row = first / G4_REGISTER_BYTES; row <= (first + src->size - 1u) / G4_REGISTER_BYTES; row++) {
-                g4_row_set_add(&facts->always, row);
-                if (op->opcode == G4_OPCODE_PLN) { /* the second coordinate */
-                    g4_row_set_add(&facts->always, row + 1);
-                }
-            }
-        }
+    if (src->kind == G4_KIND_GRF) {
+        g4_row_set_add_region(&facts->always, op, src);
     }
 }
 
