@@ -39,6 +39,7 @@ class Stop:
     thread: Thread | None = None
     vertex: Origin | None = None
     live_thread: LiveThread | None = None
+    executed: int | None = None  # instructions of the thread; None: not counted
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"stop": self.kind.name.lower(), **self.place.as_json(), "reason": self.reason,
@@ -132,6 +133,11 @@ class Debugger:
         """Number, text and hits of all traps and breakpoints."""
         return [(item.number, item.text, item.hits) for item in self._items]
 
+    def set_hits(self, hits: dict[int, int]) -> None:
+        """What traps and breakpoints have counted, by their numbers."""
+        for item in self._items:
+            item.hits = hits.get(item.number, 0)
+
     def copy_to(self, other: Debugger) -> None:
         """A debugger with the same traps and settings for another device."""
         other._items = [_Item(i.number, i.what, i.text, i.once) for i in self._items]
@@ -161,7 +167,8 @@ class Debugger:
     def _stop(self, event: Any, reason: str, item: _Item | None = None, **more: Any) -> DebugAction:
         thread = thread_of(event)
         stop = Stop(DebugKind(event.kind), self.device.place, reason, item.number if item else None, event.address,
-                    event.value, thread=thread, live_thread=LiveThread(self.device, thread, event.address), **more)
+                    event.value, thread=thread, live_thread=LiveThread(self.device, thread, event.address),
+                    executed=event.executed if event.counted else None, **more)
         return self.on_stop(stop)
 
     def _trapped(self, event: Any) -> DebugAction:

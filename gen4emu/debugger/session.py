@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gen4emu.debugger.debugger import Debugger, OnStop
+from gen4emu.debugger.backwards import DrawStart, Moment, Position, last_hit
+from gen4emu.debugger.debugger import Debugger, OnStop, Stop
 from gen4emu.debugger.history import History, record
 from gen4emu.debugger.messages import Message
 from gen4emu.device.device import Device
@@ -14,6 +15,7 @@ from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.timeline import KEPT_EVENT_BYTES, Bookmarks
+from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.command_reader import Words
 from gen4emu.selection import ALL, Selection
@@ -28,9 +30,10 @@ class Leave(Exception):
 class GoTo(Exception):
     """To a draw that is over, or that a bookmark is near: traps and breakpoints stay."""
 
-    def __init__(self, draw: int) -> None:
+    def __init__(self, draw: int, moment: Moment | None = None) -> None:
+        """To the start of the draw, or to a moment inside it."""
         super().__init__(f"draw {draw}")
-        self.draw = draw
+        self.draw, self.moment = draw, moment
 
 
 class Restart(Exception):
@@ -67,6 +70,8 @@ class Session(Listener):
         self._bookmarks = Bookmarks()  # of a device that no user has changed
         self._is_changed = False  # the device: its memory, its registers, or how it draws
         self._travels = False  # to a draw, from the start of the trace or a bookmark
+        self._moment: Moment | None = None  # inside the draw that this travels to
+        self.draw_start: DrawStart | None = None  # of the primitive that began last
         self._primitives: set[int] = set()  # the numbers of those that have begun; other draws have numbers, too
         self._fresh: Debugger | None = None  # of the last replay: its traps are taken over by the next one
 
@@ -83,15 +88,16 @@ class Session(Listener):
     def place(self) -> Place:
         return self.device.place if self.started else Place(0, 0, 0)
 
-    def prepare(self, prompt: Callable[[], None], to: int | None = None) -> None:
-        """Replay up to the first submission, and stop there; or go on from there to a draw."""
+    def prepare(self, prompt: Callable[[], None], to: int | None = None, moment: Moment | None = None) -> None:
+        """Replay up to the first submission, and stop there; or go on from there to a draw, or a moment inside it."""
+        self._moment, self.draw_start = moment, None
         self._is_changed = False
         self._travels = to is not None
         bookmark = None
         if to is not None:
             self.draw_stop.at, self.draw_stop.required = to, True
-            # Threads and hits of traps are counted from the start of the trace.
-            if self.debugger is None or not self.debugger.is_watching:
+            # Threads and hits of traps are counted from the start of the trace; a moment knows what they are.
+            if moment is not None or self.debugger is None or not self.debugger.is_watching:
                 bookmark = self._bookmarks.before(to)
 
         def start(device: Device) -> None:
@@ -125,7 +131,19 @@ class Session(Listener):
     @property
     def is_travelling(self) -> bool:
         """Whether the trace runs to a draw that a command named, once more or from a bookmark: stops only count."""
-        return self._travels and self.draw_stop.at is not None
+        return self._travels and (self.draw_stop.at is not None or self._moment is not None)
+
+    def arrives(self, stop: Stop) -> bool:
+        """Whether a stop on the way is the moment that this travels to."""
+        if self._moment is None or self.draw_stop.at is not None or not self._moment.is_at(stop):
+            return False
+        self._moment = None
+        return True
+
+    def last_hit(self, until: Position) -> Moment | None:
+        """The last trap or breakpoint hit before a position, from a replay of its own."""
+        assert self.debugger is not None
+        return last_hit(self.trace, self.part, self.options, self.debugger, until)
 
     def has_shortcut(self, draw: int) -> bool:
         """Whether a bookmark leads to a later draw faster than execution does from here."""
@@ -159,8 +177,18 @@ class Session(Listener):
         self._primitives.add(self.place().draw)
         if self.draw_stop.wanted(self.place()):
             self.draw_stop.at = None
-            self._on_draw(words)
+            if self._moment is None:
+                self._on_draw(words)
         self._attach_for_the_next_draw()
+        assert self.debugger is not None
+        if self._moment is not None and self.draw_stop.at is None:
+            self._moment.arm(self.debugger)
+        self.draw_start = DrawStart.of(self.debugger)
+
+    def draw_done(self) -> None:
+        if self._moment is not None and self.draw_stop.at is None:
+            self._moment = None
+            raise Gen4emuError(f"{self.place()} does not come back to that instruction: the trace runs differently")
 
     def _attach_for_the_next_draw(self) -> None:
         """On the way to a draw the trace runs at full speed if there is nothing to stop at before it."""

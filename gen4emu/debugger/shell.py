@@ -12,6 +12,7 @@ from typing import Any
 
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
 from gen4emu.debugger import inspect
+from gen4emu.debugger.backwards import DrawStart, Moment, Position, position_before, position_of
 from gen4emu.debugger.debugger import Debugger, Stop, stop_lines, units_of
 from gen4emu.debugger.history import SCHEMA as HISTORY_SCHEMA
 from gen4emu.debugger.history import Change, fragment_lines, history_lines, object_lines, some
@@ -73,9 +74,10 @@ class Shell:
         if self._json:
             self._say(json.dumps({"kind": "session", "schema": SCHEMA, "file": self.session.trace.path}))
         to: int | None = None
+        moment: Moment | None = None
         while True:
             try:
-                self.session.prepare(self._at_start, to)
+                self.session.prepare(self._at_start, to, moment)
                 self.session.run()
                 self.ended = True
                 self._answer("end", ["the trace has ended"], {"end": True})
@@ -86,7 +88,7 @@ class Shell:
                 return self.status
             except (GoTo, Restart) as e:
                 self.ended, self.stop, self.primitive = False, None, None
-                to = e.draw if isinstance(e, GoTo) else None
+                to, moment = (e.draw, e.moment) if isinstance(e, GoTo) else (None, None)
             finally:
                 self.session.close()
 
@@ -104,7 +106,7 @@ class Shell:
         self._ask()
 
     def _stopped(self, stop: Stop) -> DebugAction:
-        if self.session.is_travelling:
+        if self.session.is_travelling and not self.session.arrives(stop):
             return DebugAction.GO
         if self._steps > 1 and stop.reason == "step":
             self._steps -= 1
@@ -204,6 +206,22 @@ class Shell:
         inside = self.stop is not None or self.primitive is not None or self.ended
         return self.session.place().draw + inside
 
+    def draw_start(self) -> DrawStart:
+        """Of the draw that is stopped."""
+        start = self.session.draw_start
+        if start is None or start.draw != self.session.place().draw:
+            raise Usage("threads of media objects and thread groups do not go back")
+        return start
+
+    def position(self) -> Position:
+        """For comparison with stops."""
+        if self.stop is None:
+            return position_before(self.next_draw() if self.primitive is None else self.session.place().draw)
+        found = position_of(self.stop, self.draw_start())
+        if found is None:
+            raise Usage("the instructions of this thread were not counted")
+        return found
+
     def until(self) -> Place | None:
         """How far a history goes: to the end of the draw that is stopped, or all the way."""
         place = self.session.place()
@@ -245,6 +263,11 @@ def _range(text: str) -> tuple[int, int]:
 
 def _need(arguments: list[str], least: int, usage: str) -> None:
     if len(arguments) < least:
+        raise Usage(f"usage: {usage}")
+
+
+def _need_no_more(arguments: list[str], most: int, usage: str) -> None:
+    if len(arguments) > most:
         raise Usage(f"usage: {usage}")
 
 
@@ -305,6 +328,30 @@ def _previous(shell: Shell, arguments: list[str]) -> DebugAction:
     if found is None:
         raise Usage("no draw has begun before this one")
     raise GoTo(found)
+
+
+def _reverse_step(shell: Shell, arguments: list[str]) -> DebugAction:
+    _need_no_more(arguments, 1, "reverse-step [N]")
+    count = number(arguments[0], "count", 1 << 32, 1) if arguments else 1
+    _ = shell.live_thread
+    stop, start = shell.stop, shell.draw_start()
+    assert stop is not None and stop.thread is not None
+    if stop.executed is None:
+        raise Usage("the instructions of this thread were not counted: stop before it with a trap, or set a breakpoint")
+    if count > stop.executed:
+        raise Usage(f"{stop.thread.name} has executed {some(stop.executed, 'instruction')}; `reverse-continue` goes to"
+                    " the stop before, `previous` to the draw before")
+    raise GoTo(start.draw, Moment(start, stop.thread.serial, stop.executed - count, stop.thread.flagged))
+
+
+def _reverse_continue(shell: Shell, arguments: list[str]) -> DebugAction:
+    _need_no_more(arguments, 0, "reverse-continue")
+    if not shell.debugger.items():
+        raise Usage("no traps, no breakpoints")
+    found = shell.session.last_hit(shell.position())
+    if found is None:
+        raise Usage("no trap or breakpoint was hit before this")
+    raise GoTo(found.start.draw, found)
 
 
 def _restart(shell: Shell, arguments: list[str]) -> DebugAction:
@@ -621,6 +668,8 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("until ADDRESS", _until, "to an instruction"),
     ("next", _next, "to the next draw"),
     ("previous", _previous, "back to the draw before"),
+    ("reverse-step [N]", _reverse_step, "back one instruction of the thread"),
+    ("reverse-continue", _reverse_continue, "back to the stop of a trap or breakpoint before this"),
     ("draw N", _draw, "to draw N, forwards or back, at full speed if there is nothing to stop at before"),
     ("restart", _restart, "the trace from its start; traps and breakpoints stay"),
     ("quit", _quit, "end the session"),
@@ -660,7 +709,7 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
 )
 
 _SHORT = {"c": "continue", "s": "step", "n": "next", "q": "quit", "b": "break", "bt": "back-trace", "r": "regs",
-          "t": "thread", "d": "disasm", "run": "continue"}
+          "t": "thread", "d": "disasm", "run": "continue", "rs": "reverse-step", "rc": "reverse-continue"}
 _BY_NAME = {name.split()[0]: run for name, run, _ in COMMANDS}
 
 

@@ -109,6 +109,8 @@ struct g4_debug_event {
     uint32_t address;    /* of the instruction */
     uint32_t value;
     struct g4_debug_thread thread;
+    bool counted;      /* all instructions of the thread were observed: */
+    uint64_t executed; /* so many */
     /* vertices of the current range, indexed by the `vertex` members of threads and objects */
     const struct g4_debug_origin *origin;
     uint32_t origins;
@@ -155,6 +157,21 @@ void g4_debug_set_flags(struct g4_device *device, uint32_t flags);
 void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t value);
 /* Call after the code of kernels was changed in memory: instructions are decoded again from here on. */
 void g4_debug_code_changed(struct g4_device *device);
+
+/* How far the numbers of threads have come. */
+struct g4_debug_counts {
+    uint64_t serial;
+    uint32_t number[16]; /* by enum g4_unit */
+    uint32_t occurrences[G4_DEBUG_TRAPS];
+    uint32_t sequence;
+};
+/* Before a draw: what its threads are counted from.  False if no debugger is attached. */
+bool g4_debug_get_counts(const struct g4_device *device, struct g4_debug_counts *counts);
+bool g4_debug_set_counts(struct g4_device *device, const struct g4_debug_counts *counts);
+/* Before a draw: report a step before the instruction that follows `executed` instructions of the thread with this
+ * serial number, which is flagged if `flagged`.  False if no debugger is attached. */
+bool g4_debug_stop_at(struct g4_device *device, uint64_t serial, uint64_t executed, bool flagged);
+
 /* Let a thread that waits for attention continue. */
 void g4_debug_clear_attention(struct g4_device *device);
 

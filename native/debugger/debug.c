@@ -65,12 +65,7 @@ static struct g4_debug *debugger_of(const struct g4_device *device) {
 }
 
 static bool wants_instructions(const struct g4_debug_setup *setup) {
-    for (uint32_t i = 0; i < setup->breakpoint_count; i++) {
-        if (setup->breakpoint[i].kind != G4_BREAK_WRITE) {
-            return true;
-        }
-    }
-    return setup->break_all || setup->break_flagged || setup->errors == G4_ERRORS_HARDWARE;
+    return setup->breakpoint_count || setup->break_all || setup->break_flagged || setup->errors == G4_ERRORS_HARDWARE;
 }
 
 static uint64_t watched_bytes(const struct g4_debug_setup *setup) {
@@ -145,6 +140,44 @@ void g4_debug_code_changed(struct g4_device *device) {
     }
 }
 
+/* ---- going back ---- */
+
+_Static_assert(sizeof((struct g4_debug *)0)->number == sizeof((struct g4_debug_counts *)0)->number, "as many units");
+
+bool g4_debug_get_counts(const struct g4_device *device, struct g4_debug_counts *counts) {
+    const struct g4_debug *const debug = debugger_of(device);
+    if (!debug) {
+        return false;
+    }
+    *counts = (struct g4_debug_counts){.serial = debug->serial, .sequence = debug->sequence};
+    memcpy(counts->number, debug->number, sizeof counts->number);
+    memcpy(counts->occurrences, debug->occurrences, sizeof counts->occurrences);
+    return true;
+}
+
+bool g4_debug_set_counts(struct g4_device *device, const struct g4_debug_counts *counts) {
+    struct g4_debug *const debug = debugger_of(device);
+    if (!debug) {
+        return false;
+    }
+    debug->serial = counts->serial;
+    debug->sequence = counts->sequence;
+    memcpy(debug->number, counts->number, sizeof debug->number);
+    memcpy(debug->occurrences, counts->occurrences, sizeof debug->occurrences);
+    return true;
+}
+
+bool g4_debug_stop_at(struct g4_device *device, uint64_t serial, uint64_t executed, bool flagged) {
+    struct g4_debug *const debug = debugger_of(device);
+    if (!debug) {
+        return false;
+    }
+    debug->goal = serial;
+    debug->goal_executed = executed;
+    debug->goal_flagged = flagged;
+    return true;
+}
+
 /* ---- events ---- */
 
 struct g4_debug_gang *g4_debug_gang_of(struct g4_debug *debug, const struct g4_gang *gang) {
@@ -184,6 +217,8 @@ bool g4_debug_report_thread(struct g4_debug *debug, struct g4_gang *gang, int t,
                             struct g4_debug_event *event) {
     const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
     event->thread = known->thread[t];
+    event->counted = known->counted;
+    event->executed = known->executed[t];
     event->address = gang->dispatch->kernel_address + ip;
     debug->seen = gang;
     debug->seen_thread = t;

@@ -25,6 +25,8 @@ struct g4_debug_gang {
     const struct g4_gang *gang;
     struct g4_debug_thread thread[G4_GANG_THREADS];
     uint32_t in_flight[G4_GANG_THREADS][G4_GRF_COUNT / 32]; /* registers that no response comes to */
+    bool counted;                                           /* `executed` is valid */
+    uint64_t executed[G4_GANG_THREADS];                     /* instructions */
 };
 
 /* The origin of the vertex in a URB entry. */
@@ -70,7 +72,9 @@ struct g4_debug {
     uint32_t draw_vertices;
     uint64_t stepping, finishing; /* serial of the thread; 0: none */
     bool before_first;            /* the step starts before the thread's first instruction */
-    uint32_t *object_threads;     /* WM threads of the draw's objects */
+    uint64_t goal, goal_executed; /* stop in the thread with this serial (0: none) after so many instructions */
+    bool goal_flagged;
+    uint32_t *object_threads; /* WM threads of the draw's objects */
     uint32_t first_object, object_count, object_capacity;
 
     struct g4_debug_gang gang[G4_DEBUG_GANGS];

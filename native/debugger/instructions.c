@@ -108,12 +108,15 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
     const bool stepped = mine && !debug->before_first;
     debug->before_first = mine ? false : debug->before_first;
     const bool finished = debug->finishing == thread->serial && g4_op_ends_thread(op);
-    if (found == G4_DEBUG_NONE && !stepped && !finished && !hardware) {
+    const bool arrived = debug->goal == thread->serial && debug->goal_executed == known->executed[t];
+    if (found == G4_DEBUG_NONE && !stepped && !finished && !arrived && !hardware) {
         return true;
     }
+    debug->goal = arrived ? 0 : debug->goal;
     debug->stepping = stepped ? 0 : debug->stepping;
     debug->finishing = finished ? 0 : debug->finishing;
-    struct g4_debug_event event = {.kind = G4_DEBUG_INSTRUCTION, .which = found, .stepped = stepped || finished};
+    struct g4_debug_event event = {
+        .kind = G4_DEBUG_INSTRUCTION, .which = found, .stepped = stepped || finished || arrived};
     return report(debug, run, t, op->ip, &event);
 }
 
@@ -143,6 +146,7 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
             stop_run(run, G4_STOPPED);
             return;
         }
+        debug->current->executed[t] += run->threads >> t & 1;
     }
     if (run->threads == 0) {
         return;
@@ -155,6 +159,14 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
 
 static const struct g4_fast_handlers observed = {{[0 ... G4_FAST_ROOM - 1] = observe}};
 static const struct g4_fast_handlers *const observed_tables[G4_TABLES] = {&observed, &observed, &observed, &observed};
+
+static bool holds_goal(const struct g4_debug *debug) {
+    bool found = false;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        found |= debug->goal && debug->current->thread[t].serial == debug->goal;
+    }
+    return found;
+}
 
 /* Report each thread that waits for attention.  *cleared: some of them may continue. */
 static enum g4_status attend(struct g4_debug *debug, struct g4_gang *gang, uint8_t threads, bool *cleared) {
@@ -179,7 +191,9 @@ enum g4_status g4_debug_run_gang(struct g4_hooks *hooks, struct g4_eu *eu, struc
     for (;;) {
         debug->current = g4_debug_gang_of(debug, gang);
         debug->bad_messages = g4_report_bad_messages(eu->log);
-        const bool each = debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed;
+        const bool each =
+            debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed || holds_goal(debug);
+        debug->current->counted &= each;
         enum g4_status status = each ? g4_gang_run_with(eu, gang, kernel, observed_tables, false)
                                      : g4_gang_run_unobserved(eu, gang, kernel);
         if (debug->abandoned) {

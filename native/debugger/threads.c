@@ -176,6 +176,7 @@ static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, st
     bool halted = false;
     bool reported = false;
 
+    thread->flagged = debug->goal == thread->serial && debug->goal_flagged;
     for (uint32_t i = 0; i < debug->setup.trap_count; i++) {
         const struct g4_debug_trap *const trap = &debug->setup.trap[i];
         if (matches(debug, i, thread, r0)) {
@@ -210,6 +211,8 @@ static enum g4_status start_threads(struct g4_debug *debug, struct g4_gang *gang
     struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
 
     memset(known->in_flight, 0, sizeof known->in_flight);
+    memset(known->executed, 0, sizeof known->executed);
+    known->counted = true;
     for (int t = 0; t < count; t++) {
         number(debug, gang, t, &thread[t]);
         known->thread[t] = thread[t];
@@ -330,7 +333,7 @@ void g4_debug_draw_ended(struct g4_hooks *hooks) {
     debug->sequence = (debug->sequence + debug->draw_vertices) & G4_DEBUG_NUMBERS;
     debug->origins = 0;
     debug->abandoned = false;
-    debug->stepping = debug->finishing = 0;
+    debug->stepping = debug->finishing = debug->goal = 0;
 }
 
 void g4_debug_range_ended(struct g4_hooks *hooks, uint32_t objects) {

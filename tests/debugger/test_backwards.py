@@ -1,0 +1,112 @@
+"""Back inside a draw: instructions and stops, with the bits that registers had."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gen4emu.cli.main import run
+from tests.harness.joined import join
+
+TRACES = Path(__file__).parents[2] / "traces"
+Text = pytest.CaptureFixture[str]
+LOOK = ("thread", "regs")
+
+
+def debug(capsys: Text, path: str, *commands: str, status: int = 0) -> list[dict[str, Any]]:
+    arguments = [argument for command in commands for argument in ("-c", command)]
+    assert run(["debug", path, "--json", *arguments]) == status
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def stops(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(line["draw"], line["thread"]["stage"], line["thread"]["number"], line["address"], line["reason"])
+            for line in lines if line["kind"] == "stop"]
+
+
+def moments(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Address, thread and registers, wherever `thread` and `regs` were said."""
+    found = []
+    address = None
+    for line, following in pairwise(lines):
+        if line["kind"] == "stop":
+            address = line["address"]
+        if "state" in line:
+            found.append((address, line["thread"], line["state"], following["registers"]))
+    return found
+
+
+@pytest.mark.parametrize("begin", [("c", "delete 1"), ("c", "c")])
+@pytest.mark.parametrize(("trace", "stage", "steps"), [
+    ("texture-g4x", "vs", 6), ("texture-g4x", "wm", 4), ("gears-brw", "wm", 4), ("mandelbrot-g4x", "wm", 30),
+    ("later/triangle-ivb", "vs", 4), ("later/triangle-hsw", "vs", 4), ("later/triangle-hsw", "wm", 1)])
+def test_steps_back_show_what_the_steps_forward_showed(trace: str, stage: str, steps: int, begin: tuple[str, ...],
+                                                       capsys: Text) -> None:
+    forward = [command for _ in range(steps) for command in (*LOOK, "step")]
+    back = [command for _ in range(steps) for command in ("reverse-step", *LOOK)]
+    lines = debug(capsys, str(TRACES / f"{trace}.aub.xz"), f"trap every in {stage}", *begin, *forward, *LOOK, *back,
+                  "reverse-step 1", status=2)
+    assert "`reverse-continue` goes to the stop before" in lines[-1]["error"]
+    found = moments(lines)
+    there, here = found[:steps + 1], found[steps + 1:]
+    assert here == there[-2::-1]
+    assert len({address for address, *_ in there}) > min(steps, 16)
+
+
+def test_a_step_back_begins_at_a_checkpoint_and_counts_as_the_trace_does(tmp_path: Path, capsys: Text,
+                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    from gen4emu.device.replay import Replay
+    from gen4emu.device.timeline import Bookmarks
+
+    begun: list[int] = []
+
+    class Counted(Replay):
+        def __init__(self, *arguments: Any, at: Any = None, **more: Any) -> None:
+            begun.append(0 if at is None else at.submissions)
+            super().__init__(*arguments, at=at, **more)
+
+    monkeypatch.setattr("gen4emu.debugger.session.Replay", Counted)
+    monkeypatch.setattr("gen4emu.debugger.session.Bookmarks", lambda: Bookmarks(interval=0))
+    path = join(tmp_path / "joined.g4c", "fbo-g4x", "gears-g4x", "texture-g4x")
+    lines = debug(capsys, path, "draw 6", "trap every in wm", "c", "c", "c", "step", *LOOK, "step 2", "reverse-step 2",
+                  *LOOK, "list", "c", "list")
+    first, again = moments(lines)
+    assert again == first
+    assert [line["items"][0]["hits"] for line in lines if "items" in line] == [3, 4]
+    assert begun[-1] > 0
+
+
+def test_back_to_the_stops_that_were(capsys: Text) -> None:
+    path = str(TRACES / "fbo-g4x.aub.xz")
+    lines = debug(capsys, path, "trap pixel 100 100", "break opcode send in wm flagged", "c", "c", "c", "c", "c",
+                  *["reverse-continue"] * 4, "c", "reverse-continue", "list")
+    forward = stops(lines)[:5]
+    assert stops(lines)[5:] == [*forward[3::-1], forward[1], forward[0]]
+    assert len({draw for draw, *_ in forward}) > 1
+    assert [item["hits"] for item in lines[-1]["items"]] == [1, 0]
+    assert debug(capsys, path, "trap pixel 100 100", "c", "reverse-continue", status=2)[-1]["error"] == (
+        "no trap or breakpoint was hit before this")
+    assert debug(capsys, path, "reverse-continue", status=2)[-1]["error"] == "no traps, no breakpoints"
+
+
+def test_back_from_the_end_to_the_last_write(capsys: Text) -> None:
+    path = str(TRACES / "fbo-g4x.aub.xz")
+    lines = debug(capsys, path, "c", "history 100 100", "break write 0..0xffff", "draw 0", "trap pixel 100 100",
+                  "draw 3", "reverse-continue")
+    assert stops(lines)[-1][0] == 2
+    assert "trap 2" in stops(lines)[-1][4]
+
+
+def test_back_to_a_stop_behind_a_message(capsys: Text) -> None:
+    path = str(TRACES / "triangle-g4x.aub.xz")
+    lines = debug(capsys, path, "break write 0x113000..0x122fff in wm", "c", "c", *LOOK, "reverse-continue",
+                  "c", *LOOK, "reverse-step", "step")
+    first, second, back, again, *steps = stops(lines)
+    assert "has changed" in second[4]
+    assert (back, again) == (first, second)
+    assert moments(lines)[0] == moments(lines)[1]
+    assert steps[0][:4] == second[:4]  # before the message
