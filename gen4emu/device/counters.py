@@ -213,6 +213,36 @@ class CountedDraw:
     counters: Counters
 
 
+@dataclass(slots=True, frozen=True)
+class LineCount:
+    """How often an instruction was executed."""
+
+    executions: int  # one for each thread
+    channels: int  # enabled in them, by the masks and, except for branches and `sel`, by the predicate
+
+
+@dataclass(slots=True, frozen=True)
+class KernelCount:
+    """The instructions of a kernel.  Kernels with equal code are the same kernel."""
+
+    code: bytes
+    lines: dict[int, LineCount]  # by byte offset; those that were executed
+    elsewhere: int  # executions of code that a computed branch leads to
+
+
+def kernel_counts(native: Any) -> list[KernelCount]:
+    """The kernels that have run since the core counts instructions, ordered by their code."""
+    found = ffi.new("struct g4_kernel_count **")
+    kernels = [found[0][i] for i in range(lib.g4_device_kernel_counts(native, found))]
+    return sorted((KernelCount(bytes(ffi.buffer(k.code, k.bytes)), _lines(k), int(k.elsewhere)) for k in kernels),
+                  key=lambda k: k.code)
+
+
+def _lines(kernel: Any) -> dict[int, LineCount]:
+    counts = memoryview(ffi.buffer(kernel.line, kernel.bytes // 8 * 16)).cast("Q")
+    return {4 * at: LineCount(counts[at], counts[at + 1]) for at in range(0, len(counts), 2) if counts[at]}
+
+
 def total(counters: Iterable[Counters]) -> Counters:
     """The sums of many."""
     return sum(counters, Counters())

@@ -15,7 +15,7 @@ from gen4emu.core_enums import Counter, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings, StreamerState
 from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
-from gen4emu.device.counters import CountedDraw, take
+from gen4emu.device.counters import CountedDraw, KernelCount, kernel_counts, take
 from gen4emu.device.debug_registers import Debug
 from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
 from gen4emu.device.listener import Listener
@@ -248,6 +248,22 @@ class Device:
         if lib.g4_device_count(self.native, on) != lib.G4_OK:
             raise MemoryError("not enough memory for counters")
         self._counting, self._counted_media = on, None
+
+    def count_lines(self) -> None:
+        """Count each instruction of each kernel, too, while draws are counted.  The EU runs no machine code meanwhile."""
+        if not self._counting:
+            raise ValueError("counting is off")
+        if lib.g4_device_count_lines(self.native) != lib.G4_OK:
+            raise MemoryError("not enough memory for counters")
+
+    def kernel_counts(self) -> list[KernelCount]:
+        """How often each instruction was executed since `count_lines`."""
+        return kernel_counts(self.native)
+
+    @property
+    def lost_line_counts(self) -> int:
+        """Executions that `kernel_counts` lacks, because memory for them is bounded."""
+        return int(lib.g4_device_lost_line_counts(self.native))
 
     def _begun(self) -> _Begun:
         """The most recent draw command."""

@@ -57,11 +57,33 @@ struct g4_draw_counters {
     const struct g4_surface_counters *surface; /* by role, then by address */
 };
 
+/* Of one instruction of a kernel. */
+struct g4_line_count {
+    uint64_t executions; /* one for each thread */
+    uint64_t channels;   /* enabled in them, by the masks and, except for branches and sel, by the predicate */
+};
+
+/* A kernel.  Kernels with the same code are the same kernel. */
+struct g4_kernel_count {
+    uint32_t bytes; /* of code, from the first instruction on */
+    uint8_t *code;
+    struct g4_line_count *line; /* n: of the instruction at byte offset 8 * n */
+    uint64_t elsewhere;         /* executions of code that a computed branch leads to */
+};
+
 /* Switch counting on or off.  G4_NO_MEMORY: nothing has changed. */
 enum g4_status g4_device_count(struct g4_device *device, bool on);
 /* The sums since counting began, or since the last g4_device_clear_counters; valid until the next call on this
  * device.  NULL: counting is off. */
 const struct g4_draw_counters *g4_device_counters(struct g4_device *device);
 void g4_device_clear_counters(struct g4_device *device);
+
+/* Count each instruction, too, from now on until counting is switched off.  Machine code is not used meanwhile;
+ * gangs that a debugger runs are not counted.  Counting must be on.  G4_NO_MEMORY: nothing has changed. */
+enum g4_status g4_device_count_lines(struct g4_device *device);
+/* The kernels that have run since, in no particular order; valid until the next call on this device. */
+uint32_t g4_device_kernel_counts(const struct g4_device *device, const struct g4_kernel_count **kernels);
+/* Executions that are missing in them, because the counts would have needed too much memory. */
+uint64_t g4_device_lost_line_counts(const struct g4_device *device);
 
 #endif

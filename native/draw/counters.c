@@ -6,6 +6,7 @@
 
 #include "draw/device.h"
 #include "eu/counters.h"
+#include "eu/line_counts.h"
 #include "media/media.h"
 
 void g4_device_free_counters(struct g4_device *device) {
@@ -77,4 +78,41 @@ void g4_device_clear_counters(struct g4_device *device) {
         g4_counters_clear(device->counters);
         device->media_before = device->media->counts;
     }
+}
+
+/* ---- instructions ---- */
+
+enum g4_status g4_device_count_lines(struct g4_device *device) {
+    bool complete = true;
+
+    if (device->counters->lines) {
+        return G4_OK;
+    }
+    device->counters->lines = g4_line_counts_new();
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_counters *const counters = device->worker[i]->eu.counters;
+        counters->lines = g4_line_counts_new();
+        complete = complete && counters->lines;
+    }
+    if (device->counters->lines && complete) {
+        return G4_OK;
+    }
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_counters *const counters = device->worker[i]->eu.counters;
+        g4_line_counts_free(counters->lines);
+        counters->lines = NULL;
+    }
+    g4_line_counts_free(device->counters->lines);
+    device->counters->lines = NULL;
+    return G4_NO_MEMORY;
+}
+
+uint32_t g4_device_kernel_counts(const struct g4_device *device, const struct g4_kernel_count **kernels) {
+    const struct g4_line_counts *const lines = device->counters ? device->counters->lines : NULL;
+    *kernels = lines ? lines->kernel : NULL;
+    return lines ? lines->kernels : 0;
+}
+
+uint64_t g4_device_lost_line_counts(const struct g4_device *device) {
+    return device->counters && device->counters->lines ? device->counters->lines->lost : 0;
 }

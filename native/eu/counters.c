@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eu/line_counts.h"
+
 /* ---- surfaces ---- */
 
 static struct g4_surface_counters *find(struct g4_counters *counters, uint32_t role, uint32_t address) {
@@ -82,7 +84,9 @@ enum g4_status g4_counted_run(struct g4_eu *eu, struct g4_gang *gang, const stru
         G4_UNIT_TS) { /* media threads run in turns; the media pipeline counts them when they start */
         stage->threads += (unsigned)__builtin_popcount(gang->live);
     }
-    const enum g4_status status = g4_gang_run_uncounted(eu, gang, kernel);
+    struct g4_line_counts *const lines = eu->counters->lines;
+    const enum g4_status status =
+        lines && !eu->hooks ? g4_line_counts_run(lines, eu, gang, kernel) : g4_gang_run_uncounted(eu, gang, kernel);
     stage->instructions += eu->instructions - instructions;
     stage->channel_ops += eu->channel_ops - channel_ops;
     for (int f = 0; f < G4_FUNCTIONS; f++) {
@@ -121,6 +125,9 @@ void g4_counters_merge(struct g4_counters *into, struct g4_counters *from) {
         g4_count_bytes(into, (enum g4_surface_role)s->role, s->address, s->read_bytes, s->written_bytes);
     }
     into->no_memory |= from->no_memory;
+    if (into->lines) {
+        g4_line_counts_merge(into->lines, from->lines);
+    }
     g4_counters_clear(from);
 }
 
@@ -129,6 +136,7 @@ void g4_counters_merge(struct g4_counters *into, struct g4_counters *from) {
 void g4_counters_free(struct g4_counters *counters) {
     if (counters) {
         g4_surface_cache_free(counters->cache);
+        g4_line_counts_free(counters->lines);
         free(counters->surface);
         free(counters);
     }

@@ -16,6 +16,8 @@
 #include "core/surface.h"
 #include "eu/eu.h"
 
+struct g4_line_counts;
+
 struct g4_counters {
     struct g4_draw_counters sum;
     struct g4_surface_counters *surface; /* in the order of first use */
@@ -25,6 +27,7 @@ struct g4_counters {
     bool no_memory;
     struct g4_surface_cache *cache; /* separate from the worker's, whose reads report faults */
     struct g4_port look;            /* its faults are not those of the draw */
+    struct g4_line_counts *lines;   /* NULL unless each instruction is counted */
 };
 
 /* Add bytes of a surface.  Zero bytes do not count as a use. */

@@ -12,6 +12,7 @@
 #include "eu/fpenv.h"
 #include "eu/jit/jit.h"
 #include "eu/kernel.h"
+#include "eu/line_counts.h"
 #include "eu/run.h"
 #include "eu/worker.h"
 
@@ -404,8 +405,9 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                                const struct g4_fast_handlers *const *tables, bool translated) {
+static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                               const struct g4_fast_handlers *const *tables, bool translated,
+                               const struct g4_fast_handlers *const *counting) {
     struct g4_run run = {.eu = eu,
                          .gang = gang,
                          .kernel = kernel,
@@ -419,6 +421,10 @@ enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const st
 
     gang->waiting = 0; /* set again by each wait whose notification has not come */
     g4_run_control(&run);
+    if (counting) {
+        run.counted = run.tables;
+        run.tables = counting;
+    }
     g4_fpenv_set(g4_fpenv_of(eu->ctx));
     while (run.status == G4_OK && eu->instructions < until &&
            (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
@@ -439,6 +445,11 @@ enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const st
     }
     g4_fpenv_set(run.outside);
     return run.stopped && run.status == G4_OK ? G4_HANG : run.status;
+}
+
+enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                const struct g4_fast_handlers *const *tables, bool translated) {
+    return run_gang(eu, gang, kernel, tables, translated, NULL);
 }
 
 G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_float);
@@ -480,6 +491,37 @@ enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, co
         return g4_gang_run_general(eu, gang, kernel);
     }
     return g4_gang_run_with(eu, gang, kernel, tables, g4_may_run_translated(eu, gang, kernel));
+}
+
+static const struct g4_fast_handlers *const counting_tables[G4_TABLES];
+
+static void count_and_run(struct g4_run *run, const struct g4_op *op) {
+    uint16_t handler = op->handler;
+
+    if (handler == G4_HANDLER_STRAY) {
+        g4_stray(run, op); /* decodes the instruction and runs it through this handler */
+        return;
+    }
+    if (handler == G4_HANDLER_JOIN) {
+        g4_flow_join(run, op->ip);
+        handler = op->joined;
+    }
+    g4_line_counts_add(run->eu->counters->lines, run, op);
+    run->tables = run->counted; /* which the handler may replace (g4_run_control), and calls itself (g4_indirect) */
+    run->tables[handler >> 8]->handler[handler & 0xff](run, op);
+    run->counted = run->tables;
+    run->tables = counting_tables;
+}
+
+static const struct g4_fast_handlers counting = {{[0 ... G4_FAST_ROOM - 1] = count_and_run}};
+static const struct g4_fast_handlers *const counting_tables[G4_TABLES] = {&counting, &counting, &counting, &counting};
+
+enum g4_status g4_gang_run_counting(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    const enum g4_variant variant = g4_variant_current();
+    const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_handlers, float_variants[variant],
+                                                              int_variants[variant], double_variants[variant]};
+    const bool general = eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang);
+    return run_gang(eu, gang, kernel, general ? general_tables : tables, false, counting_tables);
 }
 
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {

@@ -1122,6 +1122,21 @@ static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
     }
 }
 
+uint32_t g4_enabled_channels(const struct g4_run *run, const struct g4_op *op, int index, int thread, bool predicated) {
+    const struct g4_pass pass = {.first_flag = op->first_flag[index], .flag_mask = op->flag_mask};
+    const uint64_t flags = g4_flags_of(run->gang, thread);
+    const unsigned exec = g4_mask16(run->exec, thread);
+    uint32_t enabled = 0;
+
+    for (unsigned c = 0; c < op->channels; c++) {
+        const bool on = op->nomask || exec >> ((c + op->first_channel[index]) & 15) & 1;
+        const bool gate = !predicated || op->predicate == G4_PRED_NONE ||
+                          channel_predicate(&pass, op, flags, c) != op->predicate_inverse;
+        enabled |= (uint32_t)(on && gate) << c;
+    }
+    return enabled;
+}
+
 static int pass_accumulator(const struct g4_op *op, int index) {
     const struct g4_src *explicit_source = NULL;
     for (int s = 0; s < g4_opcode_info[op->opcode].sources; s++) {

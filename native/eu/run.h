@@ -18,7 +18,8 @@ struct g4_run {
     struct g4_eu *eu;
     struct g4_gang *gang;
     const struct g4_kernel *kernel;
-    const struct g4_fast_handlers *const *tables; /* by the high byte of a handler number (fast/fast.h) */
+    const struct g4_fast_handlers *const *tables;  /* by the high byte of a handler number (fast/fast.h) */
+    const struct g4_fast_handlers *const *counted; /* those that counting handlers call; NULL: nothing is counted */
     const struct g4_op *op;
     g4_lanes exec[2];                       /* AMask & IMask & LMask & CMask of the group */
     g4_lanes group;                         /* all lanes of the threads of the group */
@@ -68,6 +69,9 @@ bool g4_is_dot_integer(const struct g4_op *op);
 /* Run a gang with these handlers; `translated`: and with machine code. */
 enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                 const struct g4_fast_handlers *const *tables, bool translated);
+
+/* Run a gang without machine code, and count each instruction (line_counts.h). */
+enum g4_status g4_gang_run_counting(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
 /* The floating point mode of instructions, unless a thread has chosen another one. */
 static inline g4_fpenv g4_fpenv_of(const struct g4_context *ctx) {
@@ -192,6 +196,8 @@ void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int t
 
 /* Execute one pass of an instruction, for those of its channels that are in `channels`. */
 void g4_general_pass(struct g4_run *run, const struct g4_op *op, int pass, uint32_t channels);
+/* The channels of one pass of an instruction that the masks of a thread enable and, if asked for, the predicate. */
+uint32_t g4_enabled_channels(const struct g4_run *run, const struct g4_op *op, int pass, int thread, bool predicated);
 /* Store the results of a thread to the destination. */
 void g4_general_store(struct g4_run *run, const struct g4_op *op, int pass, int thread, const uint32_t *bits,
                       uint32_t enabled);
