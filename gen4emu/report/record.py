@@ -9,7 +9,7 @@ from typing import Any
 
 import gen4emu
 from gen4emu.decode.kernel_uses import KernelUse
-from gen4emu.device.counters import FUNCTIONS, CountedDraw, Counters
+from gen4emu.device.counters import FUNCTIONS, CountedDraw, Counters, LineCount
 from gen4emu.device.device import Device
 from gen4emu.device.grave import has_grave_errors
 from gen4emu.device.options import Options
@@ -24,6 +24,7 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
 from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, deflated_json
+from gen4emu.report.line_counts import line_counts
 from gen4emu.report.live_registers import live_registers
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
 from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, Decoded, decoded
@@ -114,8 +115,8 @@ class Recorder:
         self._hang: dict[str, Any] | None = None
 
     def record(self) -> Recorded:
-        run = Replay(self._trace, self._part, self._choices.options, on_draw=lambda n: self._draw_done(run, n),
-                     on_counters=self._counted.append)
+        run = Replay(self._trace, self._part, self._choices.options, on_start=self._start,
+                     on_draw=lambda n: self._draw_done(run, n), on_counters=self._counted.append)
         try:
             try:
                 for _ in run.frames(ALL if self._choices.frames is None else self._choices.frames):
@@ -140,6 +141,11 @@ class Recorder:
         self.chunks[name] = text
 
     # --- while the trace is executed ------------------------------------------------------------------------------
+    def _start(self, device: Device) -> None:
+        if self._choices.kernels:
+            device.counting = True
+            device.count_lines()
+
     def _draw_done(self, run: Replay, number: int) -> None:
         self._tick("draw", number)
         device = run.device
@@ -278,9 +284,11 @@ class Recorder:
                 if ran is not None and ran.threads:
                     cost[kernel] += ran.instructions
                     draws.setdefault(kernel, []).append(at)
+        codes = [use.code.code for use in known.kernels]
+        counts = [None] * len(codes) if device is None else line_counts(codes, device.kernel_counts())
         return [_kernel(use, draws.get(use.number, []), cost[use.number],
-                        None if device is None else live_registers(use.code.code, device.info.gen))
-                for use in known.kernels]
+                        None if device is None else live_registers(use.code.code, device.info.gen), counted)
+                for use, counted in zip(known.kernels, counts, strict=True)]
 
     def _surfaces(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
         found: dict[int, dict[str, Any]] = {}
@@ -399,8 +407,14 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
     }
 
 
-def _kernel(use: KernelUse, draws: list[int], cost: int, live: dict[int, int] | None) -> dict[str, Any]:
-    lines = [{"offset": line.offset, "text": line.text, "label": line.label, "executions": None, "channels": None,
+def _kernel(use: KernelUse, draws: list[int], cost: int, live: dict[int, int] | None,
+            counted: dict[int, LineCount] | None) -> dict[str, Any]:
+    never = LineCount(0, 0)
+    counts = {line.offset: (counted or {}).get(line.offset, never)
+              for line in disassemble(use.code.code, use.gen, end=len(use.code.code))}
+    lines = [{"offset": line.offset, "text": line.text, "label": line.label,
+              "executions": None if counted is None else counts[line.offset].executions,
+              "channels": None if counted is None else counts[line.offset].channels,
               "nan": 0, "inf": 0, "live": None if live is None else live.get(line.offset), "target": None,
               "message": line.comment}
              for line in disassemble(use.code.code, use.gen, end=len(use.code.code))]

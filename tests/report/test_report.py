@@ -95,6 +95,16 @@ def test_lines_of_a_kernel_have_their_live_registers(write: Write) -> None:
     assert (len(live), min(live), max(live)) == (25, 7, 10)
 
 
+def test_executions_of_the_lines_of_a_kernel_are_its_cost(write: Write) -> None:
+    for kernel in chunk(write(GEARS), "kernels"):
+        lines = kernel["lines"]
+        if kernel["draw_count"]:
+            assert sum(line["executions"] for line in lines) == kernel["cost"] > 0
+            assert all(0 <= line["channels"] <= 16 * line["executions"] for line in lines)
+        else:
+            assert {line["executions"] for line in lines} == {None}
+
+
 def test_kernels_have_their_draws_and_their_cost(write: Write) -> None:
     report = write(GEARS)
     rows, kernels = chunk(report, "rows-0"), {kernel["number"]: kernel for kernel in chunk(report, "kernels")}

@@ -76,6 +76,7 @@ export class KernelsPane {
         add(row, "td", line.executions ? `${(100 * line.executions / all).toFixed(1)} %` : "", "number faint");
         const heat = add(add(row, "td", undefined, "heat"), "i");
         heat.style.width = `${Math.round(48 * (line.executions ?? 0) / most)}px`;
+        if (line.executions) row.style.setProperty("--heat", `${Math.round(30 * line.executions / most)}%`);
       }
       add(row, "td", line.live === null ? "" : String(line.live), "number faint");
       const text = add(row, "td", line.text, "text");
