@@ -250,7 +250,7 @@ class Device:
         self._counting, self._counted_media = on, None
 
     def count_lines(self) -> None:
-        """Count each instruction of each kernel, too, while draws are counted.  The EU runs no machine code meanwhile."""
+        """Count each instruction of each kernel, too, while draws are counted, without machine code."""
         if not self._counting:
             raise ValueError("counting is off")
         if lib.g4_device_count_lines(self.native) != lib.G4_OK:
