@@ -514,12 +514,13 @@ static void count_and_run(struct g4_run *run, const struct g4_op *op) {
 }
 
 static const struct g4_fast_handlers counting = {{[0 ... G4_FAST_ROOM - 1] = count_and_run}};
-static const struct g4_fast_handlers *const counting_tables[G4_TABLES] = {&counting, &counting, &counting, &counting};
+static const struct g4_fast_handlers *const counting_tables[G4_TABLES] = {[0 ... G4_TABLES - 1] = &counting};
 
 enum g4_status g4_gang_run_counting(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     const enum g4_variant variant = g4_variant_current();
     const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_handlers, float_variants[variant],
-                                                              int_variants[variant], double_variants[variant]};
+                                                              int_variants[variant], double_variants[variant],
+                                                              quad_variants[variant]};
     const bool general = eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang);
     return run_gang(eu, gang, kernel, general ? general_tables : tables, false, counting_tables);
 }

@@ -17,10 +17,12 @@ from gen4emu.device.memory import Missing
 from gen4emu.device.observer import Breakpoint, Subscription
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
+from gen4emu.hw.chips import device_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble, disassemble
 from gen4emu.trace import open as open_trace
+from tests.ff.test_fill_gen7 import FLAT_8, FLAT_16, WRITE_8, WRITE_16, Shader
 from tests.harness.scene import Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -168,3 +170,20 @@ def test_a_loop_counts_the_channels_that_are_still_in_it() -> None:
 def test_counting_has_to_be_on_before_lines_are_counted() -> None:
     with pytest.raises(ValueError, match="counting is off"):
         Scene().device.count_lines()
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+def test_instructions_with_doubles_are_counted(device: str) -> None:
+    info = device_named(device)
+    double = "add(4) g60<1>DF g60<4,4,1>DF g60<4,4,1>DF { align1 WE_all 1N };"
+    codes = [assemble("\n".join([double, *flat, write]), info.gen)
+             for flat, write in ((FLAT_8, WRITE_8), (FLAT_16, WRITE_16))]
+    with Device(info, Options(workers=1)) as made:
+        made.add_listener(Shader(made, (codes[0], codes[1])))
+        count_lines(made)
+        for event in open_trace(str(TRACES / "later" / f"triangle-{device}.aub.xz")):
+            made.apply(event)
+        kernels = {kernel.code: kernel for kernel in made.kernel_counts()}
+    for code in codes:
+        executions = {line.executions for line in kernels[code].lines.values()}
+        assert len(executions) == 1 and executions != {0}
