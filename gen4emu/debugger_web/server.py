@@ -24,6 +24,7 @@ from gen4emu.debugger_web.websocket import CloseCode, WebSocket, accept_value, i
 
 _ADDRESS = "127.0.0.1"
 _SECONDS = 10.0  # that a request, a frame, or the first message may take
+_RELOAD_SECONDS = 2.0  # until another page counts as open
 _MOST_CONNECTIONS = 32
 _MOST_MESSAGE_BYTES = 1 << 16
 _TOKEN_BYTES = 32
@@ -61,7 +62,7 @@ class Server:
         self._listener = _Listener(self, port)
         self.port: int = self._listener.server_address[1]
         self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.1,), daemon=True)
-        self._lock = threading.Lock()
+        self._left = threading.Condition()  # a client has
         self._client: WebSocket | None = None
 
     @property
@@ -79,7 +80,7 @@ class Server:
     def close(self) -> None:
         self._listener.shutdown()
         self._listener.server_close()
-        with self._lock:
+        with self._left:
             client, self._client = self._client, None
         if client is not None:
             client.close(CloseCode.GOING_AWAY, "the debugger has ended")
@@ -114,16 +115,19 @@ class Server:
                     return
                 self.service.received(client, message)
         finally:
-            with self._lock:
+            with self._left:
                 is_last = self._client is client
                 if is_last:
                     self._client = None
+                    self._left.notify_all()
             if is_last:
                 self.service.detached()
 
     def _take(self, client: WebSocket, take_over: bool) -> bool:
-        """Make a client the only one."""
-        with self._lock:
+        """Make a client the only one.  A page that is loaded again may come before its old socket is seen to close."""
+        with self._left:
+            if not take_over:
+                self._left.wait_for(lambda: self._client is None, _RELOAD_SECONDS)
             before = self._client
             if before is not None and not take_over:
                 return False

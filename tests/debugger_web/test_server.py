@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -140,6 +141,16 @@ def test_one_page_at_a_time_and_the_second_may_take_over(server: Server) -> None
             assert first.close_code() == CloseCode.TAKEN_OVER
             third.send({"b": 2})
             assert json.loads(third.receive()[1]) == {"heard": {"b": 2}}
+
+
+def test_a_page_that_is_loaded_again_waits_for_its_old_socket(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_RELOAD_SECONDS", 60.0)
+    first = signed_in(server)
+    with Client(server.url) as second:
+        second.send({"token": server.token})
+        assert not select.select([second.connection], [], [], 0.2)[0], "the first is still there"
+        first.connection.close()
+        assert json.loads(second.receive()[1]) == {"kind": "hello"}
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------
