@@ -411,17 +411,24 @@ static void count_streamed(const struct draw *draw) {
 }
 
 /* Kernels that write to memory other than render targets run in order on one worker (docs/decisions.md 106), and so do
- * ranges that decide where the next one's objects are streamed. */
+ * ranges that decide where the next one's objects are streamed.  If one reads the clock, all do. */
 static void find_order(struct draw *draw) {
     const struct g4_draw_state *const state = &draw->device->draw_state;
+    bool reads_clock = false;
 
     draw->ranges_in_order = state->stream_output.in_order;
     for (int stage = 0; stage < G4_STAGES; stage++) {
-        draw->ranges_in_order |= state->kernel[stage] && g4_kernel_writes_memory(state->kernel[stage]);
+        const struct g4_kernel *const kernel = state->kernel[stage];
+        draw->ranges_in_order |= kernel && g4_kernel_writes_memory(kernel);
+        reads_clock |= kernel && g4_kernel_reads_clock(kernel);
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
-        draw->tiles_in_order |= state->wm_kernel[i] && g4_kernel_writes_memory(state->wm_kernel[i]);
+        const struct g4_kernel *const kernel = state->wm_kernel[i];
+        draw->tiles_in_order |= kernel && g4_kernel_writes_memory(kernel);
+        reads_clock |= kernel && g4_kernel_reads_clock(kernel);
     }
+    draw->ranges_in_order |= reads_clock;
+    draw->tiles_in_order |= reads_clock;
 }
 
 static enum g4_status run_draw(struct draw *draw) {

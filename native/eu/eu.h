@@ -28,6 +28,8 @@ void g4_kernel_expect(const struct g4_kernel *kernel, const struct g4_context *c
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
 /* Its messages may write to memory other than render targets. */
 bool g4_kernel_writes_memory(const struct g4_kernel *kernel);
+/* It may read the clock, which counts the instructions of a worker. */
+bool g4_kernel_reads_clock(const struct g4_kernel *kernel);
 
 /* Find the binding table entries that the kernel's render target writes name; returns their number. */
 uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entries);

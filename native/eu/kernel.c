@@ -251,6 +251,21 @@ bool g4_kernel_writes_memory(const struct g4_kernel *kernel) {
     return kernel->writes_memory;
 }
 
+static bool reads_clock(const struct g4_kernel *kernel, const struct g4_model *model) {
+    bool reads = kernel->leaves;
+    for (uint32_t i = 0; i < kernel->count && !reads; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        for (unsigned s = 0; s < g4_opcode_info[op->opcode].sources && op->opcode != G4_OPCODE_SEND; s++) {
+            reads |= op->src[s].kind == G4_KIND_ARF && op->src[s].reg == G4_ARF_TM << 4;
+        }
+    }
+    return reads && model->quirks.has_channel_pointers; /* Gen4 has no clock */
+}
+
+bool g4_kernel_reads_clock(const struct g4_kernel *kernel) {
+    return kernel->reads_clock;
+}
+
 enum {
     KERNEL_TARGETS = 256 /* binding table entries that a descriptor can name */
 };
@@ -498,6 +513,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);
     kernel->writes_memory = writes_memory(kernel, ctx->model);
+    kernel->reads_clock = reads_clock(kernel, ctx->model);
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* on failure, all accumulator writes are kept */
         g4_liveness(kernel, live);

@@ -57,6 +57,7 @@ struct g4_kernel {
     bool loops;         /* has a backward branch */
     bool tried;         /* g4_translate was called */
     bool writes_memory; /* its messages may write to memory other than render targets */
+    bool reads_clock;   /* may read tm0 */
     struct g4_start_state start;
     struct g4_uniform_color flat;
     struct g4_translation *translation; /* NULL: everything is interpreted */
