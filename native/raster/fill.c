@@ -10,6 +10,7 @@
 
 enum {
     MIN_SUBSPANS = 16, /* of an object; for fewer, threads are faster */
+    LAST_SUBSPANS = 8, /* of an object; while more are left, all threads have the same mode */
 };
 
 /* The value of all pixels. */
@@ -103,6 +104,19 @@ static void fill_run(const struct fill *fill, struct g4_pixel_map *map, struct g
     }
 }
 
+/* Whether the object covers all pixels of the tile of the windower. */
+static bool covers_tile(const struct g4_wm *wm) {
+    uint32_t lit = 15;
+
+    if (wm->subspans != G4_TILE_SUBSPANS) {
+        return false;
+    }
+    for (uint32_t i = 0; i < G4_TILE_SUBSPANS; i++) { /* without a branch, so that compilers use vectors */
+        lit &= wm->subspan[i].lit;
+    }
+    return lit == 15;
+}
+
 /* Fill a whole tile of the windower in a Y tile: columns of 16 bytes, each of 32 contiguous rows. */
 static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map,
                          struct g4_port *port) {
@@ -110,14 +124,9 @@ static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct
     const uint32_t sx = (uint32_t)wm->tile_x + map->dx;
     const uint32_t sy = (uint32_t)wm->tile_y + map->dy;
 
-    if (map->tiling != G4_TILING_Y || map->line_shift || wm->subspans != G4_TILE_SUBSPANS || (map->x0 + sx) % pixels ||
-        (map->y0 + sy) % G4_TILE_SIZE || map->height < G4_TILE_SIZE || sy > map->height - G4_TILE_SIZE) {
+    if (map->line_shift || (map->x0 + sx) % pixels || (map->y0 + sy) % G4_TILE_SIZE || map->height < G4_TILE_SIZE ||
+        sy > map->height - G4_TILE_SIZE) {
         return false;
-    }
-    for (uint32_t i = 0; i < G4_TILE_SUBSPANS; i++) {
-        if (wm->subspan[i].lit != 15) {
-            return false;
-        }
     }
     for (uint32_t x = 0; x < G4_TILE_SIZE; x += pixels) {
         uint8_t *row[2];
@@ -129,8 +138,26 @@ static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct
     return true;
 }
 
+/* Fill a whole tile of the windower in a surface whose rows are contiguous. */
+static bool fill_rows(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
+    for (uint32_t y = 0; y < G4_TILE_SIZE; y += 2) {
+        uint8_t *row[2];
+        if (!g4_pixel_map_rows(map, port, (uint32_t)wm->tile_x, (uint32_t)wm->tile_y + y, G4_TILE_SIZE, row)) {
+            return false;
+        }
+        fill_row(fill, row[0], G4_TILE_SIZE * fill->bytes);
+        fill_row(fill, row[1], G4_TILE_SIZE * fill->bytes);
+    }
+    return true;
+}
+
+/* Fill a whole tile of the windower.  False: its pixels are not accessible so; some may have been filled. */
+static bool fill_tile(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
+    return map->tiling == G4_TILING_Y ? fill_columns(wm, fill, map, port) : fill_rows(wm, fill, map, port);
+}
+
 static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
-    if (fill_columns(wm, fill, map, port)) {
+    if (covers_tile(wm) && fill_tile(wm, fill, map, port)) {
         return;
     }
     for (uint32_t i = 0; i < wm->subspans;) {
@@ -193,6 +220,16 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     }
 }
 
+static const struct g4_kernel *kernel_of(const struct g4_wm *wm, enum g4_wm_mode mode) {
+    return wm->draw->wm_kernel[wm->dispatch.entry[mode]];
+}
+
+/* The number of threads of one mode that the next `subspans` of an object start with, at least 1. */
+static uint32_t threads_alike(uint32_t subspans, uint32_t capacity) {
+    const uint32_t before_end = subspans > LAST_SUBSPANS ? (subspans - LAST_SUBSPANS) / capacity : 0;
+    return before_end ? before_end : 1;
+}
+
 /* Count the threads that are not run for `subspans` of an object. */
 static void count_threads(struct g4_worker *worker, uint32_t subspans) {
     const struct g4_wm *const wm = worker->wm;
@@ -200,22 +237,24 @@ static void count_threads(struct g4_worker *worker, uint32_t subspans) {
 
     while (subspans) {
         const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
-        const struct g4_kernel *const kernel = wm->draw->wm_kernel[wm->dispatch.entry[mode]];
+        const struct g4_kernel *const kernel = kernel_of(wm, mode);
         const uint32_t capacity = kernel->flat.pixels / 4;
-        const uint32_t instructions = kernel->count;
-        subspans -= subspans < capacity ? subspans : capacity;
+        const uint32_t threads = threads_alike(subspans, capacity);
+        const uint32_t instructions = threads * kernel->count;
+        subspans -= subspans < threads * capacity ? subspans : threads * capacity;
         eu->instructions += instructions;
-        eu->channel_ops += kernel->flat.channel_ops;
-        eu->messages[kernel->ops[kernel->count - 1].function]++;
+        eu->channel_ops += threads * kernel->flat.channel_ops;
+        eu->messages[kernel->ops[kernel->count - 1].function] += threads;
         eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
     }
 }
 
 /* The subspans at the end of an object that threads of another mode draw, with another kernel. */
 static uint32_t tail_of(const struct g4_wm *wm, enum g4_wm_mode mode, uint32_t subspans) {
-    const uint32_t capacity = wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat.pixels / 4;
+    const uint32_t capacity = kernel_of(wm, mode)->flat.pixels / 4;
     while (subspans && g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans) == mode) {
-        subspans -= subspans < capacity ? subspans : capacity;
+        const uint32_t drawn = threads_alike(subspans, capacity) * capacity;
+        subspans -= subspans < drawn ? subspans : drawn;
     }
     return subspans;
 }
@@ -239,7 +278,7 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         return false;
     }
     const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
-    const struct g4_uniform_color *const flat = &wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat;
+    const struct g4_uniform_color *const flat = &kernel_of(wm, mode)->flat;
     const struct g4_target_key key = {.index = flat->target, .array_index = wm->setup->array_index};
     struct g4_target *const target =
         g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], &key, &g4_cc_of(worker)->state.blend);

@@ -52,6 +52,18 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state 
     return status;
 }
 
+/* A row of subspans that are lit completely, each written as one word, whose lowest 16 bits are x. */
+static inline __attribute__((always_inline)) void collect_row(struct g4_subspan *subspan, uint16_t x, uint16_t y) {
+    const struct g4_subspan leftmost = {.x = x, .y = y, .lit = 15};
+    uint64_t word;
+
+    _Static_assert(sizeof leftmost == sizeof word, "a subspan is a word");
+    memcpy(&word, &leftmost, sizeof word);
+    for (uint32_t s = 0; s < G4_TILE_SIZE / 2; s++, word += 2) {
+        memcpy(&subspan[s], &word, sizeof word);
+    }
+}
+
 /* The lit subspans of the tile, row by row. */
 static inline __attribute__((always_inline)) void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
     uint32_t n = 0;
@@ -60,10 +72,8 @@ static inline __attribute__((always_inline)) void collect(struct g4_wm *wm, cons
         const uint32_t lower = j < coverage->last ? coverage->row[j + 1] : 0;
         const uint32_t any = upper | lower;
         if ((upper & lower) == UINT32_MAX) {
-            for (uint32_t i = 0; i < G4_TILE_SIZE; i += 2) {
-                wm->subspan[n++] = (struct g4_subspan){
-                    .x = (uint16_t)(coverage->x + (int32_t)i), .y = (uint16_t)(coverage->y + j), .lit = 15};
-            }
+            collect_row(&wm->subspan[n], (uint16_t)coverage->x, (uint16_t)(coverage->y + j));
+            n += G4_TILE_SIZE / 2;
             continue;
         }
         for (uint32_t left = (any | any >> 1) & 0x55555555u; left; left &= left - 1) {
