@@ -19,6 +19,7 @@ class KernelFacts:
     revision: int  # PCI revision of the final stepping
     engines: tuple[str, ...] = ("render",)  # of render, video, blitter, video_enhance
     fences: int = 16
+    tiled_pitch: int = 128 << 10  # the largest of a buffer with tiles, bytes
     can_snoop: bool = False
     has_llc: bool = False
     ppgtt: int = 0  # HAS_ALIASING_PPGTT: 0 none, 1 aliasing, 2 full
@@ -82,11 +83,11 @@ _ENGINES6 = ("render", "video", "blitter")
 _ENGINES75 = (*_ENGINES6, "video_enhance")
 _EXECLISTS = 0x1B  # scheduler: enabled, priorities, semaphores, busy statistics; 4: preemption
 _SNB = KernelFacts(0x09, _ENGINES6, can_snoop=True, has_llc=True, ppgtt=1, isolation=1)
-_IVB = replace(_SNB, fences=32, parser=10)
+_IVB = replace(_SNB, fences=32, tiled_pitch=256 << 10, parser=10)
 _BYT = replace(_IVB, revision=0x0E, has_llc=False)
 _HSW = replace(_IVB, revision=0x06, engines=_ENGINES75, subslices=2, units=10, slice_limit=1, subslice_limit=2)
-_BDW = replace(_SNB, engines=_ENGINES75, fences=32, ppgtt=2, isolation=0xF, scheduler=_EXECLISTS, subslices=3, units=8,
-               slice_limit=3, subslice_limit=3)
+_BDW = replace(_SNB, engines=_ENGINES75, fences=32, tiled_pitch=256 << 10, ppgtt=2, isolation=0xF, scheduler=_EXECLISTS,
+               subslices=3, units=8, slice_limit=3, subslice_limit=3)
 _SKL = replace(_BDW, revision=0x06, scheduler=_EXECLISTS | 4, parser=10, timestamp=12_000_000, subslice_limit=4)
 _KBL = replace(_SKL, revision=0x04)
 

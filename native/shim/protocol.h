@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 4,
+    G4_LIVE_VERSION = 5,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_UNBOUND = 0xffffffff, /* as a file: unbind the range */
@@ -67,6 +67,7 @@ struct g4_live_chip {
     uint32_t revision;
     uint32_t engines; /* bits by enum g4_live_engine */
     uint32_t fences;
+    uint32_t tiled_pitch; /* the largest of a buffer with tiles, bytes */
     uint32_t can_snoop; /* buffers may be cached */
     uint32_t has_llc;
     uint32_t ppgtt;       /* I915_PARAM_HAS_ALIASING_PPGTT */
@@ -79,6 +80,7 @@ struct g4_live_chip {
     uint32_t units;       /* EUs of a subslice */
     uint32_t slice_limit; /* of the chip's family, as the topology query reports it */
     uint32_t subslice_limit;
+    uint32_t pad;
     uint64_t gtt_size; /* of the graphics address space, bytes */
 };
 

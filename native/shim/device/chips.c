@@ -24,6 +24,14 @@ bool chip_can_snoop(const struct drm_file *file) {
     return chip_of(file)->can_snoop;
 }
 
+bool chip_can_tile(const struct drm_file *file, uint32_t mode, uint32_t pitch) {
+    enum {
+        X = 1,
+        Y
+    };
+    return pitch && pitch % (mode == X ? 512 : 128) == 0 && pitch <= chip_of(file)->tiled_pitch && mode <= Y;
+}
+
 bool chip_is_wide(const struct drm_file *file) {
     return chip_of(file)->wide;
 }

@@ -198,17 +198,6 @@ int gem_sw_finish(struct drm_file *file, void *argument, uint32_t size) {
 
 /* --- tiling --- */
 
-static bool stride_is_right(uint32_t mode, uint32_t stride) {
-    enum {
-        LINEAR,
-        X,
-        Y,
-        UNIT = 128,
-        MAX_UNITS = 1024
-    };
-    return stride && stride % (mode == X ? 512 : 128) == 0 && stride / UNIT <= MAX_UNITS && mode <= Y;
-}
-
 int gem_set_tiling(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_set_tiling *const request = argument;
@@ -219,7 +208,7 @@ int gem_set_tiling(struct drm_file *file, void *argument, uint32_t size) {
     const uint32_t stride = request->mode ? request->stride : 0;
     const bool changes = object->tiling != request->mode || object->pitch != stride;
     int error = 0;
-    if (request->mode && !stride_is_right(request->mode, stride)) {
+    if (request->mode && !chip_can_tile(file, request->mode, stride)) {
         error = EINVAL;
     } else if (changes && object->scanouts) {
         error = EBUSY;

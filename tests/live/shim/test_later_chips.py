@@ -226,3 +226,13 @@ def client_with_an_engine_map(d: Device) -> None:
     with fails(errno.ENOENT):
         context_with_engines(d, (4, 0))
     assert context_with_engines(d) > 0  # an empty map: nothing can be submitted
+
+
+@in_client(device="ivb")
+def test_tiled_buffers_may_have_twice_the_pitch_of_older_chips(d: Device) -> None:
+    """As wide as the largest texture with 16 bytes a pixel."""
+    handle = d.create(1 << 20)
+    for mode in (1, 2):
+        assert d.set_tiling(handle, mode, 16384 * 16) == (mode, 16384 * 16)
+        with fails(errno.EINVAL):
+            d.set_tiling(handle, mode, 16384 * 16 + 512)
