@@ -55,7 +55,7 @@ struct g4_sampler_cache {
     struct g4_sample_work work;
     float parameter[G4_SAMPLER_PARAMETERS_4X2][G4_BATCH]; /* of SIMD4x2 messages; sample s of thread t: 8t + 4s */
     uint32_t result[4][G4_SAMPLE_LANES];                  /* R, G, B, A */
-    float unnormalized[2][G4_SAMPLE_LANES];               /* coordinates that became normalized */
+    float unnormalized[3][G4_SAMPLE_LANES];               /* coordinates that became normalized */
     struct g4_load_work loading;
     struct g4_fast_path_work fast;
 };

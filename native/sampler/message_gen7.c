@@ -96,10 +96,11 @@ static bool is_refused(const struct g4_sampler_call *c, const struct g4_texture_
 /* Coordinates that count texels of the first level of the view become normalized ones; there are no other levels. */
 static void normalize(const struct g4_sampler_call *c, struct g4_request *request) {
     const struct g4_level *const level = &c->texture->level[c->texture->min_lod];
-    const float scale[2] = {1.0f / (float)level->width, 1.0f / (float)level->height};
-    struct g4_parameter *const parameter[2] = {&request->u, &request->v};
+    const float scale[3] = {1.0f / (float)level->width, 1.0f / (float)level->height, 1.0f / (float)level->depth};
+    struct g4_parameter *const parameter[3] = {&request->u, &request->v, &request->r};
+    const int coordinates = c->texture->volume ? 3 : 2; /* r is the index of an array otherwise */
 
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < coordinates; d++) {
         float *const to = c->cache->unnormalized[d];
         for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
             for (uint32_t i = 0; i < G4_BATCH; i++) {

@@ -353,6 +353,18 @@ def test_coordinates_that_are_not_normalized_count_texels(t: Texturing7) -> None
     assert t.at(3.5, 1.5)[0] == 8.0, "texels of the first level of the view"
 
 
+def test_the_third_coordinate_of_a_volume_counts_slices(t: Texturing7) -> None:
+    t.surface("R32_FLOAT", 4, 4, 8, type="SURFTYPE_3D")
+    for z in range(8):
+        t.texels(np.full((4, 4), z, np.float32), slice=z)
+    t.sampler("LINEAR", non_normalized_coordinate_enable=1, rounding=True)
+    assert [t.at(2.0, 2.0, r)[0] for r in (0.5, 1.0, 5.5, 9.0)] == [0.0, 0.5, 5.0, 7.0]
+    t.surface("R32_FLOAT", 4, 4, 8, surface_array=1)
+    for z in range(8):
+        t.texels(np.full((4, 4), z, np.float32), slice=z)
+    assert t.at(2.0, 2.0, 5.0)[0] == 5.0, "the index of an array stays"
+
+
 def test_border_colors_are_floats_or_bytes(t: Texturing7) -> None:
     t.surface("R32G32B32A32_FLOAT", 4, 4)
     t.sampler(mode="CLAMP_BORDER", border=[0.1, 0.2, 0.3, 0.4])
