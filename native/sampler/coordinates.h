@@ -164,7 +164,7 @@ INLINE struct axis_texels axis_texels(const struct g4_axis *axis, uint8_t mode, 
     const int32_t texels = (int32_t)axis->size;
     const vf half = vf_all(axis->linear ? 0.5f : 0.0f);
     const vf c = axis->shifted ? preprocess_shifted(coordinate, mode) : preprocess(coordinate, mode);
-    const vf x = c * vf_all((float)axis->size) - half;
+    const vf x = c * vf_all(axis->scale) - half;
     const vi fixed = fixed_point(x, axis->round);
     const vi first = (fixed >> 8) + vi_all(axis->offset);
     struct axis_texels out = {.first = address(first, mode, texels), .weight = fixed & vi_all(255)};

@@ -52,9 +52,14 @@ static bool one_filter(const struct g4_texture *texture, const struct g4_texture
            (filter == G4_MAP_FILTER_NEAREST || (filter == G4_MAP_FILTER_LINEAR && texture->can_filter));
 }
 
+/* All coordinates are normalized, or all count texels. */
+static bool counts_alike(const struct g4_texture_sampler *sampler) {
+    return !sampler->unnormalized || (g4_counts_texels(sampler, 0) && g4_counts_texels(sampler, 1));
+}
+
 static bool suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
     return texture->direct && texture->can_sample && !texture->null && one_filter(texture, sampler) &&
-           !sampler->border_mode && !sampler->disable && !sampler->keyed && !sampler->unnormalized &&
+           !sampler->border_mode && !sampler->disable && !sampler->keyed && counts_alike(sampler) &&
            sampler->mip_filter != 2 && texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
 }
 
@@ -106,6 +111,7 @@ static struct g4_axis axis_of(const struct g4_lookup_plan *plan, int dimension, 
     const uint8_t mode = sampler->mode[dimension];
     return (struct g4_axis){
         .size = size,
+        .scale = g4_texel_scale(sampler, dimension, size),
         .mode = mode == G4_TEXTURE_COORDINATE_MODE_CUBE ? (uint8_t)G4_TEXTURE_COORDINATE_MODE_CLAMP : mode,
         .linear = sampler->filter[0] == G4_MAP_FILTER_LINEAR,
         .round = sampler->round[0][dimension],

@@ -291,6 +291,7 @@ static struct g4_axis axis_of(const struct g4_batch *b, int dimension, uint32_t 
     /* 32-bit float textures are not filtered: returns the texel that contains the coordinate (docs/decisions.md 61). */
     return (struct g4_axis){
         .size = size,
+        .scale = g4_texel_scale(b->sampler, dimension, size),
         .mode = mode_is_of_cubes ? G4_TEXTURE_COORDINATE_MODE_CLAMP : mode_of(b, dimension),
         .linear = b->filter != G4_MAP_FILTER_NEAREST,
         .round = b->sampler->round[b->magnified][dimension] &&
@@ -447,6 +448,8 @@ static uint32_t ways_of(float ratio) {
 static void run_anisotropic(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_anisotropy *const a = b->anisotropy;
+    const float scale[2] = {g4_texel_scale(b->sampler, 0, r->level->width),
+                            g4_texel_scale(b->sampler, 1, r->level->height)};
     uint32_t most = 1;
 
     for (uint32_t i = 0; i < b->n; i++) {
@@ -462,8 +465,8 @@ static void run_anisotropic(struct lookup *r) {
             const bool end = way == 0 || way == ways - 1;
             const double share = end ? ((double)ratio - (double)(ways - 2)) * 0.5 : 1.0;
             b->work.scale[i] = ways == 1 ? (way == 0 ? 1.0 : 0.0) : way < ways ? share / (double)ratio : 0.0;
-            b->work.coordinate[0][i] = b->u[i] + place * (a->step[0][i] / (float)r->level->width);
-            b->work.coordinate[1][i] = b->v[i] + place * (a->step[1][i] / (float)r->level->height);
+            b->work.coordinate[0][i] = b->u[i] + place * (a->step[0][i] / scale[0]);
+            b->work.coordinate[1][i] = b->v[i] + place * (a->step[1][i] / scale[1]);
         }
         find_axis(r, 0, b->work.coordinate[0], r->level->width);
         find_axis(r, 1, b->work.coordinate[1], r->level->height);
@@ -496,8 +499,8 @@ static uint32_t mono_size(uint32_t size) {
 }
 
 /* The first texel of a coordinate, and the filter's start within that texel. */
-static int32_t mono_start(float coordinate, uint32_t size, uint32_t taps, double *fraction) {
-    const float place = coordinate * (float)size - (float)taps * 0.5f;
+static int32_t mono_start(float coordinate, float scale, uint32_t taps, double *fraction) {
+    const float place = coordinate * scale - (float)taps * 0.5f;
     const float limited = place == place ? (place < -32768.0f ? -32768.0f : place > 32768.0f ? 32768.0f : place) : 0.0f;
     const int32_t whole = (int32_t)limited - (limited < (float)(int32_t)limited ? 1 : 0);
     *fraction = (double)limited - (double)whole;
@@ -512,8 +515,8 @@ static void run_mono(struct lookup *r) {
     for (uint32_t i = 0; i < b->n; i++) {
         double bu;
         double bv;
-        const int32_t x0 = mono_start(b->u[i], r->level->width, columns, &bu);
-        const int32_t y0 = mono_start(b->v[i], r->level->height, rows, &bv);
+        const int32_t x0 = mono_start(b->u[i], g4_texel_scale(b->sampler, 0, r->level->width), columns, &bu);
+        const int32_t y0 = mono_start(b->v[i], g4_texel_scale(b->sampler, 1, r->level->height), rows, &bv);
         double sum = 0.0;
         for (uint32_t y = 0; y <= rows; y++) {
             const double wy = y == 0 ? 1.0 - bv : y == rows ? bv : 1.0;

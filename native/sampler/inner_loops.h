@@ -17,6 +17,7 @@ enum {
 /* One dimension of lookups: converts a coordinate to texel numbers. */
 struct g4_axis {
     uint32_t size;  /* size of the level in texels */
+    float scale;    /* texels a unit of the coordinate: the size, or 1 if coordinates count texels */
     uint8_t mode;   /* enum g4_texture_coordinate_mode; for cubes CUBE or CLAMP */
     bool linear;    /* true: two texels and a weight, false: one texel */
     bool round;     /* true: to the nearest 1/256 texel, ties to even; false: down */

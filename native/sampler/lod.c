@@ -44,7 +44,7 @@ static int32_t log2_lod(int32_t number) {
     return (number >> 7) * LOD_ONE + log2_table[number & 127];
 }
 
-/* The lengths for the subspans of a message. */
+/* The lengths for the subspans of a message, whose coordinates are normalized. */
 static void plane_lengths(const struct g4_texture *texture, const struct g4_parameter *u, const struct g4_parameter *v,
                           const struct g4_sampler_ops *ops, int32_t number[G4_SUBSPANS]) {
     ops->lengths(u->half, v->half, (float)texture->surface.width, (float)texture->surface.height, number);
@@ -56,8 +56,11 @@ static float lane_of(const struct g4_parameter *parameter, uint32_t lane) {
     return parameter->half[lane >> 6][lane & 63];
 }
 
-static float level_0_size(const struct g4_texture *texture, int dimension) {
+float g4_lod_scale(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, int dimension) {
     const struct g4_surface *const surface = &texture->surface;
+    if (g4_counts_texels(sampler, dimension)) {
+        return (float)(1u << texture->min_lod);
+    }
     switch (dimension) {
     case 0:
         return (float)surface->width;
@@ -91,7 +94,7 @@ static float step_on_face(const float from[3], const float to[3], int d) {
  * left pixel. */
 static void cube_gradients(const struct g4_request *request, const struct g4_sample_work *work,
                            struct g4_gradient_lanes *out) {
-    const float half = 0.5f * level_0_size(request->texture, 0);
+    const float half = 0.5f * g4_lod_scale(request->texture, request->sampler, 0);
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         float corner[3][3];
         for (uint32_t i = 0; i < 3; i++) {
@@ -120,7 +123,7 @@ void g4_lod_subspan_gradients(const struct g4_request *request, const struct g4_
     /* In 1D and 2D arrays the last coordinate is the index, which has no gradient. */
     const int dimensions = texture->volume ? 3 : texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : 2;
     for (int d = 0; d < dimensions; d++) {
-        const float size = level_0_size(texture, d);
+        const float size = g4_lod_scale(texture, request->sampler, d);
         for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
             const float *const c = &parameter[d]->half[s / 16][4 * (s % 16)];
             out->dx[d][s] = (c[1] - c[0]) * size;
@@ -136,7 +139,7 @@ void g4_lod_delivered_gradients(const struct g4_request *request, uint32_t half,
 
     memset(out, 0, sizeof *out);
     for (int d = 0; d < dimensions; d++) {
-        const float size = level_0_size(texture, d) * unit;
+        const float size = g4_lod_scale(texture, request->sampler, d) * unit;
         for (uint32_t i = 0; i < G4_BATCH; i++) {
             out->dx[d][i] = request->gradient[d].half[half][i] * size;
             out->dy[d][i] = request->gradient[3 + d].half[half][i] * size;

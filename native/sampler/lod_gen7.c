@@ -44,10 +44,10 @@ static float larger(float a, float b) {
 }
 
 /* The levels of the subspans of a message in a 2D image. */
-static void plane_levels(const struct g4_texture *texture, const struct g4_parameter *u, const struct g4_parameter *v,
-                         int32_t lod[G4_SUBSPANS]) {
-    const float width = (float)texture->surface.width;
-    const float height = (float)texture->surface.height;
+static void plane_levels(const struct g4_texture *texture, const struct g4_texture_sampler *sampler,
+                         const struct g4_parameter *u, const struct g4_parameter *v, int32_t lod[G4_SUBSPANS]) {
+    const float width = g4_lod_scale(texture, sampler, 0);
+    const float height = g4_lod_scale(texture, sampler, 1);
     float square[G4_SUBSPANS];
 
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
@@ -111,7 +111,7 @@ static void levels_of_subspans(const struct g4_request *request, struct g4_sampl
     struct g4_gradient_lanes gradients;
 
     if (request->texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D && !anisotropic) {
-        plane_levels(request->texture, &request->u, &request->v, lod);
+        plane_levels(request->texture, request->sampler, &request->u, &request->v, lod);
     } else {
         g4_lod_subspan_gradients(request, work, &gradients);
         for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
@@ -280,7 +280,7 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
 
     (void)ops;
     *mixed = false;
-    plane_levels(in->texture, &in->u, &in->v, lod);
+    plane_levels(in->texture, in->sampler, &in->u, &in->v, lod);
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         lod[s] += in->sampler->lod_bias - (int32_t)in->texture->min_lod * LOD_ONE;
     }

@@ -93,7 +93,7 @@ static bool is_refused(const struct g4_sampler_call *c, const struct g4_texture_
     return false;
 }
 
-/* Coordinates that count texels of the first level of the view become normalized ones; there are no other levels. */
+/* Coordinates that count texels become normalized ones in the address modes that need them. */
 static void normalize(const struct g4_sampler_call *c, struct g4_request *request) {
     const struct g4_level *const level = &c->texture->level[c->texture->min_lod];
     const float scale[3] = {1.0f / (float)level->width, 1.0f / (float)level->height, 1.0f / (float)level->depth};
@@ -101,6 +101,9 @@ static void normalize(const struct g4_sampler_call *c, struct g4_request *reques
     const int coordinates = c->texture->volume ? 3 : 2; /* r is the index of an array otherwise */
 
     for (int d = 0; d < coordinates; d++) {
+        if (g4_counts_texels(request->sampler, d)) {
+            continue;
+        }
         float *const to = c->cache->unnormalized[d];
         for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
             for (uint32_t i = 0; i < G4_BATCH; i++) {

@@ -126,7 +126,7 @@ INLINE vi to_nearest(vf x) {
  * it does not matter that it is fused.  `round`: see g4_axis. */
 INLINE vi fixed_of_power(const struct g4_axis *axis, bool linear, bool round, const float *coordinate) {
     const vf part = preprocess(vf_load(coordinate), G4_TEXTURE_COORDINATE_MODE_WRAP);
-    const vf size = vf_all(256.0f * (float)axis->size);
+    const vf size = vf_all(256.0f * axis->scale);
     const vf half = vf_all(-128.0f);
 #ifdef G4_LANES_WIDE
     const vf scaled = linear ? (vf)_mm512_fmadd_ps((__m512)part, (__m512)size, (__m512)half) : part * size;
@@ -152,7 +152,7 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape 
     }
     if (shape == CLAMP) {
         const vf c = preprocess(vf_load(coordinate), G4_TEXTURE_COORDINATE_MODE_CLAMP);
-        const vi fixed = fixed_point(c * vf_all((float)axis->size) - vf_all(0.5f), true);
+        const vi fixed = fixed_point(c * vf_all(axis->scale) - vf_all(0.5f), true);
         const vi first = (fixed >> 8) + vi_all(axis->offset);
         out.weight = fixed & vi_all(255);
         out.first = vi_max(vi_min(first, last), vi_all(0));
@@ -173,7 +173,7 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape 
 /* The texel of a lookup that is not filtered. */
 INLINE vi nearest_texel(const struct g4_axis *axis, enum wrap_shape shape, bool round, const float *coordinate) {
     if (shape == CLAMP) { /* vf_max returns the second operand if the first is NaN */
-        const vf x = vf_max(vf_load(coordinate) * vf_all((float)axis->size), vf_all(0.0f));
+        const vf x = vf_max(vf_load(coordinate) * vf_all(axis->scale), vf_all(0.0f));
         const vf scaled = vf_min(x, vf_all(16384.0f)) * vf_all(256.0f);
         const vi fixed = round ? to_nearest(scaled) : vi_truncate(scaled);
         return vi_min(fixed >> 8, vi_all((int32_t)axis->size - 1));

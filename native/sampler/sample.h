@@ -103,6 +103,9 @@ extern const struct g4_lod_rules g4_lod_rules_gen4, g4_lod_rules_gen7;
 void g4_lod_query_gen7(const struct g4_request *request, struct g4_sample_work *work, float level[G4_SAMPLE_LANES],
                        float unlimited[G4_SAMPLE_LANES]);
 
+/* The number of texels of level 0 in a unit of a coordinate (lod.c). */
+float g4_lod_scale(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, int dimension);
+
 /* The gradients within subspans (lod.c), or those that a message delivers for the lanes of a half. */
 void g4_lod_subspan_gradients(const struct g4_request *request, const struct g4_sample_work *work,
                               struct g4_gradient_lanes *out);

@@ -115,7 +115,7 @@ struct g4_texture_sampler {
     uint8_t filter[2];  /* [mag]: enum g4_map_filter */
     uint8_t mip_filter; /* enum g4_mip_filter */
     bool lod_preclamp;
-    bool unnormalized; /* coordinates count texels */
+    bool unnormalized; /* coordinates count texels: g4_counts_texels() */
     uint32_t base_mip_level_u4_1;
     /* In 1/64 levels, from Gen7 on in 1/256. */
     int32_t lod_bias;
@@ -131,6 +131,18 @@ struct g4_texture_sampler {
     bool has_integer_border; /* integer formats use this one, else `border` limited to their range */
     uint32_t integer_border[4];
 };
+
+/* Coordinates along this dimension count texels, of the first level of the view.  In the other address modes, in which
+ * the manual does not permit it, they are divided by the size (message_gen7.c). */
+static inline bool g4_counts_texels(const struct g4_texture_sampler *sampler, int dimension) {
+    return sampler->unnormalized && (sampler->mode[dimension] == G4_TEXTURE_COORDINATE_MODE_CLAMP ||
+                                     sampler->mode[dimension] == G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER);
+}
+
+/* The number of texels in a unit of a coordinate, for a level with `size` texels. */
+static inline float g4_texel_scale(const struct g4_texture_sampler *sampler, int dimension, uint32_t size) {
+    return g4_counts_texels(sampler, dimension) ? 1.0f : (float)size;
+}
 
 /* The layouts of a generation. */
 struct g4_sampler_loader {

@@ -353,6 +353,31 @@ def test_coordinates_that_are_not_normalized_count_texels(t: Texturing7) -> None
     assert t.at(3.5, 1.5)[0] == 8.0, "texels of the first level of the view"
 
 
+def test_texels_that_are_counted_are_exact(t: Texturing7) -> None:
+    """Neither 1/129 nor its products are floats."""
+    t.surface("R32_FLOAT", 129, 129)
+    t.texels(np.arange(129 * 129, dtype=np.float32).reshape(129, 129))
+    t.sampler(mode="CLAMP", non_normalized_coordinate_enable=1)
+    assert [t.at(x, x)[0] for x in range(129)] == [130 * x for x in range(129)]
+
+
+@pytest.mark.parametrize("filter", ["NEAREST", "LINEAR"])
+@pytest.mark.parametrize("rounding", [False, True])
+@pytest.mark.parametrize("threads", [1, 8])
+def test_counted_texels_are_those_of_normalized_coordinates(filter: str, rounding: bool, threads: int) -> None:
+    """Of sizes that are powers of two, by which products are exact."""
+    rng = np.random.default_rng(31)
+    t = Texturing7(threads=threads)
+    t.surface("R8G8B8A8_UNORM", 128, 64, data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+    for _ in range(50):
+        u, v = (rng.uniform(-20, 150, 8).astype(np.float32) for _ in range(2))
+        u[0], v[1], u[2] = np.nan, np.inf, 3e38
+        t.sampler(filter, rounding=rounding, non_normalized_coordinate_enable=1)
+        counted = t.message(Message.SAMPLE, u=u, v=v)
+        t.sampler(filter, rounding=rounding)
+        assert np.array_equal(counted, t.message(Message.SAMPLE, u=u / 128, v=v / 64))
+
+
 def test_the_third_coordinate_of_a_volume_counts_slices(t: Texturing7) -> None:
     t.surface("R32_FLOAT", 4, 4, 8, type="SURFTYPE_3D")
     for z in range(8):
