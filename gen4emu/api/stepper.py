@@ -46,13 +46,13 @@ class Stepper:
                  at: Bookmark | None = None) -> None:
         """`bookmarks` are added to on the way; `at` is the one where the run begins, if not at the start."""
         self.replay = Replay(trace, part, options, on_start=on_start, on_draw=self._draw, on_counters=on_counters,
-                             on_submission=self._pass_submission, at=at)
+                             on_rest=self._pass_by, at=at)
         self._bookmarks = bookmarks
         self.stop: Stop | None = None
         self.ended = self.closed = False
         self.counts = {"draw": 0, "submission": 0, "frame": 0}  # that have ended
         if at is not None:
-            self.counts = {"draw": at.checkpoint.draws, "submission": at.submissions, "frame": at.frames}
+            self.counts = {"draw": at.checkpoint.draws, "submission": at.ended_submissions, "frame": at.frames}
         if bookmarks is not None:
             bookmarks.begin()
         self.epoch = 0  # incremented when execution continues, which makes earlier views stale
@@ -113,7 +113,7 @@ class Stepper:
             self.ended = True
             self._rests.release()
 
-    def _pass_submission(self) -> None:
+    def _pass_by(self) -> None:
         if self._bookmarks is not None:
             self._bookmarks.pass_by(self.replay)
 

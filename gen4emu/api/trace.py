@@ -167,7 +167,7 @@ class Trace:
         """Execute the trace up to the end of a draw, of a submission, or of a frame.
 
         Going forward continues the execution; going back starts it again, from a checkpoint if there is one: they
-        are kept on the way, between submissions, in at most 256 MiB.  The moment before becomes stale.  Media
+        are kept on the way, in at most 256 MiB.  The moment before becomes stale.  Media
         objects of a batch run together: asking for one of them gives the last.
         """
         wanted = [(unit, n) for unit, n in (("draw", draw), ("submission", submission), ("frame", frame))
@@ -180,7 +180,7 @@ class Trace:
         self._source.keep(_BOOKMARK_BYTES)
         stepper, bookmark = self._own, self._bookmarks.before(number, unit)
         if (stepper is None or stepper.closed or stepper.ended or stepper.counts[unit] > number
-                or (bookmark is not None and bookmark.submissions > stepper.replay.submissions)):
+                or (bookmark is not None and bookmark.order > stepper.replay.order)):
             if stepper is not None:
                 stepper.close()
             stepper = self._own = self._stepper(bookmarks=self._bookmarks, at=bookmark)

@@ -13,7 +13,7 @@ from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
-from gen4emu.device.replay import Replay
+from gen4emu.device.replay import Order, Replay
 from gen4emu.device.timeline import KEPT_EVENT_BYTES, Bookmarks
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Part
@@ -115,13 +115,13 @@ class Session(Listener):
 
         self._bookmarks.begin()
         self.replay = Replay(self.trace, self.part, self.options, on_start=start, on_draw=self._on_progress,
-                             on_submission=self._pass_submission, at=bookmark)
+                             on_rest=self._rest, at=bookmark)
 
     def change(self) -> None:
         """The user changes the device: what follows is not what the trace does by itself."""
         self._is_changed = True
 
-    def _pass_submission(self) -> None:
+    def _rest(self) -> None:
         assert self.replay is not None
         if self.debugger is not None and self.debugger.is_watching:
             self.change()
@@ -149,13 +149,13 @@ class Session(Listener):
         """Whether a bookmark leads to a later draw faster than execution does from here."""
         assert self.debugger is not None
         bookmark = self._bookmarks.before(draw)
-        return (bookmark is not None and bookmark.submissions > self.replay_submissions
+        return (bookmark is not None and bookmark.order > self.replay_order
                 and not self._is_changed and not self.debugger.is_watching)
 
     @property
-    def replay_submissions(self) -> int:
-        """The number of submissions that have begun."""
-        return 0 if self.replay is None else self.replay.submissions
+    def replay_order(self) -> Order:
+        """Where the replay is, to compare with bookmarks."""
+        return (0, True, 0) if self.replay is None else self.replay.order
 
     def primitive_before(self, draw: int) -> int | None:
         """The last primitive before a draw; None if there is none."""

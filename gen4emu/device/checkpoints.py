@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of a device between two submissions, kept in memory.
+"""Checkpoints: the whole state of a device between two commands, kept in memory.
 
 A page that has not changed since the checkpoint before is shared with it.
 """
@@ -27,7 +27,7 @@ class MemoryImage:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A device between two submissions."""
+    """A device between two submissions, or inside one after a draw."""
 
     part: Part
     options: Options
@@ -43,7 +43,7 @@ class Checkpoint:
 
 
 def take(device: Device, before: Checkpoint | None = None) -> Checkpoint | None:
-    """The state of a device that rests between two submissions; None if a part of it cannot be kept.
+    """The state of a device that rests (Device.save); None if a part of it cannot be kept.
 
     `before` is an earlier checkpoint of this very device, or the one that it was restored from.
     """

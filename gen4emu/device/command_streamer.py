@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ from gen4emu.device.state import ContextState
 from gen4emu.device.stored_commands import StoredCommand, draw, leave_if, pointer, write_immediate
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
-from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position, Words
+from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position, ReaderState, Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.layout import Client, Command, View
@@ -60,8 +60,17 @@ class Progress:
 
 
 @dataclass(slots=True, frozen=True)
+class Pause:
+    """A submission between two commands, after a draw."""
+
+    ring_at: int | None  # index of the next command of the ring's contents; None: a batch runs by itself
+    batch: ReaderState | None  # None: the ring's commands run
+    returns: tuple[int, ...]  # of a second-level batch: where the batch that called it continues
+
+
+@dataclass(slots=True, frozen=True)
 class StreamerState:
-    """A command streamer between two submissions."""
+    """A command streamer between two submissions, or inside one."""
 
     state: bytes  # of the running context
     constants_absolute: bool
@@ -74,6 +83,7 @@ class StreamerState:
     position: tuple[int, bool, int]  # address, whether in a batch, header
     progress: Progress
     faults: bytes
+    pause: Pause | None  # None: between two submissions
 
 
 @dataclass(slots=True)
@@ -166,6 +176,9 @@ class CommandStreamer:
         self._contexts: dict[int, bytes] = {}
         self._context: int | None = None  # the address of the context that runs, if there is one
         self._non_secure = False
+        self.at_rest: Callable[[], None] | None = None  # called between two commands, after draws
+        self.has_drawn = False  # since `at_rest` was called
+        self._pause: Pause | None = None  # during `at_rest`, and between `load` and `resume`
         self._handlers = self._own_handlers()
         self._draws = self._handlers["3DPRIMITIVE"]
         self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
@@ -198,18 +211,25 @@ class CommandStreamer:
 
         `wrap` is the start and size of a ring whose end lies inside of the contents.
         """
+        self.progress = Progress(ring, address, wrap)
+        self._reader.stop()
+        self.has_drawn = False
+        self._run_ring(0)
+
+    def _run_ring(self, at: int) -> None:
+        """Execute the ring contents from an index on."""
+        progress = self.progress
+        ring, address, wrap = progress.ring, progress.ring_address, progress.wrap
+
         def address_of(offset: int) -> int:
             where = address + offset
             return where if wrap is None else wrap[0] + (where - wrap[0]) % wrap[1]
 
         words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
-        progress = self.progress = Progress(ring, address, wrap)
-        batches, position = self._reader, self.position
-        batches.stop()
-        reader = self._ring_reader
+        batches, position, reader = self._reader, self.position, self._ring_reader
         reader.headers = self._headers[self._threads]
         position.in_batch = False
-        for decoded, command in reader.ring(words, address_of):
+        for decoded, command in reader.ring(words, address_of, at):
             progress.ring_at, progress.batch = 4 * reader.at, None
             self.commands += 1
             if len(command) == decoded.dwords:
@@ -220,12 +240,15 @@ class CommandStreamer:
                 progress.batch = batches.target
                 self._run_batch()
                 position.in_batch = False
+            elif self.has_drawn:
+                self._rest(in_batch=False)
             reader.headers = self._headers[self._threads]
         self._wait_for_threads(finish=True)
 
     def run_batch(self, address: int) -> None:
         start = address & ~3
         self.progress = Progress(batch=start)
+        self.has_drawn = False
         self._non_secure = False
         self._reader.jump(start)
         self._run_batch()
@@ -234,19 +257,65 @@ class CommandStreamer:
     def _run_batch(self) -> None:
         """Execute the batch at the reader's target, until MI_BATCH_BUFFER_END."""
         self.position.address, self.position.in_batch, self.position.header = 0, True, 0
+        self._continue_batch()
+
+    def _continue_batch(self) -> None:
         try:
             for decoded, command in self._reader.batch(self.max_batch_dwords):
                 self.commands += 1
                 decoded.execute(command)
+                if self.has_drawn:
+                    self._rest(in_batch=True)
         except EndlessBatch:
             self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
+
+    def _rest(self, in_batch: bool) -> None:
+        """A draw has ended, and the next command has not begun."""
+        self.has_drawn = False
+        if self.at_rest is None or self._threads:
+            return
+        self._pause = Pause(self._ring_reader.following if self.progress.ring else None,
+                            self._reader.save() if in_batch else None, self._saved_returns())
+        try:
+            self.at_rest()
+        finally:
+            self._pause = None
+
+    def _saved_returns(self) -> tuple[int, ...]:
+        return ()
+
+    def _load_returns(self, returns: tuple[int, ...]) -> None:
+        """Take over what `_saved_returns` has returned."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether this is inside a submission."""
+        return self._pause is not None
+
+    def resume(self) -> None:
+        """Execute the rest of the submission that was loaded."""
+        pause, self._pause = self._pause, None
+        assert pause is not None
+        self._ring_reader.following = pause.ring_at or 0
+        if pause.batch is not None:
+            self._load_returns(pause.returns)
+            self._reader.resume(pause.batch)
+            self._use_window(self._reader.window)
+            self._continue_batch()
+        if pause.ring_at is not None:
+            self._run_ring(pause.ring_at)
+        else:
+            self._wait_for_threads(finish=True)
+
+    def _use_window(self, words: Words) -> None:
+        """Let the core execute commands of this window."""
+        self._window, self._window_pointer = words, pointer(words)
 
     def _fetch(self, address: int, dwords: int) -> Words:
         if not self._is_mapped(address):
             self.interrupts.page_fault("command_fetch")
             self._hang("nothing is mapped where the batch goes on")
-        self._window = self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
-        self._window_pointer = pointer(self._window)
+        self._use_window(self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS))
         return self._window
 
     def _is_mapped(self, address: int) -> bool:
@@ -425,14 +494,14 @@ class CommandStreamer:
         return f"0x{self.position.address:08x}"
 
     def save(self) -> StreamerState:
-        """The state between two submissions, for `load`."""
+        """The state between two submissions, or during `at_rest`, for `load`."""
         return StreamerState(self.state.save(), self.state.constants_absolute, dict(self._contexts), self._context,
                              self._non_secure, self.commands, dict(self.findings.count), dict(self.findings.first),
-                             (self.position.address, self.position.in_batch, self.position.header), self.progress,
-                             save_log(self._port))
+                             (self.position.address, self.position.in_batch, self.position.header),
+                             replace(self.progress), save_log(self._port), self._pause)
 
     def load(self, saved: StreamerState) -> None:
-        """Take over what `save` has returned.  No batch runs then."""
+        """Take over what `save` has returned.  If it is inside a submission, `resume` executes the rest of that."""
         self._reader.stop()
         self.state.load(saved.state)
         self.state.constants_absolute = saved.constants_absolute
@@ -440,7 +509,7 @@ class CommandStreamer:
         self._non_secure, self.commands = saved.non_secure, saved.commands
         self.findings = Findings(collections.Counter(saved.finding_counts), dict(saved.findings))
         self.position.address, self.position.in_batch, self.position.header = saved.position
-        self.progress = saved.progress
+        self.progress, self._pause = replace(saved.progress), saved.pause
         load_log(self._port, saved.faults)
         self._set_threads(False)
         self._pipe_selected()

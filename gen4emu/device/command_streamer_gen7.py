@@ -171,6 +171,12 @@ class Gen7CommandStreamer(CommandStreamer):
         self._returns.clear()
         super()._run_batch()
 
+    def _saved_returns(self) -> tuple[int, ...]:
+        return tuple(self._returns)
+
+    def _load_returns(self, returns: tuple[int, ...]) -> None:
+        self._returns[:] = returns
+
     def _batch_buffer_end(self, words: Words) -> None:
         if self._returns and self.position.in_batch:
             self._reader.jump(self._returns.pop())

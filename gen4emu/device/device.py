@@ -50,7 +50,7 @@ _BUSY: dict[int, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class DeviceState:
-    """A device between two submissions, without memory; each unit knows the meaning of its part."""
+    """A device between two commands, without memory; each unit knows the meaning of its part."""
 
     core: bytes
     registers: dict[int, int]
@@ -63,6 +63,12 @@ class DeviceState:
     submissions: int
     frame: int
     host_faults: bytes
+    blit_budget: int  # pixels of the submission
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this is inside a submission."""
+        return self.streamers[self.engine].pause is not None
 
 
 class Device:
@@ -188,6 +194,16 @@ class Device:
         self._use(submission.engine).run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
         self.submissions += 1
 
+    def resume(self) -> None:
+        """After `load` of a state inside a submission: execute the rest of that."""
+        self._active.resume()
+        self.submissions += 1
+
+    def notify_at_rest(self, at_rest: Callable[[], None]) -> None:
+        """Call a function inside submissions, too, after draws: between two commands, when `save` is possible."""
+        for streamer in self.streamers.values():
+            streamer.at_rest = at_rest
+
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
         self._use(engine).run_batch(address)
 
@@ -286,6 +302,7 @@ class Device:
     # --- ends ------------------------------------------------------------------------------------------------------
     def _drawn(self) -> None:
         self.numbers.ended = True
+        self._active.has_drawn = True
         for listener in self._listeners:
             listener.draw_done()
         if self.observer.attached:
@@ -394,14 +411,17 @@ class Device:
 
     # --- checkpoints -----------------------------------------------------------------------------------------------
     def save(self) -> DeviceState | None:
-        """The state between two submissions, without memory.  None if it has parts that `load` could not set."""
+        """The state between two submissions, or when `notify_at_rest` notifies, without memory.
+
+        None if it has parts that `load` could not set.
+        """
         core = ffi.new("uint8_t[]", lib.g4_device_image_size())
         if self.options.hierarchical_depth or not lib.g4_device_save(self.native, core):
             return None
         return DeviceState(bytes(ffi.buffer(core)), self.registers.save(),
                            {engine: streamer.save() for engine, streamer in self.streamers.items()}, self._engine,
                            self.numbers.save(), self.blitter.save(), self.debug.save(), self.targets.save(),
-                           self.submissions, self.frame, save_log(self.memory.port))
+                           self.submissions, self.frame, save_log(self.memory.port), self.blitter.budget)
 
     def load(self, saved: DeviceState) -> None:
         """Take over what `save` of a device of the same chip with the same options has returned."""
@@ -410,6 +430,7 @@ class Device:
         for engine, streamer in self.streamers.items():
             streamer.load(saved.streamers[engine])
         self._use(saved.engine)
+        self.blitter.budget = saved.blit_budget
         self.numbers.load(saved.numbers)
         self.blitter.load(saved.blitter)
         self.debug.load(saved.debug)

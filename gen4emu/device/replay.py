@@ -41,15 +41,33 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A replay before a submission: the device, and the position in the trace."""
+    """A replay before a submission, or inside one after a draw: the device, and the position in the trace."""
 
     checkpoint: Checkpoint
     position: int  # in the events of the trace: that of the submission
-    submissions: int
+    submissions: int  # that have begun
     frames: int
+    targets: tuple[Target, ...]  # inside a submission: those of its frame before it
     warnings: tuple[str, ...]
     damage: tuple[events.Warning, ...]
     differences: int
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this is inside a submission."""
+        return self.checkpoint.state.is_inside
+
+    @property
+    def ended_submissions(self) -> int:
+        return self.submissions - self.is_inside
+
+    @property
+    def order(self) -> Order:
+        """Sorts the bookmarks of a trace."""
+        return self.submissions, not self.is_inside, self.checkpoint.draws
+
+
+Order = tuple[int, bool, int]
 
 
 class _Stop(Exception):
@@ -76,15 +94,17 @@ class Replay:
     def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None, *,
                  on_start: Callable[[Device], None] | None = None, on_draw: Callable[[int], None] | None = None,
                  on_counters: Callable[[CountedDraw], None] | None = None,
-                 on_submission: Callable[[], None] | None = None, at: Bookmark | None = None) -> None:
+                 on_rest: Callable[[], None] | None = None, at: Bookmark | None = None) -> None:
         """`on_start` is called with the device before the first submission, `on_draw` with the number of every draw
         that has ended, `on_counters` with the counters of each draw.  Draws are counted if `on_counters` is given.
-        `on_submission` is called before every submission, while the device rests.  `at` is where the replay begins:
-        a bookmark of a replay of the same trace on the same chip with the same options."""
+        `on_rest` is called while the device rests: before every submission, and inside submissions after draws.  `at`
+        is where the replay begins: a bookmark of a replay of the same trace on the same chip with the same options."""
         self.trace = trace
         self.options = options
         self.device: Device | None = Device(info, options) if info is not None and at is None else None
-        self._on_submission, self._at = on_submission, at
+        self._on_rest, self._at = on_rest, at
+        self._is_inside = False  # a submission
+        self._targets_before: tuple[Target, ...] = ()  # of the frame, before the submission that runs
         self._has_started = False
         self._position = 0  # in the events of the trace
         self._before: Checkpoint | None = None  # the last checkpoint
@@ -126,15 +146,21 @@ class Replay:
         self.warnings = list(bookmark.warnings)
         self.damage += [found for found in bookmark.damage if found not in self.damage]
         self.differences = bookmark.differences
+        self._targets_before = bookmark.targets
 
     def bookmark(self) -> Bookmark | None:
-        """For use in `on_submission`: where the replay is now; None if the device has state that cannot be kept."""
+        """For use in `on_rest`: where the replay is now; None if the device has state that cannot be kept."""
         checkpoint = take(self._running(), self._before)
         if checkpoint is None:
             return None
         self._before = checkpoint
-        return Bookmark(checkpoint, self._position, self.submissions, self.frame_count, tuple(self.warnings),
-                        tuple(self.damage), self.differences)
+        return Bookmark(checkpoint, self._position, self.submissions, self.frame_count, self._targets_before,
+                        tuple(self.warnings), tuple(self.damage), self.differences)
+
+    @property
+    def order(self) -> Order:
+        """For use in `on_rest`: that of a bookmark here."""
+        return self.submissions, not self._is_inside, self.draws
 
     def look_for_damage(self) -> None:
         """After a run that ended early: read the rest of the file, too, so that `damage` is complete."""
@@ -206,29 +232,41 @@ class Replay:
 
     def _submit(self, event: events.Submission, selected: Selection | None) -> Iterator[Frame]:
         device = self._running()
-        number = self.submissions
-        if self._on_submission is not None:
-            self._on_submission()
+        resumed = self._at is not None and self._at.is_inside and not self._has_started
+        if not resumed and self._on_rest is not None:
+            self._on_rest()
         if not self._has_started:
             self._has_started = True
-            if self._on_start is not None:
-                self._on_start(device)
-            device.add_listener(_Progress(self._draw_done, self._on_counters))
-            if self._on_counters is not None:
-                device.counting = True
-        device.frame = self.frame_count
-        shown = selected is not None and number in selected
-        before = device.take_targets() if shown and self._marked else []
-        self.submissions += 1
-        device.submit(event)
-        place = Place(device.frame, number, device.numbers.draw)
-        drawn: tuple[Target, ...] = ()
-        if shown:
+            self._prepare(device)
+        if not resumed:
+            device.frame = self.frame_count
+            self._targets_before = tuple(device.take_targets())
+            self.submissions += 1
+        number = self.submissions - 1
+        self._is_inside = True
+        if resumed:
+            device.resume()
+        else:
+            device.submit(event)
+        self._is_inside = False
+        before, self._targets_before = self._targets_before, ()
+        if selected is not None and number in selected:
             drawn = tuple(device.take_targets())
-            yield Frame(number, place, drawn, "submission")
-            device.targets.put_back((*before, *drawn))  # they belong to the frame, too
+            yield Frame(number, Place(device.frame, number, device.numbers.draw), drawn, "submission")
+            device.targets.put_back(drawn)
+        device.targets.put_back(before)  # they belong to the frame, too
         if not self._marked:
             yield self._end_frame(tuple(device.take_targets()))
+
+    def _prepare(self, device: Device) -> None:
+        """Notify this replay of what the device does."""
+        if self._on_start is not None:
+            self._on_start(device)
+        device.add_listener(_Progress(self._draw_done, self._on_counters))
+        if self._on_counters is not None:
+            device.counting = True
+        if self._on_rest is not None:
+            device.notify_at_rest(self._on_rest)
 
     def _draw_done(self) -> None:
         """A draw of the device has ended."""

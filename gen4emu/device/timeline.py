@@ -35,7 +35,8 @@ class Arrival:
 
 # The numbers of what comes next at a bookmark.
 _NUMBERS: dict[str, Callable[[Bookmark], int]] = {
-    "draw": lambda bookmark: bookmark.checkpoint.draws, "submission": lambda bookmark: bookmark.submissions,
+    "draw": lambda bookmark: bookmark.checkpoint.draws,
+    "submission": lambda bookmark: bookmark.submissions,  # one that has begun does not begin again
     "frame": lambda bookmark: bookmark.frames}
 
 
@@ -43,7 +44,7 @@ class Bookmarks:
     """Places of one trace where an execution can begin, on the same chip with the same options, besides its start."""
 
     def __init__(self, interval: float = _INTERVAL_SECONDS, most: int = _MOST, most_bytes: int = _MOST_BYTES) -> None:
-        """`interval` is the time of execution between two of them; 0 takes one before every submission."""
+        """`interval` is the time of execution between two of them; 0 takes one wherever the device rests."""
         self._interval, self._most, self._most_bytes = interval, most, most_bytes
         self._all: list[Bookmark] = []  # in the order of the trace
         self._sizes: list[int] = []  # the bytes that each holds and the one before does not
@@ -71,11 +72,15 @@ class Bookmarks:
         return self._all[-1] if self._all else None
 
     def pass_by(self, run: Replay) -> None:
-        """An execution is between two submissions: keep a bookmark if the last one is far away."""
+        """An execution rests: keep a bookmark if the last one is far away."""
         if time.monotonic() - self._taken_at < self._interval:
             return
-        at = bisect_right(self._all, run.submissions, key=lambda bookmark: bookmark.submissions)
-        if not at or self._all[at - 1].submissions != run.submissions:
+        self.keep(run)
+
+    def keep(self, run: Replay) -> None:
+        """An execution rests: keep a bookmark."""
+        at = bisect_right(self._all, run.order, key=lambda bookmark: bookmark.order)
+        if not at or self._all[at - 1].order != run.order:
             bookmark = run.bookmark()
             if bookmark is not None:
                 self._all.insert(at, bookmark)
@@ -106,7 +111,7 @@ class Bookmarks:
 class Timeline:
     """One trace on one device, executed as often as necessary.
 
-    Executions take checkpoints between submissions, on the way.  A later execution begins at the last one before its
+    Executions take checkpoints on the way, where the device rests.  A later execution begins at the last one before its
     draw, so `attach` and `on_draw` see only a part of the draws before that draw.
     """
 
@@ -140,7 +145,7 @@ class Timeline:
              on_draw: Callable[[int], None] | None = None) -> Arrival:
         """Execute the trace to the end of a draw, or of the media objects that run together with it.
 
-        `attach` is called with the device between two submissions before the draw, as late as possible.  The device of
+        `attach` is called with the device at rest before the draw, as late as possible.  The device of
         the last call is closed.  Raises SelectionError if there is no such draw, and HangError if the GPU hangs first.
         """
         if attach is not None and draw >= self._draws:
@@ -191,7 +196,7 @@ class Timeline:
         self._leave()
         self._bookmarks.begin()
         run = self._run = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=on_draw,
-                                 on_submission=lambda: self._bookmarks.pass_by(run), at=bookmark)
+                                 on_rest=lambda: self._bookmarks.pass_by(run), at=bookmark)
         return run
 
     def _leave(self) -> None:

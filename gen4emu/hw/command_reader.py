@@ -53,6 +53,22 @@ class Position:
     header: int = 0
 
 
+@dataclass(slots=True, frozen=True)
+class ReaderState:
+    """A reader of a batch between two commands, for `resume`."""
+
+    start: int  # the address of the window
+    at: int  # index of the next command in it
+    requested: int  # dwords
+    stop: int  # of those, the number that is usable
+    left: int  # dwords that the batch may still have, from the start of the window on
+    window: bytes  # as it was fetched: memory may have changed since
+    moved: bool
+    skip: int | None
+    target: int | None
+    limit: int | None
+
+
 class CommandReader(Generic[T]):
     """Yields the commands of one ring or batch through a window of memory.
 
@@ -61,8 +77,8 @@ class CommandReader(Generic[T]):
     returns the index of the first that it leaves.
     """
 
-    __slots__ = ("_fetch", "_limit", "_moved", "_skip", "_target", "_window_dwords", "at", "end", "headers", "position",
-                 "skip", "window")
+    __slots__ = ("_bounds", "_fetch", "_limit", "_moved", "_resumed", "_skip", "_target", "_window_dwords", "at", "end",
+                 "following", "headers", "position", "skip", "window")
 
     def __init__(self, headers: Headers[T], fetch: Fetch, window_dwords: int, position: Position | None = None,
                  skip: Skip | None = None) -> None:
@@ -71,12 +87,15 @@ class CommandReader(Generic[T]):
         self.position = position or Position()
         self.window: Words = memoryview(b"").cast("I")
         self.at = 0  # index of the current command in `window`
+        self.following = 0  # index behind it
         self.end = 0  # address at which the reader ran out of commands
         self._fetch, self._window_dwords = fetch, window_dwords
         self._moved = False
         self._skip: int | None = None
         self._target: int | None = None
         self._limit: int | None = None
+        self._bounds = 0, 0, 0, 0  # of the window: start, requested, stop, left
+        self._resumed: ReaderState | None = None
 
     # --- where to continue -----------------------------------------------------------------------------------------
     @property
@@ -96,18 +115,31 @@ class CommandReader(Generic[T]):
         """Read no more commands."""
         self._target, self._moved = None, True
 
+    def save(self) -> ReaderState:
+        """The state of a batch behind the command that was yielded last, for `resume`."""
+        start, requested, stop, left = self._bounds
+        return ReaderState(start, self.following, requested, stop, left, self.window.tobytes(), self._moved, self._skip,
+                           self._target, self._limit)
+
+    def resume(self, saved: ReaderState) -> None:
+        """Make the next `batch` continue at a state that `save` has returned."""
+        self._resumed = saved
+        self._bounds = saved.start, saved.requested, saved.stop, saved.left
+        self._moved, self._skip, self._target, self._limit = saved.moved, saved.skip, saved.target, saved.limit
+        self.window = memoryview(bytearray(saved.window)).cast("I")
+
     # --- reading ---------------------------------------------------------------------------------------------------
-    def ring(self, words: Words, address_of: Callable[[int], int]) -> Iterator[tuple[T, Words]]:
-        """The commands of a ring's contents; `address_of` maps offsets in bytes to addresses.  The last command has
-        fewer dwords than its header says if the contents end inside it."""
+    def ring(self, words: Words, address_of: Callable[[int], int], at: int = 0) -> Iterator[tuple[T, Words]]:
+        """The commands of a ring's contents, from index `at` on; `address_of` maps offsets in bytes to addresses.  The
+        last command has fewer dwords than its header says if the contents end inside it."""
         self.window, position = words, self.position
         self._moved = False
-        at, end = 0, len(words)
+        end = len(words)
         while at < end:
             position.address, position.header = address_of(4 * at), words[at]
             self.at = at
             decoded = self.headers[words[at]]
-            following = at + decoded.dwords
+            self.following = following = at + decoded.dwords
             yield decoded, words[at:following]
             if self._moved:
                 following = self._skip if self._skip is not None else end
@@ -125,7 +157,12 @@ class CommandReader(Generic[T]):
         left = 1 << 62 if max_dwords is None else max_dwords  # dwords from the start of the window on
         start = at = requested = available = stop = 0  # window: address, next command, dwords requested, read, usable
         words: Words = self.window
-        self._moved = True
+        resumed, self._resumed = self._resumed, None
+        if resumed is None:
+            self._moved = True
+        else:
+            at, available = resumed.at, len(words)
+            start, requested, stop, left = self._bounds
         while True:
             if self._moved:
                 self._moved = False
@@ -141,6 +178,7 @@ class CommandReader(Generic[T]):
                 requested = self._before_limit(start, self._window_dwords)
                 self.window = words = self._fetch(start, requested) if requested else memoryview(b"").cast("I")
                 available = stop = len(words)
+                self._bounds = start, requested, stop, left
                 if not stop:
                     self.end = start
                     return
@@ -157,13 +195,15 @@ class CommandReader(Generic[T]):
                 self.window = words = self._fetch(start, requested)
                 available = len(words)
                 stop = self._before_limit(start, available)
+                self._bounds = start, requested, stop, left
             position.address = start + 4 * at
             position.header = header
             if following > left:
                 raise EndlessBatch
             self.at = at
+            self.following = following if following <= available else available
             yield decoded, words[at:following]
-            at = following if following <= available else available
+            at = self.following
 
     def _before_limit(self, start: int, dwords: int) -> int:
         """The number of these dwords that are below the limit."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gen4emu.core_enums import HierarchicalDepthMode
@@ -21,9 +21,10 @@ from gen4emu.device.replay import Replay
 from gen4emu.device.timeline import Bookmarks, Timeline
 from gen4emu.errors import HangError, SelectionError
 from gen4emu.hw.chips import BY_NAME
+from gen4emu.trace.events import Engine, Submission
 from gen4emu.trace.reader import Trace
 from gen4emu.trace.reader import open as open_trace
-from tests.harness.joined import join
+from tests.harness.joined import join, join_submissions
 
 TRACES = Path(__file__).parents[2] / "traces"
 ALL = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{chip}.aub.xz" for chip in ("ivb", "byt", "hsw")]
@@ -128,7 +129,8 @@ def test_checkpoints_between_frames_of_several_programs(tmp_path: Path, chip: st
     path = join(tmp_path / "joined.g4c", *(f"{scene}-{suffix}" for scene in SCENES), chip=chip)
     with open_trace(path) as trace, Timeline(trace, options=Options(workers=workers), interval=0) as timeline:
         straight = everything(timeline.finish())
-        assert len(list(timeline.bookmarks)) == len(SCENES)
+        assert sum(not bookmark.is_inside for bookmark in timeline.bookmarks) == len(SCENES)
+        assert sum(bookmark.is_inside for bookmark in timeline.bookmarks) > len(SCENES)
         for bookmark in timeline.bookmarks:
             assert everything(timeline.execute_from(bookmark)) == straight
 
@@ -136,6 +138,55 @@ def test_checkpoints_between_frames_of_several_programs(tmp_path: Path, chip: st
 @pytest.fixture(scope="module")
 def joined(tmp_path_factory: pytest.TempPathFactory) -> str:
     return join(tmp_path_factory.mktemp("traces") / "joined.g4c", *(f"{scene}-g4x" for scene in SCENES))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_submission_of_many_draws_has_checkpoints_inside(tmp_path: Path, workers: int) -> None:
+    path = join_submissions(tmp_path / "long.g4c", "gears-g4x", 20)
+    with open_trace(path) as trace, Timeline(trace, options=Options(workers=workers), interval=0) as timeline:
+        straight = everything(timeline.finish())
+        inside = [bookmark for bookmark in timeline.bookmarks if bookmark.is_inside]
+        assert straight["place"].submission == 1
+        assert len(inside) == straight["numbers"][0] == 120
+        for bookmark in inside[::7]:
+            assert everything(timeline.execute_from(bookmark)) == straight
+
+
+def test_a_batch_that_changes_itself_continues_with_the_dwords_that_were_fetched(tmp_path: Path) -> None:
+    path = tmp_path / "changes.bin"
+    blit = 0x54F00006, 0x03CC0080, 0, 0x00010001, 0x8000, 0, 0x80, 0x9000  # XY_SRC_COPY_BLT of one pixel
+    store = 0x10400002, 0, 0x100000 + 4 * 28, 0x05000000  # MI_STORE_DATA_IMM: MI_BATCH_BUFFER_END at dword 28
+    words = (*blit, *store, *blit, *(0,) * 8, *(0,) * 4, *blit, 0x05000000, 0)
+    path.write_bytes(struct.pack(f"<{len(words)}I", *words))
+    with open_trace(path, kind="raw", device="g45", base=0x100000) as trace, Timeline(
+            trace, BY_NAME["g45"], interval=0) as timeline:
+        straight = everything(timeline.finish())
+        assert straight["numbers"][0] == 3
+        assert len(timeline.bookmarks) == 4
+        for bookmark in timeline.bookmarks:
+            assert everything(timeline.execute_from(bookmark)) == straight
+
+
+@pytest.mark.parametrize("in_batch", [False, True])
+def test_draws_of_a_ring_and_of_second_level_batches_have_checkpoints(in_batch: bool) -> None:
+    blit = 0x54F00006, 0x03CC0080, 0, 0x00010001, 0x8000, 0, 0x80, 0x9000
+    noted: list[Any] = []
+    with Device(BY_NAME["hsw"]) as device:
+        device.memory.write(0x20000, struct.pack("<9I", *blit, 0x05000000))
+        call = 0x18C00000, 0x20000  # MI_BATCH_BUFFER_START, second level
+        first = (*call, *blit, *call, 0x05000000) if in_batch else (*blit, 0x05000000)
+        device.memory.write(0x10000, struct.pack(f"<{len(first)}I", *first))
+        device.notify_at_rest(lambda: noted.append(take(device, None)))
+        ring = *blit, 0x18800000, 0x10000, *blit, 0, 0
+        device.submit(Submission(0, Engine.BLT, struct.pack(f"<{len(ring)}I", *ring), 0x30000))
+        straight = everything(device)
+    assert straight["numbers"][0] == len(noted) == (5 if in_batch else 3)
+    for checkpoint in noted:
+        assert checkpoint.state.is_inside
+        restored, _ = restore(checkpoint)
+        with restored:
+            restored.resume()
+            assert everything(restored) == straight
 
 
 _EXPECTED: dict[int, dict[str, Any]] = {}
@@ -151,6 +202,7 @@ def expected_at(path: str, draw: int) -> dict[str, Any]:
 
 @settings(max_examples=10, deadline=None)
 @given(order=st.lists(st.integers(0, 14), min_size=1, max_size=8))
+@example(order=[5, 6, 10])  # a checkpoint inside a submission, taken after another one of it
 def test_draws_are_the_same_in_any_order(joined: str, order: list[int]) -> None:
     with open_trace(joined) as trace, Timeline(trace, interval=0) as timeline:
         for draw in order:
@@ -187,7 +239,7 @@ def test_hooks_see_a_hang(tmp_path: Path) -> None:
 def test_bookmarks_know_how_much_they_hold(joined: str, most: int) -> None:
     bookmarks = Bookmarks(0, most)
     with open_trace(joined) as trace:
-        run = Replay(trace, on_submission=lambda: bookmarks.pass_by(run))
+        run = Replay(trace, on_rest=lambda: bookmarks.pass_by(run))
         for _ in run.frames():
             pages = {id(data): len(data) for bookmark in bookmarks
                      for data in bookmark.checkpoint.memory.pages.values()}

@@ -12,6 +12,22 @@ from gen4emu.trace.write_capture import CaptureWriter
 TRACES = Path(__file__).parents[2] / "traces"
 
 
+def join_submissions(path: Path, name: str, count: int, chip: str = "g45") -> str:
+    """Write a capture of a trace of one submission whose ring contents are there several times, in one submission."""
+    with CaptureWriter(path, BY_NAME[chip]) as writer, open_trace(str(TRACES / f"{name}.aub.xz")) as trace:
+        for event in trace:
+            if isinstance(event, MemoryWrite):
+                writer.write_memory(event.address, event.data, event.kind, event.space)
+            elif isinstance(event, Submission):
+                writer.submit(event.engine, bytes(event.ring) * count, event.ring_address)
+            elif isinstance(event, RegisterWrite):
+                writer.write_register(event)
+            elif isinstance(event, GttWrite):
+                writer.write_gtt(event)
+        writer.frame_boundary(name)
+    return str(path)
+
+
 def join(path: Path, *names: str, chip: str = "g45") -> str:
     """Write a capture of the traces with these names, a frame each."""
     with CaptureWriter(path, BY_NAME[chip]) as writer:
