@@ -158,7 +158,7 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
 /* ---- gangs ---- */
 
 static const struct g4_fast_handlers observed = {{[0 ... G4_FAST_ROOM - 1] = observe}};
-static const struct g4_fast_handlers *const observed_tables[G4_TABLES] = {&observed, &observed, &observed, &observed};
+static const struct g4_fast_handlers *const observed_tables[G4_TABLES] = {[0 ... G4_TABLES - 1] = &observed};
 
 static bool holds_goal(const struct g4_debug *debug) {
     bool found = false;
@@ -194,8 +194,8 @@ enum g4_status g4_debug_run_gang(struct g4_hooks *hooks, struct g4_eu *eu, struc
         const bool each =
             debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed || holds_goal(debug);
         debug->current->counted &= each;
-        enum g4_status status = each ? g4_gang_run_with(eu, gang, kernel, observed_tables, false)
-                                     : g4_gang_run_unobserved(eu, gang, kernel);
+        enum g4_status status =
+            each ? g4_gang_run_observed(eu, gang, kernel, observed_tables) : g4_gang_run_unobserved(eu, gang, kernel);
         if (debug->abandoned) {
             return G4_STOPPED;
         }

@@ -177,7 +177,9 @@ void g4_run_control(struct g4_run *run) {
         /* fast handlers and machine code round to nearest; the general handler sets the mode of each thread */
         run->own_rounding = true;
         run->translated = false;
-        run->tables = general_tables;
+        if (!run->observed) { /* an observer's handlers execute with the general one (g4_execute) */
+            run->tables = general_tables;
+        }
     }
     run->single = single;
     run->alternate = g4_lanes_of(alternate);
@@ -407,11 +409,12 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
 
 static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                const struct g4_fast_handlers *const *tables, bool translated,
-                               const struct g4_fast_handlers *const *counting) {
+                               const struct g4_fast_handlers *const *counting, bool observed) {
     struct g4_run run = {.eu = eu,
                          .gang = gang,
                          .kernel = kernel,
                          .tables = tables,
+                         .observed = observed,
                          .status = G4_OK,
                          .one = 1,
                          .translated = translated,
@@ -447,9 +450,14 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
     return run.stopped && run.status == G4_OK ? G4_HANG : run.status;
 }
 
-enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                                const struct g4_fast_handlers *const *tables, bool translated) {
-    return run_gang(eu, gang, kernel, tables, translated, NULL);
+static enum g4_status run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                               const struct g4_fast_handlers *const *tables, bool translated) {
+    return run_gang(eu, gang, kernel, tables, translated, NULL, false);
+}
+
+enum g4_status g4_gang_run_observed(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                    const struct g4_fast_handlers *const *tables) {
+    return run_gang(eu, gang, kernel, tables, false, NULL, true);
 }
 
 G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_float);
@@ -467,7 +475,7 @@ static const struct g4_fast_handlers *const general_tables[G4_TABLES] = {
     &common_general_handlers, &general_handlers, &general_handlers, &general_handlers, &general_handlers};
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    return g4_gang_run_with(eu, gang, kernel, general_tables, false);
+    return run_with(eu, gang, kernel, general_tables, false);
 }
 
 /* Not exact if several workers count: it only decides when the kernel is translated. */
@@ -490,7 +498,7 @@ enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, co
     if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
         return g4_gang_run_general(eu, gang, kernel);
     }
-    return g4_gang_run_with(eu, gang, kernel, tables, g4_may_run_translated(eu, gang, kernel));
+    return run_with(eu, gang, kernel, tables, g4_may_run_translated(eu, gang, kernel));
 }
 
 static const struct g4_fast_handlers *const counting_tables[G4_TABLES];
@@ -522,7 +530,7 @@ enum g4_status g4_gang_run_counting(struct g4_eu *eu, struct g4_gang *gang, cons
                                                               int_variants[variant], double_variants[variant],
                                                               quad_variants[variant]};
     const bool general = eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang);
-    return run_gang(eu, gang, kernel, general ? general_tables : tables, false, counting_tables);
+    return run_gang(eu, gang, kernel, general ? general_tables : tables, false, counting_tables, false);
 }
 
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {

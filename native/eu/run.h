@@ -20,6 +20,7 @@ struct g4_run {
     const struct g4_kernel *kernel;
     const struct g4_fast_handlers *const *tables;  /* by the high byte of a handler number (fast/fast.h) */
     const struct g4_fast_handlers *const *counted; /* those that counting handlers call; NULL: nothing is counted */
+    bool observed;                                 /* `tables` belongs to an observer, and stays */
     const struct g4_op *op;
     g4_lanes exec[2];                       /* AMask & IMask & LMask & CMask of the group */
     g4_lanes group;                         /* all lanes of the threads of the group */
@@ -66,9 +67,9 @@ g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g
 
 bool g4_is_dot_integer(const struct g4_op *op);
 
-/* Run a gang with these handlers; `translated`: and with machine code. */
-enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                                const struct g4_fast_handlers *const *tables, bool translated);
+/* Run a gang with the handlers of an observer, which end in g4_execute. */
+enum g4_status g4_gang_run_observed(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                    const struct g4_fast_handlers *const *tables);
 
 /* Run a gang without machine code, and count each instruction (line_counts.h). */
 enum g4_status g4_gang_run_counting(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);

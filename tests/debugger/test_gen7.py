@@ -41,3 +41,20 @@ def test_messages_have_the_names_and_payloads_of_the_generation(device: str,
     text = debug(device, capsys, "trap every in vs", "continue", "trace messages in vs", "continue")
     assert "urb" in text and "offset 0 write HWord interleave complete mlen 5 rlen 0" in text
     assert "    g113 00000000 00000002" in text  # the header, with both handles
+
+
+ROUND_UP = "patch 0x10b008 'mov(1) cr0<1>UD 0x10UD { align1 WE_all 1N };'"
+ADD_DOUBLES = "patch 0x10b028 'add(4) g20<1>DF g22<4,4,1>DF g24<4,4,1>DF { align1 1N };'"
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+def test_steps_and_breakpoints_stay_when_a_thread_sets_its_rounding_mode(
+        device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = debug(device, capsys, "trap every in vs", "c", ROUND_UP, "delete 1", *["step"] * 3, "break eot in vs", "c")
+    *_, written, behind, end = [line.split()[1] for line in text.splitlines() if line.startswith("=>")]
+    assert (written, behind, end) == ("0x0010b018", "0x0010b028", "0x0010b048")
+
+
+def test_instructions_with_doubles_are_observed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = debug("hsw", capsys, "trap every", "c", ADD_DOUBLES, "delete 1", "break address 0x10b028 in vs", "c", "step")
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("=>")][-2:] == ["0x0010b028", "0x0010b038"]
