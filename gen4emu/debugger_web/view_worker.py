@@ -62,6 +62,11 @@ class _Picture:
     pixels: bytes
 
 
+def _without_pictures(options: Options) -> Choices:
+    """The page gets pictures from the view; those of the first pass would only delay it."""
+    return Choices(partial=True, options=options, picture_bytes=0)
+
+
 def packed(head: dict[str, Any], data: bytes) -> bytes:
     """A binary message: the length of a JSON header in four bytes, the header, and bytes."""
     text = json.dumps(head).encode()
@@ -98,7 +103,7 @@ class ReportWorker:
                     raise _Closing
                 self._on_progress(number, source.fraction)
 
-            self.recorded = Recorder(trace, self._part, self._title, Choices(partial=True, options=self._options),
+            self.recorded = Recorder(trace, self._part, self._title, _without_pictures(self._options),
                                      tick).record()
         except _Closing:
             return
