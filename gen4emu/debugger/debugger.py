@@ -45,7 +45,7 @@ class Stop:
         found: dict[str, Any] = {"stop": self.kind.name.lower(), **self.place.as_json(), "reason": self.reason,
                                  "number": self.number}
         if self.thread is not None:
-            found |= {"thread": self.thread.as_json(), "address": self.address}
+            found |= {"thread": self.thread.as_json(), "address": self.address, "executed": self.executed}
         if self.instance:
             found["instance"] = self.instance
         if self.vertex is not None:

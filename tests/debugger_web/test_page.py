@@ -20,6 +20,7 @@ from tests.report.browser import Page, browser, chromium
 
 TRACES = Path(__file__).parents[2] / "traces"
 HOSTILE = "<img src=x onerror=document.title='owned'>"
+BUTTON = "(text => [...document.querySelectorAll('.thread .bar button')].find(b => b.textContent === text))"
 SHOWN = "document.querySelector('.pane:not([hidden])')"
 
 pytestmark = [pytest.mark.client, pytest.mark.skipif(chromium() is None, reason="chromium is not installed")]
@@ -226,7 +227,22 @@ def test_ten_steps_forward_and_back_lead_to_the_same_registers(opened: Page) -> 
         press(opened, ".thread .bar button", "◀ back")
         steps(opened, count)
         assert registers(opened) == seen[count], count
-    assert opened.evaluate("document.querySelector('.thread .bar button').disabled")
+    assert opened.evaluate(f"{BUTTON}('◀ back').disabled && {BUTTON}('◀◀ continue back').disabled")
+
+
+def test_continue_back_leads_to_the_breakpoint_before(opened: Page) -> None:
+    debug_fragment(opened)
+    current = "[...document.querySelectorAll('.listing .instruction')].findIndex(l => l.classList.contains('current'))"
+    for line in (4, 8):
+        opened.evaluate(f"document.querySelectorAll('.listing .instruction')[{line}].click()")
+        opened.wait(f"document.querySelectorAll('.listing .instruction')[{line}].classList.contains('has-stop')")
+    for line in (4, 8):
+        press(opened, ".thread .bar button", "continue")
+        opened.wait(f"{current} === {line}")
+    press(opened, ".thread .bar button", "◀◀ continue back")
+    opened.wait(f"{current} === 4")
+    type_command(opened, "delete all")
+    opened.wait("document.querySelector('.thread .stops button') === null")
 
 
 def test_breakpoints_are_set_in_the_code_and_deleted(opened: Page) -> None:

@@ -3,6 +3,7 @@ import { add, button, hex } from "../dom.js";
 
 const FORMATS = ["float", "int", "hex", "words", "color"];
 const CHANNELS = 16;
+const LOOKS = new Set(["thread", "list", "disasm", "regs", "where", "help", "x", "surfaces"]);  // commands that change nothing
 
 // The eight dwords of a register as texts.
 function texts(words, format) {
@@ -30,7 +31,7 @@ export class ThreadPane {
     this.format = "float";
     this.lane = "g2";
     this.watched = [];
-    this.steps = null;  // how this thread is reached, and the steps since: for the way back
+    this.executed = null;  // instructions of the thread before the next one; null: not counted
     this.bar = add(parent, "div", undefined, "bar");
     this.note = add(parent, "p", "", "faint note");
     const rest = add(parent, "div", undefined, "split thread");
@@ -45,8 +46,10 @@ export class ThreadPane {
 
   buttons() {
     const { bar } = this;
-    this.back = button(bar, "◀ back", () => this.goBack());
-    this.back.title = "one instruction back: goes to the thread again, and steps once less";
+    this.backwards = button(bar, "◀◀ continue back", () => this.send("reverse-continue"));
+    this.backwards.title = "back to the stop of a trap or breakpoint before this";
+    this.back = button(bar, "◀ back", () => this.send("reverse-step"));
+    this.back.title = "one instruction of the thread back";
     for (const [text, command, title] of [["step ▶", "step", "one instruction"], ["step 10", "step 10", ""],
       ["to its end", "finish", "the instruction that ends the thread"], ["continue", "continue", "to the next stop"],
       ["next draw", "next", ""]]) button(bar, text, () => this.send(command)).title = title;
@@ -59,29 +62,15 @@ export class ThreadPane {
 
   // A command has been answered: a thread may be somewhere else now.
   stopped(reply, command) {
-    const words = command.trim().split(/\s+/), steps = /^s(tep)?$/.test(words[0]) ? Number(words[1] ?? 1) : 0;
-    if (this.isGoing) return;
-    if (["thread", "list", "disasm", "regs", "where", "help", "x", "surfaces"].includes(words[0])) return;
-    if (this.steps && steps && reply.answers.some(one => one.kind === "stop" && one.reason === "step")) this.steps.count += steps;
-    else if (!/^(trap|break|delete|set|history)$/.test(words[0])) this.steps = null;
+    if (this.isGoing || LOOKS.has(command.trim().split(/\s+/)[0])) return;
     if (this.app.pane === "thread") this.refresh();
   }
 
   // The thread that drew a fragment, from its start.
   async debug(entry, x, y) {
-    await this.replay({ entry, x, y, count: 0 });
-  }
-
-  goBack() {
-    const { steps } = this;
-    return steps && steps.count ? this.replay({ ...steps, count: steps.count - 1 }) : undefined;
-  }
-
-  async replay(goal) {
-    const { app: { console } } = this, { entry, x, y, count } = goal;
+    const { app: { console } } = this;
     if (this.isGoing) return;
     this.isGoing = true;
-    this.steps = null;
     this.note.textContent = "Going to the thread ...";
     try {
       const { items } = await console.answer("list");
@@ -91,10 +80,7 @@ export class ThreadPane {
       const stop = await console.answer("continue", "stop", false);
       await console.run(`delete ${added}`, true);
       if (stop.draw !== entry.draw) throw new Error(`draw ${entry.draw} has no such thread now`);
-      if (count) await console.answer(`step ${count}`, "stop", false);
-      this.steps = goal;
     } catch (error) {
-      this.steps = null;
       this.app.complain(error);
     } finally {
       this.isGoing = false;
@@ -111,6 +97,7 @@ export class ThreadPane {
       const { thread, state } = await console.answer("thread", "", true, true);
       this.thread = thread;
       this.state = state;
+      this.executed = (await console.answer("where", "", true, true)).executed ?? null;
       this.listing = (await console.answer("disasm all")).lines;
     } catch {
       // no thread is stopped
@@ -124,7 +111,8 @@ export class ThreadPane {
   paint() {
     const { thread, state } = this;
     for (const made of this.bar.querySelectorAll("[data-format]")) made.setAttribute("aria-pressed", String(made.dataset.format === this.format));
-    this.back.disabled = !this.steps?.count;
+    this.back.disabled = !state || !this.executed;
+    this.backwards.disabled = !this.items?.length;
     for (const box of [this.code, this.lanes, this.registers, this.stops]) box.replaceChildren();
     this.breakpoints();
     this.watch();
@@ -133,7 +121,7 @@ export class ThreadPane {
       return;
     }
     const object = thread.object === undefined ? "" : `, object ${thread.object}`;
-    const at = this.steps ? `, ${this.steps.count} instructions after its start` : "";
+    const at = this.executed === null ? "" : `, ${this.executed} instructions after its start`;
     this.note.textContent = `${thread.stage} thread ${thread.number}${object}, kernel ${hex(thread.kernel)}, EU ${thread.euid} slot ${thread.tid}${at}`;
     this.lines();
     this.laneBlocks();
