@@ -231,6 +231,7 @@ class DebugKind(CoreEnum):
     IN_FLIGHT = 8, "the thread accesses a register that waits for a response that never comes; value: the register"
     OBJECT = 9, "an object that may cover the watched pixel, or that a trap names, has been set up"
     FRAGMENT = 10, "the fate of a fragment of the watched pixel"
+    NOT_FINITE = 11, "a thread has computed its first NaN or infinity"
 
 
 class DebugAction(CoreEnum):
@@ -264,6 +265,7 @@ class BreakKind(CoreEnum):
     DEBUG_CONTROL = 4, "the instruction's Debug Control bit"
     WRITE = 5, "messages that change memory in low..high"
     EVERY = 6, "any instruction"
+    NOT_FINITE = 7, "the first of a thread that computes a NaN or an infinity, after it"
 
 
 class ErrorPolicy(CoreEnum):

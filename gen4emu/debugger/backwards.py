@@ -68,7 +68,7 @@ def position_of(stop: Stop, start: DrawStart) -> Position | None:
     """None if the instructions of the thread are not counted."""
     if stop.thread is None or stop.executed is None:
         return None
-    order = {DebugKind.WRITE: 0, DebugKind.THREAD: 0}.get(stop.kind, 1)
+    order = {DebugKind.WRITE: 0, DebugKind.NOT_FINITE: 0, DebugKind.THREAD: 0}.get(stop.kind, 1)
     return stop.place.draw, stop.thread.serial - start.counts.serial, stop.executed, order
 
 

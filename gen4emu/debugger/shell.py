@@ -408,7 +408,7 @@ def _added(shell: Shell, what: Trap | Breakpoint, text: str, kind: str, once: bo
 
 
 def _break(shell: Shell, arguments: list[str]) -> None:
-    _need(arguments, 1, "break ip|opcode|eot|sfid|message|control|write ... [in STAGE,...] [flagged]")
+    _need(arguments, 1, "break ip|opcode|eot|sfid|message|control|write|nan ... [in STAGE,...] [flagged]")
     rest, units, flagged = _qualified(arguments)
     kind, a = rest[0], rest[1:]
     more: dict[str, Any] = {"units": units, "flagged": flagged}
@@ -434,8 +434,11 @@ def _break(shell: Shell, arguments: list[str]) -> None:
         _need(a, 1, "break write ADDRESS..ADDRESS")
         low, high = _range(a[0])
         found = Breakpoint(BreakKind.WRITE, low, high, **more)
+    elif kind == "nan":
+        found = Breakpoint(BreakKind.NOT_FINITE, **more)
     else:
-        raise Usage(_unknown("breakpoint", kind, ("ip", "opcode", "eot", "sfid", "message", "control", "write")))
+        known = ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan")
+        raise Usage(_unknown("breakpoint", kind, known))
     _added(shell, found, " ".join(arguments), "breakpoint")
 
 
@@ -676,7 +679,7 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("trap WHAT", _trap, "pixel X Y [NTH] [object N] | primitive N | vertex INDEX | sequence N |"
                          " thread N | every | id R0.6 [MASK [R0.7 [MASK]]]; [in STAGE,...] [quiet]"),
     ("break WHERE", _break, "ip A[..B] | opcode NAME | eot | sfid NAME | message DESCRIPTOR [MASK] | control |"
-                            " write A..B; [in STAGE,...] [flagged]"),
+                            " write A..B | nan; [in STAGE,...] [flagged]"),
     ("halt", _halt, "at the next thread; [in STAGE,...]"),
     ("list", _list, "traps and breakpoints"),
     ("delete N|all", _delete, "one of them, or all"),
@@ -709,7 +712,8 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
 )
 
 _SHORT = {"c": "continue", "s": "step", "n": "next", "q": "quit", "b": "break", "bt": "back-trace", "r": "regs",
-          "t": "thread", "d": "disasm", "run": "continue", "rs": "reverse-step", "rc": "reverse-continue"}
+          "t": "thread", "d": "disasm", "run": "continue", "rs": "reverse-step", "rc": "reverse-continue",
+          "catch": "break"}
 _BY_NAME = {name.split()[0]: run for name, run, _ in COMMANDS}
 
 
@@ -740,7 +744,7 @@ def completions(before: str, word: str) -> list[str]:
 
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "trap": ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id", "in", "object", "quiet"),
-    "break": ("ip", "opcode", "eot", "sfid", "message", "control", "write", "in", "flagged"),
+    "break": ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan", "in", "flagged"),
     "regs": FORMATS, "set": ("f0.0", "f0.1", "cr0.0", "cr0.1", "cr0.2"), "delete": ("all",), "disasm": ("all",),
     "history": ("frame",), "back-trace": ("frame",), "halt": ("in",), "eu": tuple(UNITS),
     "trace": ("messages", "off", "in", "flagged"), "policy": ("lenient", "strict", "hardware"),

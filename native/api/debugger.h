@@ -128,6 +128,13 @@ struct g4_debug_event {
     int32_t x_min, y_min, x_max, y_max;
 
     struct g4_debug_fragment fragment;
+
+    /* NaNs and infinities: `value` is the address of the instruction, `address` that of the next one */
+    uint32_t channel, result_type; /* enum g4_type */
+    uint64_t result;
+    bool has_source[3]; /* of the channel, before the instruction and its modifiers */
+    uint32_t source_type[3];
+    uint64_t source[3];
 };
 
 typedef uint32_t g4_debug_fn(void *data, const struct g4_debug_event *event);

@@ -68,6 +68,14 @@ static bool wants_instructions(const struct g4_debug_setup *setup) {
     return setup->breakpoint_count || setup->break_all || setup->break_flagged || setup->errors == G4_ERRORS_HARDWARE;
 }
 
+static bool wants_results(const struct g4_debug_setup *setup) {
+    bool found = false;
+    for (uint32_t i = 0; i < setup->breakpoint_count; i++) {
+        found |= setup->breakpoint[i].kind == G4_BREAK_NOT_FINITE;
+    }
+    return found;
+}
+
 static uint64_t watched_bytes(const struct g4_debug_setup *setup) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < setup->breakpoint_count; i++) {
@@ -130,6 +138,7 @@ enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_s
     debug->fn = fn;
     debug->data = data;
     debug->see_instructions = wants_instructions(setup);
+    debug->see_results = wants_results(setup);
     return G4_OK;
 }
 
@@ -207,7 +216,8 @@ bool g4_debug_report(struct g4_debug *debug, struct g4_debug_event *event) {
     event->origins = debug->origins;
     const uint32_t action = debug->fn(debug->data, event);
     debug->stepping = action == G4_DEBUG_STEP ? event->thread.serial : debug->stepping;
-    debug->before_first = action == G4_DEBUG_STEP ? event->kind == G4_DEBUG_THREAD : debug->before_first;
+    const bool is_between = event->kind == G4_DEBUG_THREAD || event->kind == G4_DEBUG_NOT_FINITE;
+    debug->before_first = action == G4_DEBUG_STEP ? is_between : debug->before_first;
     debug->finishing = action == G4_DEBUG_FINISH ? event->thread.serial : debug->finishing;
     debug->abandoned = action == G4_DEBUG_ABANDON;
     return !debug->abandoned;

@@ -27,6 +27,7 @@ struct g4_debug_gang {
     uint32_t in_flight[G4_GANG_THREADS][G4_GRF_COUNT / 32]; /* registers that no response comes to */
     bool counted;                                           /* `executed` is valid */
     uint64_t executed[G4_GANG_THREADS];                     /* instructions */
+    bool not_finite[G4_GANG_THREADS];                       /* has stopped at its first NaN or infinity */
 };
 
 /* The origin of the vertex in a URB entry. */
@@ -52,6 +53,14 @@ struct g4_debug_pixel {
     uint8_t before[G4_PIXEL_BYTES];
 };
 
+/* The operands of an instruction before it is executed, by thread, pass, source and channel. */
+struct g4_debug_operands {
+    uint8_t threads; /* bit t: those of thread t */
+    uint32_t enabled[G4_GANG_THREADS][2];
+    bool known[G4_GANG_THREADS][2][3];
+    uint64_t bits[G4_GANG_THREADS][2][3][G4_PASS_CHANNELS];
+};
+
 struct g4_debug {
     struct g4_hooks hooks; /* the first member: hooks are called with its address */
     struct g4_device *device;
@@ -62,6 +71,8 @@ struct g4_debug {
     bool abandoned, code_changed;
     uint32_t generation;   /* counts changes of the setup */
     bool see_instructions; /* every instruction has to be checked */
+    bool see_results;      /* their results, too */
+    struct g4_debug_operands operands;
     uint64_t bad_messages; /* of the worker's log, so far */
 
     uint64_t serial;
@@ -71,7 +82,7 @@ struct g4_debug {
     uint32_t sequence;                    /* of the draw's first vertex */
     uint32_t draw_vertices;
     uint64_t stepping, finishing; /* serial of the thread; 0: none */
-    bool before_first;            /* the step starts before the thread's first instruction */
+    bool before_first;            /* the step starts between two instructions, or before the first one */
     uint64_t goal, goal_executed; /* stop in the thread with this serial (0: none) after so many instructions */
     bool goal_flagged;
     uint32_t *object_threads; /* WM threads of the draw's objects */
@@ -143,6 +154,11 @@ void g4_debug_vertex_emitted(struct g4_hooks *hooks, const struct g4_gang *gang,
 /* instructions.c, messages.c */
 enum g4_status g4_debug_run_gang(struct g4_hooks *hooks, struct g4_eu *eu, struct g4_gang *gang,
                                  const struct g4_kernel *kernel);
+/* not_finite.c: before an instruction, and after it.  False: thread t has computed neither a NaN nor an infinity, or
+ * has been reported for one before. */
+void g4_debug_copy_operands(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op);
+bool g4_debug_find_not_finite(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, int t,
+                              struct g4_debug_event *event);
 bool g4_debug_exception(struct g4_hooks *hooks, struct g4_run *run, int thread, uint32_t which);
 extern g4_message_fn *const g4_debug_functions[G4_FUNCTIONS];
 

@@ -120,6 +120,19 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
     return report(debug, run, t, op->ip, &event);
 }
 
+/* After an instruction: report threads that have computed their first NaN or infinity. */
+static void check_results(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, uint8_t threads) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        struct g4_debug_event event = {0};
+        if ((threads >> t & 1) && g4_debug_find_not_finite(debug, run, op, t, &event) &&
+            !report(debug, run, t, op->next, &event)) {
+            stop_run(run, G4_STOPPED);
+            return;
+        }
+    }
+    g4_run_masks(run);
+}
+
 static void observe(struct g4_run *run, const struct g4_op *op) {
     struct g4_debug *const debug = g4_debug_of(run->eu->hooks);
     struct g4_op fresh;
@@ -152,7 +165,14 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
         return;
     }
     g4_run_masks(run); /* the debugger may have changed them */
+    if (!debug->see_results) {
+        g4_execute(run, op);
+        return;
+    }
+    const uint8_t threads = run->threads;
+    g4_debug_copy_operands(debug, run, op);
     g4_execute(run, op);
+    check_results(debug, run, op, threads);
 }
 
 /* ---- gangs ---- */

@@ -1,0 +1,75 @@
+"""The instruction with which a thread computed its first NaN or infinity."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gen4emu.debugger.model import Thread
+from gen4emu.device.memory import Unit
+from gen4emu.isa.disassembler import Line
+from gen4emu.isa.registers import RegType
+
+_CODES = {RegType.UD: "I", RegType.D: "i", RegType.UW: "H", RegType.W: "h", RegType.UB: "B", RegType.B: "b",
+          RegType.F: "f", RegType.DF: "d"}
+
+
+@dataclass(frozen=True, slots=True)
+class NotFinite:
+    """A result, and the operands of its channel before the instruction; None: an operand that is not in a register."""
+
+    address: int  # of the instruction
+    text: str
+    channel: int
+    pixel: tuple[int, int] | None
+    result: float
+    sources: tuple[float | int | None, ...]
+
+    @property
+    def reason(self) -> str:
+        where = f" (pixel {self.pixel[0]},{self.pixel[1]})" if self.pixel is not None else ""
+        name = "a NaN" if math.isnan(self.result) else "-infinity" if self.result < 0 else "infinity"
+        return f"0x{self.address:08x} has computed {name} in channel {self.channel}{where}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"address": self.address, "text": self.text, "channel": self.channel,
+                "pixel": list(self.pixel) if self.pixel is not None else None, "result": number_text(self.result),
+                "sources": [None if value is None else number_text(value) for value in self.sources]}
+
+
+def number_text(value: float | int) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def not_finite_of(event: Any, thread: Thread, code: list[Line]) -> NotFinite:
+    text = next((line.text for line in code if line.address == event.value), "")
+    last = max((i + 1 for i in range(3) if event.has_source[i]), default=0)
+    sources = tuple(_number(event.source[i], event.source_type[i]) if event.has_source[i] else None
+                    for i in range(last))
+    return NotFinite(event.value, text, event.channel, pixel_of(thread, event.channel),
+                     float(_number(event.result, event.result_type)), sources)
+
+
+def pixel_of(thread: Thread, channel: int) -> tuple[int, int] | None:
+    """The pixel of a channel, if the thread shades pixels: four channels for each 2x2 block."""
+    block, pixel = divmod(channel, 4)
+    if thread.unit is not Unit.WM or block >= len(thread.subspans):
+        return None
+    x, y = thread.subspans[block]
+    return x + pixel % 2, y + pixel // 2
+
+
+def _number(bits: int, kind: int) -> float | int:
+    code = _CODES.get(RegType(kind), "I")
+    value: float | int = struct.unpack(f"<{code}", bits.to_bytes(8, "little")[:struct.calcsize(code)])[0]
+    return value
+
+
+def not_finite_lines(found: NotFinite) -> Iterator[str]:
+    """The instruction and the operands of the channel."""
+    yield f"   0x{found.address:08x}  {found.text}"
+    operands = ", ".join("not known" if value is None else number_text(value) for value in found.sources)
+    yield f"   channel {found.channel}: {operands or 'no operands'} -> {number_text(found.result)}"
