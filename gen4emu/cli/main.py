@@ -11,8 +11,8 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -65,6 +65,23 @@ class _File(click.types.StringParamType):
         return [CompletionItem(incomplete, type="file")]
 
 
+@contextmanager
+def _without_threads_of_numpy() -> Iterator[None]:
+    """numpy, if imported here, starts no threads for linear algebra.  They would spin a while, and nobody uses them.
+
+    The environment is restored, for it is that of the programs that `run` and `capture` start.
+    """
+    name = "OPENBLAS_NUM_THREADS"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
 def _complete_files(command: click.Command) -> None:
     for parameter in command.params:
         if isinstance(parameter.type, click.types.StringParamType) and (
@@ -92,7 +109,8 @@ class LazyGroup(click.Group):
         if verb is None:
             return None
         module, _, name = verb[0].partition(":")
-        command = getattr(importlib.import_module(module), name)
+        with _without_threads_of_numpy():
+            command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
         if ctx.resilient_parsing:  # a shell completes a command line
             _complete_files(command)

@@ -60,6 +60,15 @@ def test_help_lists_every_verb_and_every_verb_has_an_example(capsys: pytest.Capt
         assert f"gen4emu {verb} " in capsys.readouterr().out.split("Example")[1]
 
 
+def test_numpy_starts_no_threads_and_the_environment_stays() -> None:
+    code = ("import click, os, sys, gen4emu.cli.main as m\nbefore = dict(os.environ)\n"
+            "assert m.cli.get_command(click.Context(m.cli), 'replay') and 'numpy' in sys.modules\n"
+            "print(len(os.listdir('/proc/self/task')), dict(os.environ) == before)")
+    environment = {name: text for name, text in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 True\n"
+
+
 def test_verbs_are_imported_when_used() -> None:
     code = "import sys, gen4emu.cli.main as m; m.run(['--help']); print('gen4emu.decode' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
