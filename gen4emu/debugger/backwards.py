@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.core_enums import DebugAction, DebugKind
+from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
 from gen4emu.debugger.debugger import Debugger, Stop
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
+from gen4emu.device.observer import Trap
 from gen4emu.device.options import Options
-from gen4emu.device.replay import Replay
+from gen4emu.device.replay import Bookmark, Replay
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.command_reader import Words
 from gen4emu.trace.reader import Trace
@@ -24,6 +26,7 @@ class DrawStart:
     draw: int
     counts: Any  # struct g4_debug_counts
     hits: dict[int, int]  # of traps and breakpoints, by their numbers
+    traps: tuple[Trap, ...]  # whose occurrences `counts` has
 
     @classmethod
     def of(cls, debugger: Debugger) -> DrawStart | None:
@@ -31,12 +34,35 @@ class DrawStart:
         counts = ffi.new("struct g4_debug_counts *")
         if not lib.g4_debug_get_counts(debugger.device.native, counts):
             return None
-        return cls(debugger.device.place.draw, counts, {n: hits for n, _, hits in debugger.items()})
+        return cls(debugger.device.place.draw, counts, {n: hits for n, _, hits in debugger.items()},
+                   tuple(debugger.subscription.traps))
+
+    @classmethod
+    def zero(cls, draw: int) -> DrawStart:
+        """Before a draw with which counting begins."""
+        return cls(draw, ffi.new("struct g4_debug_counts *"), {}, ())
 
     def restore(self, debugger: Debugger) -> None:
-        """Count on from here."""
-        lib.g4_debug_set_counts(debugger.device.native, self.counts)
+        """Count on from here.  Traps that were added later count from 0."""
+        counts = ffi.new("struct g4_debug_counts *", self.counts[0])
+        known = dict(zip(self.traps, self.counts.occurrences, strict=False))
+        for i, trap in enumerate(debugger.subscription.traps):
+            counts.occurrences[i] = known.get(trap, 0)
+        lib.g4_debug_set_counts(debugger.device.native, counts)
         debugger.set_hits(self.hits)
+
+    def knows(self, debugger: Debugger) -> bool:
+        """Whether every trap for a certain occurrence has counted up to here."""
+        return all(trap in self.traps for trap in debugger.subscription.traps if trap.instance)
+
+
+def counts_matter(debugger: Debugger) -> bool:
+    """Whether a stop depends on threads, vertices or stops of earlier draws."""
+    return debugger.has_single_stops or any(trap.instance or trap.kind in _COUNTING
+                                            for trap in debugger.subscription.traps)
+
+
+_COUNTING = (TrapKind.THREAD, TrapKind.VERTEX_SEQUENCE, TrapKind.DEBUG_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +103,20 @@ def position_before(draw: int) -> Position:
     return draw, 0, 0, 0
 
 
-class _Search(Listener):
-    """Executes a trace from its start, and remembers the last stop before a position."""
+class _Uncounted(Exception):
+    """A draw that has not run under the debugger, while stops depend on what it counts."""
 
-    def __init__(self, until: Position) -> None:
+
+class _Search(Listener):
+    """Executes a part of a trace, and remembers the last stop before a position."""
+
+    def __init__(self, until: Position, starts: dict[int, DrawStart], records: bool, counts: bool) -> None:
+        """Draws begin with the counts of `starts`, or (`records`) count on from the start of the trace into it.
+
+        `counts` is whether stops depend on the counts.
+        """
         self.found: Moment | None = None
-        self._until = until
+        self._until, self._starts, self._records, self._counts = until, starts, records, counts
         self._start: DrawStart | None = None
         self.run: Replay | None = None
         self.debugger: Debugger | None = None
@@ -95,9 +129,17 @@ class _Search(Listener):
     def draw_started(self, words: Words) -> None:
         assert self.debugger is not None
         assert self.run is not None
-        self._start = DrawStart.of(self.debugger)
-        if position_before(self.debugger.device.place.draw) >= self._until:
+        draw = self.debugger.device.place.draw
+        if position_before(draw) >= self._until:
             self.run.stop()
+        start = self._starts.get(draw)
+        if not self._records:
+            if self._counts and (start is None or not start.knows(self.debugger)):
+                raise _Uncounted
+            (start or DrawStart.zero(draw)).restore(self.debugger)
+        self._start = DrawStart.of(self.debugger)
+        if self._records and self._start is not None:
+            self._starts[draw] = self._start
 
     def _stopped(self, stop: Stop) -> DebugAction:
         assert self.run is not None
@@ -113,13 +155,38 @@ class _Search(Listener):
         return DebugAction.GO
 
 
-def last_hit(trace: Trace, part: Part | None, options: Options, debugger: Debugger, until: Position) -> Moment | None:
-    """The last trap or breakpoint that a replay of its own hits before a position."""
-    search = _Search(until)
-    search.run = Replay(trace, part, options, on_start=lambda device: search.begin(device, debugger))
+def last_hit(trace: Trace, part: Part | None, options: Options, debugger: Debugger, until: Position,
+             starts: dict[int, DrawStart], bookmarks: Sequence[Bookmark]) -> Moment | None:
+    """The last trap or breakpoint that replays hit before a position: from the last of the bookmarks that is before it
+    to the position, then from the bookmark before to that one, and so on.
+
+    `starts` has the counts of draws that have run under the debugger.  If stops depend on counts that it lacks, or the
+    debugger changes what is drawn, the whole trace is replayed, and `starts` is filled.
+    """
+    counts = counts_matter(debugger)
+
+    def search(at: Bookmark | None, end: Position, records: bool) -> Moment | None:
+        found = _Search(end, starts, records, counts)
+        run = found.run = Replay(trace, part, options, on_start=lambda device: found.begin(device, debugger), at=at)
+        try:
+            for _ in run.frames():
+                pass
+        finally:
+            run.close()
+        return found.found
+
+    if debugger.alters or debugger.has_single_stops:
+        return search(None, until, records=True)
+    end = until
     try:
-        for _ in search.run.frames():
-            pass
-    finally:
-        search.run.close()
-    return search.found
+        for bookmark in (*reversed(bookmarks), None):
+            start = position_before(0 if bookmark is None else bookmark.checkpoint.draws)
+            if start >= end:
+                continue
+            found = search(bookmark, end, records=False)
+            if found is not None:
+                return found
+            end = start
+    except _Uncounted:
+        return search(None, until, records=True)
+    return None

@@ -94,7 +94,7 @@ class Debugger:
             DebugKind.IN_FLIGHT: self._in_flight})
         self._items: list[_Item] = []
         self._next = 1
-        self._attached = True
+        self.is_attached = True
         device.observer.add(self.subscription)
 
     def close(self) -> None:
@@ -105,11 +105,23 @@ class Debugger:
         """Whether there is something to stop at or to report; the size of gangs alone does not count."""
         return replace(self.subscription, gang=0).anything()
 
+    @property
+    def alters(self) -> bool:
+        """Whether draws may have other results than without the debugger, apart from flags of threads that trap."""
+        s = self.subscription
+        only_watching = replace(s, gang=0, traps=[t for t in s.traps if t.halt], breakpoints=[], messages=False)
+        return only_watching.anything()
+
+    @property
+    def has_single_stops(self) -> bool:
+        """Whether a trap or breakpoint is removed when it is hit."""
+        return any(item.once for item in self._items)
+
     def attach(self, wanted: bool) -> None:
         """Whether the device draws under the debugger.  Without it, it draws at full speed.  Only between draws."""
-        if wanted == self._attached:
+        if wanted == self.is_attached:
             return
-        self._attached = wanted
+        self.is_attached = wanted
         if wanted:
             self.device.observer.add(self.subscription)
         else:

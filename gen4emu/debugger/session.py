@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gen4emu.debugger.backwards import DrawStart, Moment, Position, last_hit
+from gen4emu.debugger.backwards import DrawStart, Moment, Position, counts_matter, last_hit
 from gen4emu.debugger.debugger import Debugger, OnStop, Stop
 from gen4emu.debugger.history import History, record
 from gen4emu.debugger.messages import Message
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
+from gen4emu.device.observer import Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Order, Replay
@@ -21,6 +22,8 @@ from gen4emu.hw.command_reader import Words
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.events import Warning
 from gen4emu.trace.reader import Trace
+
+_MOST_STARTS = 200_000
 
 
 class Leave(Exception):
@@ -68,6 +71,12 @@ class Session(Listener):
         self.debugger: Debugger | None = None
         trace.keep(KEPT_EVENT_BYTES)
         self._bookmarks = Bookmarks()  # of a device that no user has changed
+        self._flagging: tuple[Trap, ...] = ()  # traps whose flags threads had seen in some of them
+        self._flagged: set[Order] = set()  # those
+        self._is_flagged = False  # the device: its threads have seen the flags of traps
+        self._starts: dict[int, DrawStart] = {}  # of draws that have run under the debugger, with a device not changed
+        self._approaches: int | None = None  # the draw that this travels to, or was asked to stop at
+        self._detached = False  # on the way there
         self._is_changed = False  # the device: its memory, its registers, or how it draws
         self._travels = False  # to a draw, from the start of the trace or a bookmark
         self._moment: Moment | None = None  # inside the draw that this travels to
@@ -93,12 +102,15 @@ class Session(Listener):
         self._moment, self.draw_start = moment, None
         self._is_changed = False
         self._travels = to is not None
+        self._approaches, self._detached = to, False
         bookmark = None
         if to is not None:
             self.draw_stop.at, self.draw_stop.required = to, True
-            # Threads and hits of traps are counted from the start of the trace; a moment knows what they are.
-            if moment is not None or self.debugger is None or not self.debugger.is_watching:
+            self._detached = self.debugger is None or self._can_detach(self.debugger, to, moment)
+            if self._detached:
+                self._drop_flagged()
                 bookmark = self._bookmarks.before(to)
+        self._is_flagged = bookmark is not None and bookmark.order in self._flagged
 
         def start(device: Device) -> None:
             debugger = Debugger(device, self._on_stop, self._on_message)
@@ -117,16 +129,36 @@ class Session(Listener):
         self.replay = Replay(self.trace, self.part, self.options, on_start=start, on_draw=self._on_progress,
                              on_rest=self._rest, at=bookmark)
 
+    def _can_detach(self, debugger: Debugger, to: int, moment: Moment | None) -> bool:
+        """Whether draws before `to` may run without the debugger: what it counts there is known, or does not matter."""
+        if debugger.alters:
+            return moment is not None
+        start = self._starts.get(to)
+        return (moment is not None or not counts_matter(debugger) or (start is not None and start.knows(debugger)))
+
     def change(self) -> None:
         """The user changes the device: what follows is not what the trace does by itself."""
         self._is_changed = True
 
     def _rest(self) -> None:
         assert self.replay is not None
-        if self.debugger is not None and self.debugger.is_watching:
+        if self.debugger is not None and self.debugger.is_attached and self.debugger.alters:
             self.change()
-        if not self._is_changed:
-            self._bookmarks.pass_by(self.replay)
+        if self._is_changed:
+            return
+        arrives = self.replay.draws == self._approaches  # the next steps back begin here
+        is_new = self._bookmarks.keep(self.replay) if arrives else self._bookmarks.pass_by(self.replay)
+        if is_new and self._is_flagged:
+            self._drop_flagged()
+            self._flagged.add(self.replay.order)
+
+    def _drop_flagged(self) -> None:
+        """Forget bookmarks after threads that traps have flagged, if the user has other traps now."""
+        traps = () if self.debugger is None else tuple(self.debugger.subscription.traps)
+        if traps != self._flagging:
+            self._bookmarks.drop(self._flagged)
+            self._flagged.clear()
+            self._flagging = traps
 
     @property
     def is_travelling(self) -> bool:
@@ -141,9 +173,11 @@ class Session(Listener):
         return True
 
     def last_hit(self, until: Position) -> Moment | None:
-        """The last trap or breakpoint hit before a position, from a replay of its own."""
+        """The last trap or breakpoint hit before a position, from replays of its own."""
         assert self.debugger is not None
-        return last_hit(self.trace, self.part, self.options, self.debugger, until)
+        self._drop_flagged()
+        before = [bookmark for bookmark in self._bookmarks if bookmark.checkpoint.draws <= until[0]]
+        return last_hit(self.trace, self.part, self.options, self.debugger, until, self._starts, before)
 
     def has_shortcut(self, draw: int) -> bool:
         """Whether a bookmark leads to a later draw faster than execution does from here."""
@@ -174,16 +208,31 @@ class Session(Listener):
             self.replay = None
 
     def draw_started(self, words: Words) -> None:
-        self._primitives.add(self.place().draw)
+        assert self.debugger is not None
+        draw = self.place().draw
+        self._primitives.add(draw)
         if self.draw_stop.wanted(self.place()):
             self.draw_stop.at = None
+            if self._detached:
+                self._arrive(draw)
             if self._moment is None:
                 self._on_draw(words)
         self._attach_for_the_next_draw()
-        assert self.debugger is not None
         if self._moment is not None and self.draw_stop.at is None:
             self._moment.arm(self.debugger)
         self.draw_start = DrawStart.of(self.debugger)
+        if self.draw_start is not None and not self._is_changed and len(self._starts) < _MOST_STARTS:
+            self._starts[draw] = self.draw_start
+        self._is_flagged |= self.debugger.is_attached and bool(self.debugger.subscription.traps)
+
+    def _arrive(self, draw: int) -> None:
+        """The draw that this has travelled to begins: attach the debugger, with the counts that it had here."""
+        assert self.debugger is not None
+        self._detached = False
+        self._attach_for_the_next_draw()
+        start = self._starts.get(draw)
+        if start is not None:
+            start.restore(self.debugger)
 
     def draw_done(self) -> None:
         if self._moment is not None and self.draw_stop.at is None:
@@ -193,7 +242,7 @@ class Session(Listener):
     def _attach_for_the_next_draw(self) -> None:
         """On the way to a draw the trace runs at full speed if there is nothing to stop at before it."""
         assert self.debugger is not None
-        self.debugger.attach(self.draw_stop.at is None or self.debugger.is_watching)
+        self.debugger.attach(not self._detached and (self.draw_stop.at is None or self.debugger.is_watching))
 
     def history(self, x: int, y: int, until: Place | None, frames: Selection = ALL) -> History:
         """The history of a pixel, from a replay of its own."""

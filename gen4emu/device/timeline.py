@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,7 +13,7 @@ from typing import Self
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
-from gen4emu.device.replay import Bookmark, Replay
+from gen4emu.device.replay import Bookmark, Order, Replay
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import Selection
@@ -58,6 +58,13 @@ class Bookmarks:
         self._all.clear()
         self._sizes.clear()
 
+    def drop(self, orders: Collection[Order]) -> None:
+        """Forget some."""
+        kept = [bookmark for bookmark in self._all if bookmark.order not in orders]
+        if len(kept) != len(self._all):
+            self._all, self._sizes = kept, [0] * len(kept)
+            self._measure(0, len(kept))
+
     def begin(self) -> None:
         """An execution begins: the next bookmark follows after the interval."""
         self._taken_at = time.monotonic()
@@ -71,23 +78,24 @@ class Bookmarks:
         """The one that is nearest to the end of the trace."""
         return self._all[-1] if self._all else None
 
-    def pass_by(self, run: Replay) -> None:
-        """An execution rests: keep a bookmark if the last one is far away."""
-        if time.monotonic() - self._taken_at < self._interval:
-            return
-        self.keep(run)
+    def pass_by(self, run: Replay) -> bool:
+        """An execution rests: keep a bookmark if the last one is far away.  Returns whether there is a new one."""
+        return time.monotonic() - self._taken_at >= self._interval and self.keep(run)
 
-    def keep(self, run: Replay) -> None:
-        """An execution rests: keep a bookmark."""
+    def keep(self, run: Replay) -> bool:
+        """An execution rests: keep a bookmark.  Returns whether it is new."""
+        new = False
         at = bisect_right(self._all, run.order, key=lambda bookmark: bookmark.order)
         if not at or self._all[at - 1].order != run.order:
             bookmark = run.bookmark()
             if bookmark is not None:
+                new = True
                 self._all.insert(at, bookmark)
                 self._sizes.insert(at, 0)
                 self._measure(at, at + 2)
                 self._thin()
         self._taken_at = time.monotonic()
+        return new
 
     def _thin(self) -> None:
         """Drop every other one of the older half while there are too many, or they hold too much."""
@@ -196,8 +204,11 @@ class Timeline:
         self._leave()
         self._bookmarks.begin()
         run = self._run = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=on_draw,
-                                 on_rest=lambda: self._bookmarks.pass_by(run), at=bookmark)
+                                 on_rest=lambda: self._pass_by(run), at=bookmark)
         return run
+
+    def _pass_by(self, run: Replay) -> None:
+        self._bookmarks.pass_by(run)
 
     def _leave(self) -> None:
         if self._run is not None:

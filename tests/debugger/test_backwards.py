@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from gen4emu.cli.main import run
-from tests.harness.joined import join
+from gen4emu.device.replay import Replay
+from gen4emu.device.timeline import Bookmarks
+from tests.harness.joined import join, join_submissions
 
 TRACES = Path(__file__).parents[2] / "traces"
 Text = pytest.CaptureFixture[str]
@@ -59,9 +61,6 @@ def test_steps_back_show_what_the_steps_forward_showed(trace: str, stage: str, s
 
 def test_a_step_back_begins_at_a_checkpoint_and_counts_as_the_trace_does(tmp_path: Path, capsys: Text,
                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
-    from gen4emu.device.replay import Replay
-    from gen4emu.device.timeline import Bookmarks
-
     begun: list[int] = []
 
     class Counted(Replay):
@@ -110,3 +109,69 @@ def test_back_to_a_stop_behind_a_message(capsys: Text) -> None:
     assert (back, again) == (first, second)
     assert moments(lines)[0] == moments(lines)[1]
     assert steps[0][:4] == second[:4]  # before the message
+
+
+class NoBookmarks(Bookmarks):
+    """Every execution begins at the start of the trace."""
+
+    def keep(self, run: Replay) -> bool:
+        return False
+
+
+def begins(monkeypatch: pytest.MonkeyPatch, kind: type[Bookmarks]) -> list[int]:
+    """Use these bookmarks, taken as often as possible, and note the draws at which executions begin."""
+    begun: list[int] = []
+
+    class Noted(Replay):
+        def __init__(self, *arguments: Any, at: Any = None, **more: Any) -> None:
+            begun.append(0 if at is None else at.checkpoint.draws)
+            super().__init__(*arguments, at=at, **more)
+
+    for module in ("session", "backwards"):
+        monkeypatch.setattr(f"gen4emu.debugger.{module}.Replay", Noted)
+    monkeypatch.setattr("gen4emu.debugger.session.Bookmarks", lambda: kind(interval=0))
+    return begun
+
+
+BACK = ("previous", "list", "c", *LOOK, "list", "reverse-continue", *LOOK, "list", "previous", "previous", "list", "c",
+        "step", "step", "reverse-step 2", *LOOK, "reverse-continue", "reverse-continue", *LOOK, "list", "c")
+
+
+NEAR = ("step", "step", "reverse-step", *LOOK, "previous", "list", "c", *LOOK, "list", "c", "reverse-continue", *LOOK,
+        "list")
+
+
+@pytest.mark.parametrize("commands", [
+    ("trap pixel 60 60", *["c"] * 12, *BACK),
+    ("trap primitive 4", "c", "draw 9", "break opcode send in sf", "delete 1", *["c"] * 3, *BACK),
+    ("draw 9", "trap pixel 60 60", "break eot in vs", *["c"] * 5, *BACK),
+    ("trap pixel 60 60 3", "c", *NEAR),
+    ("trap thread 8000 in wm", "c", *NEAR),
+    ("draw 7", "trap thread 300 in wm", "c", "previous", "list", "c", "reverse-continue", *LOOK, "list"),
+])
+def test_checkpoints_change_no_stop_and_no_number(tmp_path: Path, capsys: Text, monkeypatch: pytest.MonkeyPatch,
+                                                  commands: tuple[str, ...]) -> None:
+    path = join(tmp_path / "joined.g4c", "fbo-g4x", "gears-g4x", "stencil-g4x", "gears-4frames-g4x")
+    arguments = [argument for command in commands for argument in ("-c", command)]
+
+    def said() -> str:
+        assert run(["debug", path, "--json", *arguments]) == 0
+        return capsys.readouterr().out
+
+    with monkeypatch.context() as patched:
+        from_the_start = begins(patched, NoBookmarks)
+        expected = said()
+    assert not any(from_the_start)
+    from_checkpoints = begins(monkeypatch, Bookmarks)
+    assert said() == expected
+    assert any(from_checkpoints)
+
+
+def test_the_stop_before_is_found_near_it(tmp_path: Path, capsys: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = begins(monkeypatch, Bookmarks)
+    path = join_submissions(tmp_path / "long.g4c", "gears-g4x", 30)
+    lines = debug(capsys, path, "draw 170", "trap pixel 60 60", "c", "c", "c", "reverse-continue", "previous")
+    there, _, _, back = [line["draw"] for line in lines if line["kind"] == "stop"]
+    assert 170 <= back <= there + 6
+    assert begun[0] == 0
+    assert min(begun[2:]) > 150
