@@ -14,6 +14,7 @@ from typing import Any
 
 from gen4emu._native import lib
 from gen4emu.core_enums import DebugAction, DebugKind
+from gen4emu.debugger.expressions import Context, Expression
 from gen4emu.debugger.inspect import LiveThread, code_at, code_lines
 from gen4emu.debugger.messages import Message, message_of
 from gen4emu.debugger.model import STAGES, Origin, Thread, origin_of, thread_of
@@ -22,6 +23,7 @@ from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Breakpoint, Subscription, Trap
 from gen4emu.device.place import Place
+from gen4emu.errors import Gen4emuError
 
 _EXCEPTIONS = {0: "mask stack exception", 1: "illegal opcode exception", 2: "software exception", 4: "breakpoint"}
 
@@ -76,6 +78,7 @@ class _Item:
     what: Trap | Breakpoint
     text: str
     once: bool
+    condition: Expression | None = None
     hits: int = 0
 
 
@@ -95,6 +98,7 @@ class Debugger:
         self._items: list[_Item] = []
         self._next = 1
         self.is_attached = True
+        self._doubt = ""  # why the condition of the last hit had no value
         device.observer.add(self.subscription)
 
     def close(self) -> None:
@@ -128,9 +132,9 @@ class Debugger:
             self.device.observer.remove(self.subscription)
 
     # --- traps and breakpoints ------------------------------------------------------------------------------------
-    def add(self, what: Trap | Breakpoint, text: str, once: bool = False) -> int:
-        """Add a trap or breakpoint; returns its number, for `remove`."""
-        item = _Item(self._next, what, text, once)
+    def add(self, what: Trap | Breakpoint, text: str, once: bool = False, condition: Expression | None = None) -> int:
+        """Add a trap or breakpoint; returns its number, for `remove`.  It stops only where `condition` is true."""
+        item = _Item(self._next, what, text, once, condition)
         self._items.append(item)
         try:
             self.update()
@@ -159,7 +163,7 @@ class Debugger:
 
     def copy_to(self, other: Debugger) -> None:
         """A debugger with the same traps and settings for another device."""
-        other._items = [_Item(i.number, i.what, i.text, i.once) for i in self._items]
+        other._items = [_Item(i.number, i.what, i.text, i.once, i.condition) for i in self._items]
         other._next = self._next
         handlers = other.subscription.handlers
         for name in self.subscription.__slots__:
@@ -173,8 +177,12 @@ class Debugger:
         self.subscription.breakpoints = [item.what for item in self._items if isinstance(item.what, Breakpoint)]
         self.device.observer.update()
 
-    def _hit(self, what: Trap | Breakpoint | None) -> _Item | None:
+    def _hit(self, event: Any, what: Trap | Breakpoint | None) -> _Item | None:
+        """Count a hit, unless the condition is false here."""
         item = next((i for i in self._items if i.what is what), None)
+        self._doubt = ""
+        if item is not None and item.condition is not None and not self._is_true(item.condition, event):
+            return None
         if item is not None:
             item.hits += 1
             if item.once:
@@ -182,17 +190,30 @@ class Debugger:
                 self.update()
         return item
 
+    def _is_true(self, condition: Expression, event: Any) -> bool:
+        """A condition that has no value counts as true: the stop shows the error."""
+        thread = None
+        if event.kind != DebugKind.VERTEX:
+            thread = LiveThread(self.device, thread_of(event), event.address)
+        try:
+            return condition.is_true(Context(self.device, thread))
+        except Gen4emuError as e:
+            self._doubt = f", its condition has no value: {e}"
+            return True
+
     # --- events ---------------------------------------------------------------------------------------------------
     def _stop(self, event: Any, reason: str, item: _Item | None = None, **more: Any) -> DebugAction:
         thread = thread_of(event)
-        stop = Stop(DebugKind(event.kind), self.device.place, reason, item.number if item else None, event.address,
-                    event.value, thread=thread, live_thread=LiveThread(self.device, thread, event.address),
+        doubt = self._doubt if item is not None else ""
+        stop = Stop(DebugKind(event.kind), self.device.place, reason + doubt, item.number if item else None,
+                    event.address, event.value, thread=thread,
+                    live_thread=LiveThread(self.device, thread, event.address),
                     executed=event.executed if event.counted else None, **more)
         return self.on_stop(stop)
 
     def _trapped(self, event: Any) -> DebugAction:
         found = self.device.observer.trap_of(event)
-        item = self._hit(found[1] if found else None)
+        item = self._hit(event, found[1] if found else None)
         if item is None:
             return DebugAction.GO
         more = {"instance": event.occurrence} if event.occurrence else {}
@@ -201,11 +222,12 @@ class Debugger:
 
     def _vertex(self, event: Any) -> DebugAction:
         found = self.device.observer.trap_of(event)
-        item = self._hit(found[1] if found else None)
+        item = self._hit(event, found[1] if found else None)
         if item is None:
             return DebugAction.GO
-        return self.on_stop(Stop(DebugKind.VERTEX, self.device.place, f"trap {item.number} ({item.text}), not shaded",
-                                 item.number, vertex=origin_of(event, event.value)))
+        reason = f"trap {item.number} ({item.text}), not shaded{self._doubt}"
+        return self.on_stop(Stop(DebugKind.VERTEX, self.device.place, reason, item.number,
+                                 vertex=origin_of(event, event.value)))
 
     def _instruction(self, event: Any) -> DebugAction:
         if event.stepped:
@@ -213,19 +235,19 @@ class Debugger:
         found = self.device.observer.breakpoint_of(event)
         if found is None:
             return self._stop(event, "breakpoint of the instruction")
-        item = self._hit(found[1])
+        item = self._hit(event, found[1])
         return self._stop(event, f"breakpoint {item.number} ({item.text})", item) if item else DebugAction.GO
 
     def _write(self, event: Any) -> DebugAction:
         found = self.device.observer.breakpoint_of(event)
-        item = self._hit(found[1] if found else None)
+        item = self._hit(event, found[1] if found else None)
         if item is None:
             return DebugAction.GO
         return self._stop(event, f"breakpoint {item.number} ({item.text}), 0x{event.value:08x} has changed", item)
 
     def _not_finite(self, event: Any) -> DebugAction:
         found = self.device.observer.breakpoint_of(event)
-        item = self._hit(found[1] if found else None)
+        item = self._hit(event, found[1] if found else None)
         if item is None:
             return DebugAction.GO
         thread = thread_of(event)

@@ -14,12 +14,15 @@ from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, T
 from gen4emu.debugger import inspect
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, position_before, position_of
 from gen4emu.debugger.debugger import Debugger, Stop, stop_lines, units_of
+from gen4emu.debugger.expressions import Context, Expression, json_values, parse, value_text
 from gen4emu.debugger.history import SCHEMA as HISTORY_SCHEMA
 from gen4emu.debugger.history import Change, fragment_lines, history_lines, object_lines, some
 from gen4emu.debugger.inspect import FORMATS, LiveThread, code_at, code_lines, register_text, state_json, thread_lines
 from gen4emu.debugger.messages import Message, message_lines
 from gen4emu.debugger.model import UNITS, Fate
+from gen4emu.debugger.not_finite import pixel_of
 from gen4emu.debugger.session import GoTo, Leave, Restart, Session
+from gen4emu.debugger.watch import Watch, lane_lines
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -67,6 +70,7 @@ class Shell:
         self.primitive: Words | None = None  # of the draw that is about to start
         self.ended = False
         self._steps = 0
+        self.watches: list[Watch] = []
 
     # --- life -----------------------------------------------------------------------------------------------------
     def run(self) -> int:
@@ -113,10 +117,19 @@ class Shell:
             return DebugAction.STEP
         self.stop, self._steps = stop, 0
         self._answer("stop", stop_lines(stop), stop.as_json())
+        for watch in self.watches:
+            watch.look(Context(self.session.device, stop.live_thread))
+        if self.watches:
+            self.answer(*self.watch_answer(), "watch")
         try:
             return self._ask() if stop.kind is not DebugKind.IN_FLIGHT else DebugAction.GO
         finally:
             self.stop = None
+
+    def watch_answer(self) -> tuple[list[str], dict[str, Any]]:
+        """The watched expressions with their values at the last stop, and those before if they differ."""
+        lines = [f"watch {n}: {watch.line}" for n, watch in enumerate(self.watches, 1)]
+        return lines or ["no watched expressions"], {"watches": [watch.as_json() for watch in self.watches]}
 
     def _draw_stopped(self, words: Words) -> None:
         self.primitive = words
@@ -392,24 +405,43 @@ def _trap_of(kind: str, a: list[str], units: int) -> Trap:
     raise Usage(_unknown("trap", kind, ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id")))
 
 
+def _conditional(arguments: list[str]) -> tuple[list[str], Expression | None]:
+    """`if EXPRESSION` taken off the end."""
+    if "if" not in arguments:
+        return arguments, None
+    at = arguments.index("if")
+    return arguments[:at], parse(" ".join(arguments[at + 1:]))
+
+
 def _trap(shell: Shell, arguments: list[str]) -> None:
-    _need(arguments, 1, "trap pixel|primitive|vertex|sequence|thread|every|id ... [in STAGE,...] [quiet]")
+    text = " ".join(arguments)
+    arguments, condition = _conditional(arguments)
+    _need(arguments, 1, "trap pixel|primitive|vertex|sequence|thread|every|id ... [in STAGE,...] [quiet]"
+                        " [if EXPRESSION]")
     quiet = "quiet" in arguments
+    if quiet and condition is not None:
+        raise Usage("a quiet trap does not stop, and takes no condition")
     rest, units, _ = _qualified([a for a in arguments if a != "quiet"])
+    _need(rest, 1, "trap WHAT ... [in STAGE,...]")
     trap = _trap_of(rest[0], rest[1:], units)
     if quiet:
         trap = Trap(**{name: getattr(trap, name) for name in trap.__slots__} | {"quiet": True})
-    _added(shell, trap, " ".join(arguments), "trap")
+    _added(shell, trap, text, "trap", condition=condition)
 
 
-def _added(shell: Shell, what: Trap | Breakpoint, text: str, kind: str, once: bool = False) -> None:
-    found = shell.debugger.add(what, text, once)
+def _added(shell: Shell, what: Trap | Breakpoint, text: str, kind: str, once: bool = False,
+           condition: Expression | None = None) -> None:
+    found = shell.debugger.add(what, text, once, condition)
     shell.answer([f"{kind} {found}: {text}"], {"added": found, "text": text})
 
 
 def _break(shell: Shell, arguments: list[str]) -> None:
-    _need(arguments, 1, "break ip|opcode|eot|sfid|message|control|write|nan ... [in STAGE,...] [flagged]")
+    text = " ".join(arguments)
+    arguments, condition = _conditional(arguments)
+    _need(arguments, 1, "break ip|opcode|eot|sfid|message|control|write|nan ... [in STAGE,...] [flagged]"
+                        " [if EXPRESSION]")
     rest, units, flagged = _qualified(arguments)
+    _need(rest, 1, "break WHERE ... [in STAGE,...]")
     kind, a = rest[0], rest[1:]
     more: dict[str, Any] = {"units": units, "flagged": flagged}
     if kind in ("ip", "address"):
@@ -439,7 +471,7 @@ def _break(shell: Shell, arguments: list[str]) -> None:
     else:
         known = ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan")
         raise Usage(_unknown("breakpoint", kind, known))
-    _added(shell, found, " ".join(arguments), "breakpoint")
+    _added(shell, found, text, "breakpoint", condition=condition)
 
 
 def _halt(shell: Shell, arguments: list[str]) -> None:
@@ -498,6 +530,49 @@ def _set(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 2, "set gN.M[:TYPE] VALUE | f0.N VALUE | cr0.N VALUE")
     shell.session.change()
     inspect.assign(shell.live_thread, arguments[0], arguments[1])
+
+
+def _context(shell: Shell) -> Context:
+    return Context(shell.session.device, shell.stop.live_thread if shell.stop is not None else None)
+
+
+def _print(shell: Shell, arguments: list[str]) -> None:
+    _need(arguments, 1, "print EXPRESSION")
+    expression = parse(" ".join(arguments))
+    values = expression.values(_context(shell))
+    shell.answer([" ".join(value_text(value) for value in values)],
+                 {"expression": expression.text, "values": json_values(values), "is_wide": expression.is_wide})
+
+
+def _watch(shell: Shell, arguments: list[str]) -> None:
+    """Without an expression: all that are watched, with their values."""
+    if arguments:
+        shell.watches.append(Watch(parse(" ".join(arguments))))
+        shell.watches[-1].look(_context(shell))
+    shell.answer(*shell.watch_answer(), "watch")
+
+
+def _unwatch(shell: Shell, arguments: list[str]) -> None:
+    _need(arguments, 1, "unwatch N|all")
+    if arguments[0] == "all":
+        shell.watches.clear()
+        return
+    n = number(arguments[0])
+    if not 1 <= n <= len(shell.watches):
+        raise Usage(f"no watched expression {n}")
+    del shell.watches[n - 1]
+
+
+def _lanes(shell: Shell, arguments: list[str]) -> None:
+    _need(arguments, 1, "lanes EXPRESSION")
+    expression = parse(" ".join(arguments))
+    live_thread, context = shell.live_thread, _context(shell)
+    values = expression.values(context)
+    values = values if expression.is_wide else values * context.lanes
+    enabled = live_thread.state().channels
+    pixels = [pixel_of(live_thread.thread, lane) for lane in range(context.lanes)]
+    shell.answer(lane_lines(values, enabled, pixels),
+                 {"expression": expression.text, "values": json_values(values), "enabled": enabled, "pixels": pixels})
 
 
 def _disasm(shell: Shell, arguments: list[str]) -> None:
@@ -677,15 +752,20 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("restart", _restart, "the trace from its start; traps and breakpoints stay"),
     ("quit", _quit, "end the session"),
     ("trap WHAT", _trap, "pixel X Y [NTH] [object N] | primitive N | vertex INDEX | sequence N |"
-                         " thread N | every | id R0.6 [MASK [R0.7 [MASK]]]; [in STAGE,...] [quiet]"),
+                         " thread N | every | id R0.6 [MASK [R0.7 [MASK]]]; [in STAGE,...] [quiet]"
+                         " [if EXPRESSION]"),
     ("break WHERE", _break, "ip A[..B] | opcode NAME | eot | sfid NAME | message DESCRIPTOR [MASK] | control |"
-                            " write A..B | nan; [in STAGE,...] [flagged]"),
+                            " write A..B | nan; [in STAGE,...] [flagged] [if EXPRESSION]"),
     ("halt", _halt, "at the next thread; [in STAGE,...]"),
     ("list", _list, "traps and breakpoints"),
     ("delete N|all", _delete, "one of them, or all"),
     ("where", _where, "where this is"),
     ("thread", _thread, "masks, flags, control registers, payload of the thread"),
     ("regs [gA..gB|mA..mB] [TYPE]", _registers, f"registers; types are {', '.join(FORMATS)}"),
+    ("print EXPRESSION", _print, "registers, memory and arithmetic: g4.2:f + 0.5, [0x1000]:ud & 0xff"),
+    ("watch [EXPRESSION]", _watch, "show an expression at every stop; alone: all of them"),
+    ("unwatch N|all", _unwatch, "one of them no more, or none"),
+    ("lanes EXPRESSION", _lanes, "an expression in each channel, as 2x2 blocks of pixels: lanes g4:f"),
     ("set REGISTER VALUE", _set, "gN.M[:TYPE], f0.N, cr0.N"),
     ("disasm [all|ADDRESS]", _disasm, "code around the thread, all of its kernel, or the code at an address"),
     ("patch ADDRESS ASSEMBLY", _patch, "change code; it counts from the next instruction on"),
@@ -713,7 +793,7 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
 
 _SHORT = {"c": "continue", "s": "step", "n": "next", "q": "quit", "b": "break", "bt": "back-trace", "r": "regs",
           "t": "thread", "d": "disasm", "run": "continue", "rs": "reverse-step", "rc": "reverse-continue",
-          "catch": "break"}
+          "catch": "break", "p": "print", "w": "where", "u": "until"}
 _BY_NAME = {name.split()[0]: run for name, run, _ in COMMANDS}
 
 
