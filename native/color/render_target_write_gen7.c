@@ -309,13 +309,16 @@ static uint32_t alpha_samples(float alpha) {
     return 0x1111 * ((FOURS >> (n & ~3u)) & 15) | 0x0808 * (n & 2) | 0x0100 * (n & 1);
 }
 
-/* The samples of each pixel that the message writes, before depth and stencil. */
+/* The samples of each pixel that the message writes, before depth and stencil.  A mask from the shader turns alpha to
+ * coverage off (docs/decisions.md 149).
+ */
 static void find_samples(const struct message *m, const struct g4_pixels *pixels, uint8_t samples[PIXELS]) {
-    const struct g4_color_state *const state = &m->cc->state;
+    const bool has_alpha = m->source0_alpha != NONE || !m->target->integer;
+    const bool covers = m->cc->state.alpha_to_coverage && m->sample_mask == NONE && has_alpha;
 
     for (uint32_t i = 0; i < m->pixels; i++) {
         uint32_t mask = pixels->live >> i & 1 ? m->block->samples[m->first + i] & shader_mask(m, i) : 0;
-        if (state->alpha_to_coverage && mask && (m->source0_alpha != NONE || !m->target->integer)) {
+        if (covers && mask) {
             const float *const alpha =
                 m->source0_alpha != NONE ? payload(m, m->source0_alpha + i / HALF) : pixels->color[i / HALF][3];
             mask &= alpha_samples(alpha[i % HALF]);
