@@ -463,6 +463,7 @@ static enum g4_status run_draw(struct draw *draw) {
         const uint64_t start = g4_now_ns();
         for (uint32_t i = 0; i < device->workers; i++) {
             g4_arena_reset(device->worker[i]->batch_arena);
+            g4_wm_begin_batch(device->worker[i]->wm);
         }
         run_jobs(draw, run_range, plan->count, false, draw->ranges_in_order);
         const uint64_t middle = g4_now_ns();

@@ -1,6 +1,7 @@
 /*
- * Fast path for objects that give all their pixels the same value, such as clears.  One thread, or one early test,
- * computes the value, and the other pixels are filled with it.  Statistics count the threads that were not run.
+ * Fast path for objects that give all their pixels the same value, such as clears.  One thread, or one early test, of
+ * the first tile computes the value, and all other pixels are filled with it.  Statistics count the threads that were
+ * not run.
  */
 #include <string.h>
 
@@ -207,7 +208,7 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     /* debuggers and counters observe each thread and pixel */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
 
-    wm->constant_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
+    wm->constant_depth = wanted && !iz->source_depth_eu && depth_is_constant(&g4_cc_of(worker)->depth);
     wm->uniform_color = wanted && draw->windower.thread_dispatch && !draw->color.alpha_test.enable &&
                         iz->mode == G4_IZ_P && !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil &&
                         !modes->any_contiguous && !modes->enabled[G4_WM_32] && modes->any_normal &&
@@ -293,16 +294,20 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     if (!sample) {
         return false;
     }
+    const bool is_known = wm->color.of == wm->setup;
     *status = g4_wm_flush(worker);
-    *status = *status == G4_OK ? run_subspans(worker, 0, G4_WM_SAMPLE) : *status;
+    if (*status == G4_OK && !is_known) {
+        *status = run_subspans(worker, 0, G4_WM_SAMPLE);
+        wm->color = (struct g4_fill_value){.of = wm->setup, .value = get(sample, 4)};
+    }
     if (*status == G4_OK) {
-        const struct fill fill = {.bytes = 4, .value = get(sample, 4)};
+        const struct fill fill = {.bytes = 4, .value = wm->color.value};
         const uint32_t tail = tail_of(wm, mode, subspans);
         wm->subspans = subspans - tail;
         port->unit = G4_UNIT_CC;
         fill_all(wm, &fill, &target->map, port);
         port->unit = unit;
-        count_threads(worker, subspans - tail - G4_WM_SAMPLE);
+        count_threads(worker, subspans - tail - (is_known ? 0 : G4_WM_SAMPLE));
         *status = tail ? run_subspans(worker, subspans - tail, tail) : G4_OK;
     }
     return true;
@@ -328,20 +333,28 @@ bool g4_wm_depth_is_constant(struct g4_worker *worker) {
     return first_pixel(&depth->map, &worker->port, &wm->subspan[0]) != NULL;
 }
 
+bool g4_wm_knows_depth(const struct g4_wm *wm) {
+    return wm->depth.of == wm->setup;
+}
+
 void g4_wm_fill_depth(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_pixel_map *const map = &cc->depth.map;
+    const bool is_known = g4_wm_knows_depth(wm);
     struct fill fill = {.bytes = map->bytes};
-    const uint8_t *const sample = first_pixel(map, &worker->port, &wm->subspan[0]);
 
+    if (!is_known) {
+        const uint8_t *const sample = first_pixel(map, &worker->port, &wm->subspan[0]);
+        wm->depth = (struct g4_fill_value){.of = wm->setup, .value = sample ? get(sample, fill.bytes) : 0};
+    }
     if (cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ||
         cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
         fill.keep = 0xff000000;
     }
-    fill.value = sample ? get(sample, fill.bytes) & ~fill.keep : 0;
+    fill.value = wm->depth.value & ~fill.keep;
     fill_all(wm, &fill, map, &worker->port);
-    for (uint32_t i = G4_WM_SAMPLE; i < wm->subspans && cc->wm_statistics; i++) {
+    for (uint32_t i = is_known ? 0 : G4_WM_SAMPLE; i < wm->subspans && cc->wm_statistics; i++) {
         worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(wm->subspan[i].lit);
     }
 }

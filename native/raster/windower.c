@@ -17,6 +17,10 @@ enum {
     PREFETCH_NEAR = 2,
 };
 
+void g4_wm_begin_batch(struct g4_wm *wm) {
+    wm->color.of = wm->depth.of = NULL;
+}
+
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw) {
     const struct g4_depth_stencil *const tests = &draw->depth_stencil;
     const bool present = draw->depth_buffer.present;
@@ -24,6 +28,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     wm->ctx = ctx;
     wm->draw = draw;
     wm->waiting = 0;
+    g4_wm_begin_batch(wm);
     memset(wm->claimed, 0, sizeof wm->claimed);
     ctx->model->decide_tests(draw, &wm->iz);
     wm->depth_needed =
@@ -249,6 +254,10 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
     collect(wm, coverage);
     const uint32_t subspans = wm->subspans;
     const bool constant = early && g4_wm_depth_is_constant(worker);
+    if (constant && g4_wm_knows_depth(wm)) {
+        g4_wm_fill_depth(worker);
+        return;
+    }
     wm->subspans = constant ? G4_WM_SAMPLE : subspans;
     interpolate_depth(wm);
     if (early) {

@@ -27,6 +27,8 @@ uint32_t g4_wm_entries(const struct g4_windower_state *state);
 
 /* Prepare the worker for a draw, before its first tile. */
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
+/* Forget the objects of the last batch: their memory is used again. */
+void g4_wm_begin_batch(struct g4_wm *wm);
 enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile);
 
 #endif

@@ -53,6 +53,12 @@ struct g4_subspan {
     uint32_t lit;  /* bit p: 0 upper left, 1 upper right, 2 lower left, 3 lower right */
 };
 
+/* The value that all pixels of an object get. */
+struct g4_fill_value {
+    const struct g4_setup *of; /* the last such object of the batch; NULL: none */
+    uint32_t value;
+};
+
 /* A waiting thread. */
 struct g4_pixel_thread {
     struct g4_pixel_block block[G4_BLOCKS]; /* the second one of 32-pixel threads */
@@ -74,6 +80,7 @@ struct g4_wm {
 
     bool uniform_color;  /* the kernels that may run are flat, and nothing else makes pixels differ */
     bool constant_depth; /* the early test does nothing but write depth */
+    struct g4_fill_value color, depth;
 
     /* The current object: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;
@@ -124,7 +131,10 @@ void g4_wm_fill_begin(struct g4_worker *worker);
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
 /* Whether the early test only writes the same depth to all pixels of the current object. */
 bool g4_wm_depth_is_constant(struct g4_worker *worker);
-/* Copy the depth that was written to the first G4_WM_SAMPLE subspans to all pixels of the current object. */
+/* Whether an earlier tile of the current object had that depth. */
+bool g4_wm_knows_depth(const struct g4_wm *wm);
+/* Write this depth to all pixels of the current object.  Unless it is known, the first G4_WM_SAMPLE subspans have been
+ * tested and have it. */
 void g4_wm_fill_depth(struct g4_worker *worker);
 /* Run the waiting threads. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);

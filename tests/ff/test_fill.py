@@ -188,6 +188,30 @@ def test_a_kernel_that_reads_source_depth_is_not_flat() -> None:
     assert pixels[5][5] != pixels[5][50]
 
 
+def test_flat_depth_reaches_a_kernel_that_reads_it() -> None:
+    code = kernel("mov(8) m2<1>F g2<8,8,1>F { align1 };", *CONSTANT[1:], HEADER, SEND8)
+    corners = [vertex(x, y, 0.3, 1.0) for x, y in ((0, 0), (67, 0), (67, 45), (0, 45))]
+    pixels, depths, _, _ = same(code, lambda scene: scene.draw(corners, T.TRIFAN), depth_format=D32,
+                                cc={"depth_buffer_write_enable": True}, wm={"pixel_shader_uses_source_depth": True})
+    assert {value for row in pixels for value in row} == {0xFF4DFFFF}
+    assert len({value for row in depths for value in row[:67]}) == 1
+
+
+def test_each_object_has_its_own_color_and_depth_in_every_tile() -> None:
+    """They are set up in the same memory, since 16384 objects are a batch."""
+    def draw(scene: Scene) -> None:
+        outside = [vertex(x, y, 0.0, 1.0) for x, y in ((-9, -9), (-8, -9), (-9, -8))] * 16383
+        vertices = []
+        for z, value in ((0.25, 1.0), (0.5, 0.75), (0.75, 0.5)):
+            vertices += [vertex(x, y, z, 1.0, (value, 0.0, 1.0, 1.0))
+                         for x, y in ((-200, -200), (600, 40 * z), (-20, 400))]
+            vertices += outside
+        scene.draw(vertices)
+
+    depth = {"depth_buffer_write_enable": True, "depth_test_enable": True, "depth_test_function": "ALWAYS"}
+    same(FLAT["constant"], draw, size=(200, 150), depth_format=D32, cc=depth)
+
+
 def test_a_colour_that_fails_the_alpha_test_leaves_what_there_was() -> None:
     def draw(scene: Scene) -> None:
         small, big = (vertex(0, 0, 0.0, 1.0, (1.0, 1.0, 0.0, 1.0)), vertex(0, 0, 0.0, 1.0, (0.0, 0.0, 1.0, 0.25)))
