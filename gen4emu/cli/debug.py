@@ -12,6 +12,7 @@ import click
 from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain, damaged
 from gen4emu.debugger.shell import OnError, Read, Shell, completions
+from gen4emu.device import bookmark_file
 from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
@@ -74,6 +75,9 @@ def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool
 
     shell = Shell(opened, device, reduced, _reader(commands, progress), say, as_json, complain if is_script else say,
                   on_error, lambda number: progress.tick(lambda: f"draw {number}"))
+    index = bookmark_file.read_if_valid(trace, complain) if device is None and kind is None else None
+    if index is not None:
+        shell.session.use(index.with_options(reduced), index.primitives)
     try:
         status = shell.run()
     finally:

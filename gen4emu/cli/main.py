@@ -41,6 +41,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "asm": ("gen4emu.cli.asm:asm", "Assemble EU machine code."),
     "run": ("gen4emu.cli.run:run", "Run an unmodified program on the emulated GPU."),
     "capture": ("gen4emu.cli.capture:capture", "Run a program and record its submissions as a trace."),
+    "index": ("gen4emu.cli.index:index", "Write checkpoints of a trace, so that debug and replay begin near a draw."),
     "convert": ("gen4emu.cli.convert:convert", "Convert a trace from one container to another."),
     "trim": ("gen4emu.cli.trim:trim", "Write a part of a trace as a trace of its own."),
     "minimise": ("gen4emu.cli.minimise:minimise", "Leave out everything of a trace without which a problem stays."),

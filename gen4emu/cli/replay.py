@@ -17,7 +17,7 @@ from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
 from gen4emu.core_enums import ErrorPolicy, HierarchicalDepthMode
 from gen4emu.debugger.history import trap_pixel
-from gen4emu.device import hierarchical_depth
+from gen4emu.device import bookmark_file, hierarchical_depth
 from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.device import Device
 from gen4emu.device.error_state import write_error_state
@@ -26,9 +26,10 @@ from gen4emu.device.macroblocks import MacroblockWriter
 from gen4emu.device.observer import Subscription
 from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind, Place
-from gen4emu.device.replay import Frame, Replay
+from gen4emu.device.replay import Bookmark, Frame, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
+from gen4emu.device.timeline import Bookmarks
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.formats import SurfaceFormat
@@ -217,8 +218,11 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
             report.store.device = found.info.name
 
     lines: TextIO | None = None
+    at = None
+    if device is None and kind is None and not traps and macroblocks is None and policy == "lenient":
+        at = _bookmark(trace, choices, frames, submissions, draws)
     run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
-                 device, choices, on_start=start, on_draw=after_draw)
+                 device, choices, on_start=start, on_draw=after_draw, at=at)
     directory = output or Path("frames", trace_name(trace))
     report = Report(run, trace, directory, strict, partial)
     progress = Progress(f"replaying {trace}", lambda: run.trace.fraction, scrolls=not silent and not no_pictures)
@@ -251,6 +255,21 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     finally:
         progress.done()
         run.close()
+
+
+def _bookmark(trace: str, chosen: Options, *selections: Selection | None) -> Bookmark | None:
+    """Where to begin: the last bookmark of the trace's index before everything that is selected."""
+    firsts = [(selection.first, unit) for selection, unit in zip(selections, ("frame", "submission", "draw"),
+                                                                 strict=True) if selection is not None]
+    if not any(first for first, _ in firsts) or any(first == 0 for first, _ in firsts):
+        return None
+    index = bookmark_file.read_if_valid(trace, complain)
+    if index is None:
+        return None
+    bookmarks = Bookmarks()
+    bookmarks.add(index.with_options(chosen))
+    found = [bookmarks.before(first, unit) for first, unit in firsts]
+    return None if None in found else min((b for b in found if b is not None), key=lambda b: b.order)
 
 
 def _replay(run: Replay, writer: Writer, report: Report, frames: Selection | None, submissions: Selection | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, counts_matter, last_hit
@@ -14,7 +14,7 @@ from gen4emu.device.listener import Listener
 from gen4emu.device.observer import Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
-from gen4emu.device.replay import Order, Replay
+from gen4emu.device.replay import Bookmark, Order, Replay
 from gen4emu.device.timeline import KEPT_EVENT_BYTES, Bookmarks
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Part
@@ -135,6 +135,11 @@ class Session(Listener):
             return moment is not None
         start = self._starts.get(to)
         return (moment is not None or not counts_matter(debugger) or (start is not None and start.knows(debugger)))
+
+    def use(self, bookmarks: Iterable[Bookmark], primitives: Iterable[int]) -> None:
+        """Begin at these bookmarks, too; the draws with these numbers are primitives."""
+        self._bookmarks.add(bookmarks)
+        self._primitives.update(primitives)
 
     def change(self) -> None:
         """The user changes the device: what follows is not what the trace does by itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -57,6 +57,14 @@ class Bookmarks:
         """Forget all of them, and free their memory."""
         self._all.clear()
         self._sizes.clear()
+
+    def add(self, bookmarks: Iterable[Bookmark]) -> None:
+        """Take over bookmarks of another execution."""
+        known = {bookmark.order: bookmark for bookmark in (*bookmarks, *self._all)}
+        self._all = sorted(known.values(), key=lambda bookmark: bookmark.order)
+        self._sizes = [0] * len(self._all)
+        self._measure(0, len(self._all))
+        self._thin()
 
     def drop(self, orders: Collection[Order]) -> None:
         """Forget some."""

@@ -1,0 +1,176 @@
+"""Files of bookmarks, beside a trace: later executions of it begin near what they need, without a first pass.
+
+A bookmark holds structs of the core, which a wrong byte would make unsafe to load.  So a file is accepted only from
+this user's own gen4emu: a key that is kept in the user's directory of state signs it, together with the trace and the
+program.  Any other file is refused, before anything in it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import importlib.util
+import io
+import os
+import pickle
+import secrets
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import gen4emu._native
+from gen4emu.device.options import Options
+from gen4emu.device.replay import Bookmark
+from gen4emu.errors import Gen4emuError
+from gen4emu.hw import chips
+
+MAGIC = b"G4BOOK\1\n"
+SUFFIX = ".index"
+_HEAD = struct.Struct("<8s32s32sQ")  # magic, signature of what follows, digest of the trace, bytes when unpacked
+_MOST_BYTES = 4 << 30  # unpacked
+_KEY_BYTES = 32
+_PIECE_BYTES = 1 << 20
+
+
+class BadIndexError(Gen4emuError):
+    """An index that cannot be used, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The contents of a file."""
+
+    bookmarks: tuple[Bookmark, ...]  # in the order of the trace
+    primitives: tuple[int, ...]  # the numbers of the draws that are primitives
+
+    def with_options(self, options: Options) -> tuple[Bookmark, ...]:
+        """The bookmarks for executions with these options; none if those draw anything else."""
+        if replace(options, workers=0, general_only=False) != Options():
+            return ()
+        return tuple(replace(bookmark, checkpoint=replace(bookmark.checkpoint, options=options))
+                     for bookmark in self.bookmarks)
+
+
+def read_if_valid(trace: str, complain: Callable[[str], None]) -> Index | None:
+    """The index of a trace, if it has one; `complain` is called if that cannot be used."""
+    if not path_of(trace).is_file():
+        return None
+    try:
+        return read(trace)
+    except BadIndexError as e:
+        complain(f"warning: {e}; `gen4emu index` writes a new one")
+        return None
+
+
+def path_of(trace: str) -> Path:
+    """Where the index of a trace is, if there is one."""
+    return Path(trace + SUFFIX)
+
+
+def write(trace: str, index: Index) -> int:
+    """Write the index of a trace; returns its bytes."""
+    buffer = io.BytesIO()
+    _Pickler(buffer, protocol=5).dump(index)
+    found = _digest_of_file(trace)
+    packed = zlib.compress(buffer.getbuffer(), 1)
+    size = len(buffer.getbuffer())
+    data = _HEAD.pack(MAGIC, _signature(_key(create=True), found, size, packed), found, size) + packed
+    path = path_of(trace)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as e:
+        raise BadIndexError(f"{path}: cannot be written: {e.strerror or e}") from None
+    return len(data)
+
+
+def read(trace: str) -> Index:
+    """The index of a trace.  Raises BadIndexError if it is not one that this gen4emu has written of this very file."""
+    path = path_of(trace)
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise BadIndexError(f"{path}: cannot be read: {e.strerror or e}") from None
+    if len(data) < _HEAD.size or not data.startswith(MAGIC):
+        raise BadIndexError(f"{path}: is not an index of this version")
+    _, signature, found, size = _HEAD.unpack_from(data)
+    packed = memoryview(data)[_HEAD.size:]
+    if not hmac.compare_digest(signature, _signature(_key(create=False), found, size, packed)):
+        raise BadIndexError(f"{path}: was damaged, or written by another user or version of gen4emu")
+    if found != _digest_of_file(trace):
+        raise BadIndexError(f"{path}: belongs to another file: {trace} has changed")
+    if size > _MOST_BYTES:
+        raise BadIndexError(f"{path}: is larger than {_MOST_BYTES >> 30} GiB")
+    index = _Unpickler(io.BytesIO(zlib.decompress(packed))).load()
+    assert isinstance(index, Index)
+    return index
+
+
+def _signature(key: bytes, trace: bytes, size: int, packed: bytes | memoryview) -> bytes:
+    found = hashlib.blake2b(key=key, digest_size=32)
+    for part in (_program(), trace, struct.pack("<Q", size), packed):
+        found.update(part)
+    return found.digest()
+
+
+def _key(create: bool) -> bytes:
+    """The key of this user; made if there is none and `create`."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    path = Path(state) / "gen4emu" / "index.key"
+    try:
+        if create and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(made, "wb") as file:
+                file.write(secrets.token_bytes(_KEY_BYTES))
+        key = path.read_bytes()
+    except OSError as e:
+        raise BadIndexError(f"{path}: the key of indexes: {e.strerror or e}") from None
+    if len(key) != _KEY_BYTES:
+        raise BadIndexError(f"{path}: the key of indexes has {len(key)} bytes instead of {_KEY_BYTES}")
+    return key
+
+
+@cache
+def _program() -> bytes:
+    """A digest of the core and of the modules whose values a bookmark holds."""
+    package = Path(__file__).parents[1]
+    found = hashlib.blake2b(digest_size=32)
+    native = importlib.util.find_spec(gen4emu._native.__name__)
+    sources = [] if native is None or native.origin is None else [Path(native.origin)]
+    for source in (*sources, *sorted((package / "device").glob("*.py")), *sorted((package / "hw").rglob("*.py"))):
+        found.update(hashlib.blake2b(source.read_bytes()).digest())
+    return found.digest()
+
+
+def _digest_of_file(path: str) -> bytes:
+    found = hashlib.blake2b(digest_size=32)
+    try:
+        with open(path, "rb") as file:
+            while piece := file.read(_PIECE_BYTES):
+                found.update(piece)
+    except OSError as e:
+        raise BadIndexError(f"{path}: cannot be read: {e.strerror or e}") from None
+    return found.digest()
+
+
+class _Pickler(pickle.Pickler):
+    def persistent_id(self, obj: Any) -> Any:
+        """Chips by their names."""
+        return obj.name if isinstance(obj, chips.Device) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def persistent_load(self, pid: Any) -> Any:
+        return chips.BY_NAME[pid]
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Only values of this program."""
+        if not module.startswith("gen4emu."):
+            raise pickle.UnpicklingError(f"{module}.{name} is not part of a bookmark")
+        return super().find_class(module, name)
