@@ -56,11 +56,7 @@ def index(trace: str, interval: float, partial: bool) -> int:
     bookmarks, primitives = Bookmarks(interval), _Primitives()
     opened = open_trace(trace)
     progress = Progress(f"executing {trace}", lambda: opened.fraction)
-
-    def rest() -> None:
-        bookmarks.pass_by(run)
-
-    run = Replay(opened, on_start=primitives.attach, on_rest=rest,
+    run = Replay(opened, on_start=primitives.attach, on_rest=lambda: bookmarks.pass_by(run),
                  on_draw=lambda number: progress.tick(lambda: f"draw {number}"))
     bookmarks.begin()
     hang: HangError | None = None

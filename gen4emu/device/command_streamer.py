@@ -176,7 +176,7 @@ class CommandStreamer:
         self._contexts: dict[int, bytes] = {}
         self._context: int | None = None  # the address of the context that runs, if there is one
         self._non_secure = False
-        self.at_rest: Callable[[], None] | None = None  # called between two commands, after draws
+        self.at_rest: Callable[[], object] | None = None  # called between two commands, after draws
         self.has_drawn = False  # since `at_rest` was called
         self._pause: Pause | None = None  # during `at_rest`, and between `load` and `resume`
         self._handlers = self._own_handlers()

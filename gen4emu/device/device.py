@@ -199,7 +199,7 @@ class Device:
         self._active.resume()
         self.submissions += 1
 
-    def notify_at_rest(self, at_rest: Callable[[], None]) -> None:
+    def notify_at_rest(self, at_rest: Callable[[], object]) -> None:
         """Call a function inside submissions, too, after draws: between two commands, when `save` is possible."""
         for streamer in self.streamers.values():
             streamer.at_rest = at_rest

@@ -33,6 +33,7 @@ GTT_ENTRIES_GEN45 = BY_NAME["g45"].gtt_entries
 MAX_GTT_ENTRIES = 1 << 20  # a 32-bit address space
 DEFAULT_LIMIT_BYTES = 1 << 30
 _ADDRESS_SPACE = 1 << 32
+_FEW_MISSED = 256  # pages
 
 
 class Missing(Enum):
@@ -381,19 +382,25 @@ class Memory:
         return bool(self._external)
 
     def gtt(self) -> bytes:
-        """All page table entries, for `load_gtt`."""
-        return bytes(ffi.buffer(lib.g4_mem_gtt(self.handle), 4 * self.gtt_entries))
+        """The page table entries up to the last that is not 0, for `load_gtt`."""
+        import numpy as np
+
+        table = np.frombuffer(ffi.buffer(lib.g4_mem_gtt(self.handle), 4 * self.gtt_entries), np.uint32)
+        used = np.flatnonzero(table)
+        return table[:used[-1] + 1].tobytes() if len(used) else b""
 
     def load_gtt(self, entries: bytes) -> None:
-        """Write all page table entries."""
+        """Write the first page table entries."""
         lib.g4_mem_set_gtt(self.handle, 0, ffi.from_buffer("uint32_t[]", entries), len(entries) // 4)
 
     def missed(self) -> list[tuple[int, int]]:
         """The numbers of graphics pages that a unit missed, with their flags MISSED_READ and MISSED_WRITE."""
-        count = lib.g4_mem_list_missed(self.handle, ffi.NULL, ffi.NULL, 0)
-        pages, flags = ffi.new("uint32_t[]", count), ffi.new("uint8_t[]", count)
-        lib.g4_mem_list_missed(self.handle, pages, flags, count)
-        return list(zip(pages, flags, strict=True))
+        capacity, count = 0, _FEW_MISSED
+        while count > capacity:  # the core reads the flags of all pages each time, so once is the rule
+            capacity = count
+            pages, flags = ffi.new("uint32_t[]", capacity), ffi.new("uint8_t[]", capacity)
+            count = lib.g4_mem_list_missed(self.handle, pages, flags, capacity)
+        return list(zip(pages[0:count], flags[0:count], strict=True))
 
     def set_missed(self, missed: Sequence[tuple[int, int]]) -> None:
         """Add flags of pages that a unit missed."""

@@ -94,7 +94,7 @@ class Replay:
     def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None, *,
                  on_start: Callable[[Device], None] | None = None, on_draw: Callable[[int], None] | None = None,
                  on_counters: Callable[[CountedDraw], None] | None = None,
-                 on_rest: Callable[[], None] | None = None, at: Bookmark | None = None) -> None:
+                 on_rest: Callable[[], object] | None = None, at: Bookmark | None = None) -> None:
         """`on_start` is called with the device before the first submission, `on_draw` with the number of every draw
         that has ended, `on_counters` with the counters of each draw.  Draws are counted if `on_counters` is given.
         `on_rest` is called while the device rests: before every submission, and inside submissions after draws.  `at`

@@ -212,11 +212,8 @@ class Timeline:
         self._leave()
         self._bookmarks.begin()
         run = self._run = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=on_draw,
-                                 on_rest=lambda: self._pass_by(run), at=bookmark)
+                                 on_rest=lambda: self._bookmarks.pass_by(run), at=bookmark)
         return run
-
-    def _pass_by(self, run: Replay) -> None:
-        self._bookmarks.pass_by(run)
 
     def _leave(self) -> None:
         if self._run is not None:

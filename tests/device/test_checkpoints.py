@@ -110,6 +110,28 @@ def test_a_checkpoint_keeps_missed_pages_and_faults() -> None:
         assert restored.faults == faults
 
 
+@pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 1000])
+def test_all_missed_pages_are_kept(count: int) -> None:
+    with Device(BY_NAME["g45"]) as device:
+        for page in range(count):
+            device.memory.read(0x1000 * (2 * page + 5), 4, Missing.REPORT)
+        checkpoint = take(device)
+    assert checkpoint is not None
+    assert [page for page, _ in checkpoint.memory.missed] == [2 * page + 5 for page in range(count)]
+
+
+def test_the_page_table_is_kept_up_to_its_last_entry() -> None:
+    with Device(BY_NAME["g45"]) as device:
+        assert device.memory.gtt() == b""
+        device.memory.set_gtt(7, [0x12345001])
+        checkpoint = take(device)
+    assert checkpoint is not None
+    assert checkpoint.memory.gtt == bytes(28) + struct.pack("<I", 0x12345001)
+    with restore(checkpoint)[0] as restored:
+        assert restored.memory.gtt_entry(7) == 0x12345001
+        assert restored.memory.gtt_entry(6) == restored.memory.gtt_entry(8) == 0
+
+
 def test_there_is_no_checkpoint_of_external_memory_or_of_hierarchical_depth() -> None:
     shared = mmap.mmap(-1, 4096)
     with Device(BY_NAME["g45"]) as device:
