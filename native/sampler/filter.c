@@ -262,7 +262,7 @@ static void fetch(struct lookup *r, uint32_t corners) {
     /* Only the paths for single texels support compares and chroma keys. */
     const bool single = r->b->keyed || (r->b->shadow && (texture->components > 1 || nan_counts_as_infinity(texture)));
 
-    if (texture->fetch == G4_FETCH_PACKED && !single) {
+    if (texture->fetch == G4_FETCH_PACKED && !texture->integers && !single) {
         fetch_packed(r, corners);
         if (corners > 1 && !texture->finite && !r->b->shadow) {
             drop_weightless(r);

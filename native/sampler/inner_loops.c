@@ -180,6 +180,20 @@ INLINE void decode_component(const struct g4_component *component, const uint32_
                 store(&out[i], (vi)half_float(vu_load(&word[i]) >> shift));
             }
         break;
+    case G4_COMPONENT_UINT:
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)(vu_load(&word[i]) >> shift & mask));
+            }
+        break;
+    case G4_COMPONENT_SINT: {
+        const uint32_t unused = (uint32_t)__builtin_clz(component->mask);
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)(vu_load(&word[i]) << (unused - shift)) >> unused);
+            }
+        break;
+    }
     default:
         memcpy(out, word, n * sizeof *out);
         break;

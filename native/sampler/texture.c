@@ -101,6 +101,12 @@ static bool packed_component(const struct g4_texture *texture, const struct g4_s
     case G4_CHANNEL_FLOAT:
         out->kind = channel->bits == 32 ? G4_COMPONENT_BITS : G4_COMPONENT_HALF;
         return true;
+    case G4_CHANNEL_UINT:
+        out->kind = G4_COMPONENT_UINT;
+        return true;
+    case G4_CHANNEL_SINT:
+        out->kind = G4_COMPONENT_SINT;
+        return true;
     default:
         return false;
     }

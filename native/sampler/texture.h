@@ -17,13 +17,15 @@ enum {
     G4_SOURCE_ONE = 5,
 };
 
-/* How the vector path converts the bits of a component to a float. */
+/* How the vector path converts the bits of a component. */
 enum g4_component_kind {
     G4_COMPONENT_UNORM8,
     G4_COMPONENT_UNORM,
     G4_COMPONENT_SRGB, /* by a table */
     G4_COMPONENT_BITS, /* 32 bits, not converted */
     G4_COMPONENT_HALF,
+    G4_COMPONENT_UINT, /* only loaded, never filtered; so is the next */
+    G4_COMPONENT_SINT,
 };
 
 struct g4_component {
