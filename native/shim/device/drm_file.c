@@ -177,15 +177,24 @@ static bool hung_up(const struct drm_file *file) {
     return file->peer_fd >= 0 && poll(&poll_peer, 1, 0) == 1 && (poll_peer.revents & (POLLHUP | POLLERR));
 }
 
+/* Whether the server no longer uses the memory of a file, which others may get once it is free. */
+static bool is_idle(struct drm_file *file) {
+    connection_receive(&file->connection);
+    return connection_is_done(&file->connection, file->connection.submitted);
+}
+
 void drm_file_sweep(void) {
     for (struct drm_file *file = files; file;) {
-        if (file->closed || !hung_up(file)) {
+        if (!file->closed && hung_up(file)) {
+            file->closed = true;
+            file->refs++;
+            (void)connection_wait(&file->connection, file->connection.submitted, shim_now() + close_timeout);
+        } else if (file->closed && !file->swept && is_idle(file)) {
+            file->swept = true;
+        } else {
             file = file->next;
             continue;
         }
-        file->closed = true;
-        /* The server may still be using memory that is about to be reused. */
-        (void)connection_wait(&file->connection, file->connection.submitted, shim_now() + close_timeout);
         drm_file_put(file);
         file = files; /* the list may have changed while we waited */
     }

@@ -41,8 +41,9 @@ struct drm_file {
     uint64_t id; /* unique in the process */
     uint64_t inode;
     int minor;
-    int peer_fd; /* the shim's end of the socket pair; -1: another process has it */
-    bool closed;
+    int peer_fd;   /* the shim's end of the socket pair; -1: another process has it */
+    bool closed;   /* its last descriptor is */
+    bool swept;    /* it is closed and idle, and references of running calls are all that it has left */
     bool has_name; /* SET_VERSION has been called: GET_UNIQUE returns the bus id */
     struct connection connection;
     struct handle_table gem_handles; /* struct vma */
@@ -82,7 +83,7 @@ int drm_file_minor_of_inode(uint64_t inode);
 /* True once this process has had an open device file. */
 bool drm_file_ever_opened(void);
 void drm_file_put(struct drm_file *file);
-/* Free the open files whose last descriptor has been closed. */
+/* Free the open files whose last descriptor has been closed.  Those with long submissions wait for a later call. */
 void drm_file_sweep(void);
 /* True if `fd` is a device file: after it is closed, drm_file_sweep() must be called. */
 bool drm_file_is_descriptor(int fd);
