@@ -17,6 +17,7 @@ import secrets
 import struct
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -85,6 +86,8 @@ def write(trace: str, index: Index) -> int:
         part.write_bytes(data)
         part.replace(path)
     except OSError as e:
+        with suppress(OSError):
+            part.unlink()
         raise BadIndexError(f"{path}: cannot be written: {e.strerror or e}") from None
     return len(data)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -160,6 +162,18 @@ def test_errors_say_what_is_wrong(tmp_path: Path, capsys: Text) -> None:
     (tmp_path / "app.g4c.index.part").mkdir()
     assert run(["index", trace]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path, capsys: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fills(path: Path, data: bytes) -> int:
+        path.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    trace = join(tmp_path / "app.g4c", "fbo-g4x")
+    monkeypatch.setattr(Path, "write_bytes", fills)
+    assert run(["index", trace]) == 2
+    assert "app.g4c.index: cannot be written: No space left on device" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.index*"))
 
 
 def test_a_damaged_trace_has_an_index_only_if_that_is_accepted(tmp_path: Path, capsys: Text) -> None:
