@@ -68,7 +68,7 @@ struct g4_live_chip {
     uint32_t engines; /* bits by enum g4_live_engine */
     uint32_t fences;
     uint32_t tiled_pitch; /* the largest of a buffer with tiles, bytes */
-    uint32_t can_snoop; /* buffers may be cached */
+    uint32_t can_snoop;   /* buffers may be cached */
     uint32_t has_llc;
     uint32_t ppgtt;       /* I915_PARAM_HAS_ALIASING_PPGTT */
     uint32_t wide;        /* addresses have 48 bits, relocations 8 bytes */
