@@ -6,6 +6,7 @@ is in a temporary directory.  In place (`pip install -e`, native/build.py), the 
 
 from __future__ import annotations
 
+import json
 import sys
 import sysconfig
 import tempfile
@@ -17,6 +18,7 @@ from typing import Any
 from setuptools import setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
 
 HERE = Path(__file__).resolve().parent
@@ -43,6 +45,19 @@ class EggInfo(egg_info):
         if self.egg_base is None and "sdist" not in self.distribution.commands:  # which packs it
             self.egg_base = SCRATCH.name
         super().finalize_options()
+
+
+class BuildPython(build_py):
+    """The package, with the traces of `gen4emu selftest`, which a source tree has in traces/."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        for name in json.loads((HERE / "gen4emu/selftest/digests.json").read_text(encoding="utf-8")):
+            target = Path(self.build_lib, "gen4emu/selftest/traces", name)
+            self.mkpath(str(target.parent))
+            self.copy_file(str(HERE / "traces" / name), str(target))
 
 
 class BuildNative(build_ext):
@@ -102,4 +117,5 @@ SHARED = [(str(directory.relative_to(HERE)), [str(path.relative_to(HERE)) for pa
 # Without the global interpreter lock there is no limited API.
 one_for_all = {} if sysconfig.get_config_var("Py_GIL_DISABLED") else {"py_limited_api": "cp311"}
 setup(cffi_modules=["native/build.py:ffibuilder", "native/build.py:harness_ffibuilder"], data_files=SHARED,
-      cmdclass={"build": Build, "build_ext": BuildNative, "egg_info": EggInfo}, options={"bdist_wheel": one_for_all})
+      cmdclass={"build": Build, "build_py": BuildPython, "build_ext": BuildNative, "egg_info": EggInfo},
+      options={"bdist_wheel": one_for_all})

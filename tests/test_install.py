@@ -59,6 +59,7 @@ def replays(package: Path, folder: Path) -> None:
     assert str(folder / "venv") in run(folder / "venv/bin/python", "-c", "import gen4emu; print(gen4emu.__file__)",
                                        cwd=folder)
     run(folder / "venv/bin/gen4emu", "check", folder, cwd=folder)
+    assert "\nok (" in run(folder / "venv/bin/gen4emu", "selftest", cwd=folder)
 
 
 def test_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:

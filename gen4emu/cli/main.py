@@ -47,6 +47,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "minimise": ("gen4emu.cli.minimise:minimise", "Leave out everything of a trace without which a problem stays."),
     "export": ("gen4emu.cli.export:export", "Write a draw as a directory that can be read, edited and built again."),
     "build": ("gen4emu.cli.build:build", "Build a trace from the commands of a batch.txt."),
+    "selftest": ("gen4emu.cli.selftest:selftest", "Check this installation with known digests; names the host."),
     "devices": ("gen4emu.cli.devices:devices", "List the devices that are modelled, and their names."),
     "completion": ("gen4emu.cli.completion:completion", "Print shell completion for bash, zsh and fish."),
     "man": ("gen4emu.cli.man:man", "Write manual pages."),
@@ -136,10 +137,9 @@ def _version(*, with_variant: bool) -> str:
     text = f"gen4emu, version {gen4emu.__version__}"
     if with_variant:
         from gen4emu._native import lib
+        from gen4emu.selftest.host import VARIANTS, back_end
 
-        vectors = ("128 bits", "AVX2", "AVX-512")[lib.g4_variant_current()]
-        kernels = f"{vectors} machine code" if lib.g4_variant_current() else "interpreted"
-        text += f"\nvectors: {vectors}\nkernels: {kernels}"
+        text += f"\nvectors: {VARIANTS[lib.g4_variant_current()]}\nkernels: {back_end()}"
     return text
 
 

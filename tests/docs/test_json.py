@@ -56,6 +56,7 @@ def rows(*path: str) -> Callable[[Document], list[Document]]:
     ("report", [TRIANGLE, "-o", "OUT"], {}),
     ("report", [TRIANGLE, "--against", TRIANGLE, "-o", "OUT"], {}),
     ("devices", [], {"device": rows("devices")}),
+    ("selftest", [], {}),
     ("check", [str(TRACES), "-k", "clear-g4x"], {"case": rows("cases"), "picture": rows("cases", "pictures")}),
     ("diff", [str(TRACES / "gears.reference.png"), str(TRACES / "blend.reference.png")], {}),
 ])

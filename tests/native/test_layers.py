@@ -24,7 +24,7 @@ SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"
 PYTHON_ORDER = [{"_native", "core_enums", "deferred", "errors", "__init__"}, {"selection", "single_page"}, {"hw"},
                 {"isa"}, {"trace"},
                 {"device"}, {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"bisect"}, {"repro"},
-                {"report"}, {"debugger_web"},
+                {"report", "selftest"}, {"debugger_web"},
                 {"cli", "pytest_plugin"}, {"__main__"}]
 
 # Files that include a generated header.  The others reach it through the headers named here.

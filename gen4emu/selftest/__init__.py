@@ -1,0 +1,1 @@
+"""Known digests on this host: the traces and digests that `gen4emu selftest` compares."""
