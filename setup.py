@@ -1,12 +1,14 @@
 """The C core and the shim, for the build that pyproject.toml describes.
 
 A build for pip or a wheel leaves the source tree as it was, and shares nothing with the one before: whatever it writes
-is in a temporary directory.  In place (`pip install -e`, native/build.py), the generated files are in native/generated.
+is in a temporary directory, and equal sources give equal bytes in every directory.  In place (`pip install -e`,
+native/build.py), the generated files are in native/generated.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import sysconfig
 import tempfile
@@ -23,6 +25,8 @@ from setuptools.command.egg_info import egg_info
 
 HERE = Path(__file__).resolve().parent
 SCRATCH = tempfile.TemporaryDirectory(prefix="gen4emu-build-")  # removed when the process ends
+# The time of every file in a wheel, so that equal sources give equal bytes: the earliest one that zip archives have.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")
 sys.dont_write_bytecode = True  # the headers are derived by modules of the source tree
 
 
@@ -76,12 +80,13 @@ class BuildNative(build_ext):
         if not in_place:  # the harness is no part of the product
             self.extensions = [extension for extension in self.extensions if extension.name != native.HARNESS]
         variants = native.write_variants(generated)
+        reproducible = [] if in_place else native.without_paths(Path(SCRATCH.name))
         for extension in self.extensions:
             extension.sources += [str(path.relative_to(HERE) if in_place else path) for path in variants]
             extension.include_dirs.append(str(generated.relative_to(HERE)) if in_place else str(generated))
-            extension.extra_compile_args += native.compiler_flags()
+            extension.extra_compile_args += native.compiler_flags() + reproducible
         files = {source for extension in self.extensions for source in extension.sources}
-        shim = native.Shim(Path(SCRATCH.name, "shim"), generated)
+        shim = native.Shim(Path(SCRATCH.name, "shim"), generated, reproducible)
         finished: set[str] = set()  # objects: the extensions share most of them
 
         with native.Compilations(len(files) + shim.files, self.parallel or native.jobs()) as compilations:

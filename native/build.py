@@ -23,7 +23,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -201,6 +201,11 @@ def debug_flags() -> list[str]:
     return [] if any(flag.startswith("-g") for flag in shlex.split(os.environ.get("CFLAGS", ""))) else DEBUG
 
 
+def without_paths(scratch: Path) -> list[str]:
+    """Flags that keep the names of this directory and of a temporary one out of objects: equal sources, equal bytes."""
+    return _known([f"-ffile-prefix-map={ROOT}=.", f"-ffile-prefix-map={scratch}=build"])
+
+
 def jobs() -> int:
     """How many compilers run at the same time: MAX_JOBS, or as many as there are processors for this process."""
     wanted = os.environ.get("MAX_JOBS", "")
@@ -269,9 +274,9 @@ def replace_file(built: Path, target: Path) -> None:
 class Shim:
     """The libraries for programs of 64 bits and, if the compiler supports it, of 32 bits."""
 
-    def __init__(self, scratch: Path, generated: Path) -> None:
+    def __init__(self, scratch: Path, generated: Path, flags: Sequence[str] = ()) -> None:
         compiler = _compiler()
-        common = [*compiler, *SHIM_COMPILE, *debug_flags(), "-I", str(NATIVE), "-I", str(generated)]
+        common = [*compiler, *SHIM_COMPILE, *debug_flags(), *flags, "-I", str(NATIVE), "-I", str(generated)]
         self._commands = {SHIM: [*common, *(SHIM_SANITIZE if sanitizing() else [])]}
         if _makes_32_bits(compiler):
             self._commands[SHIM_32] = [*common, *SHIM_COMPILE_32]

@@ -74,6 +74,21 @@ def test_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert not [name for name in names if "harness" in name or "probe" in name], "for tests, built in place only"
 
 
+def test_equal_sources_give_the_same_bytes_in_another_directory(wheel: Path, clone: Path, tmp_path: Path) -> None:
+    other = tmp_path / "a directory with a longer name"
+    shutil.copytree(clone, other)
+    for path in other.rglob("*.py"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ".", cwd=other, MAX_JOBS="1",
+        TMPDIR=str(tmp_path), PYTHONHASHSEED="1")
+    (built,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as expected, zipfile.ZipFile(built) as found:
+        names = expected.namelist()
+        assert found.namelist() == names
+        assert [name for name in names if found.read(name) != expected.read(name)] == []
+    assert built.read_bytes() == wheel.read_bytes()
+
+
 def test_wheel_replays_a_trace_outside_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
     replays(wheel, tmp_path)
 
