@@ -77,12 +77,8 @@ def _take_memory(memory: Memory, before: MemoryImage | None) -> MemoryImage:
     changed = np.ones(len(numbers), bool)
     if before is not None and not memory.strict_pte:  # with `strict_pte` no page knows whether another address wrote it
         translated = numbers < memory.page_count
-        within = numbers[translated]
-        if len(within):
-            first = int(within[0])
-            written = memory.written_since(first, int(within[-1]) + 1 - first, before.mark).astype(bool)
-            changed[translated] = written[within - first]
-        changed |= ~np.isin(numbers, np.fromiter(known, np.uint32, len(known)))
+        changed[translated] = memory.written_since(np.ascontiguousarray(numbers[translated]), before.mark)
+        changed |= ~np.isin(numbers, np.fromiter(known, np.uint64, len(known)))
     pages = {number: known[number] for number in numbers[~changed].tolist()}
     new = 0
     candidates = np.ascontiguousarray(numbers[changed])

@@ -1,4 +1,4 @@
-"""Memory of a device: a 32-bit graphics address space of 4 KiB pages behind a page table.
+"""Memory of a device: a graphics address space of 4 KiB pages, of 32 bits behind a page table or of up to 48 bits.
 
 The pages and the table belong to the C core (native/core/memory.h); this module loads captures into
 them, inspects state and reports faults.  Tiling is in gen4emu.device.tiling.  No ring, no registers: see the device.
@@ -31,8 +31,10 @@ PAGE_SIZE = 4096
 GTT_ENTRIES_GEN4 = BY_NAME["965gm"].gtt_entries
 GTT_ENTRIES_GEN45 = BY_NAME["g45"].gtt_entries
 MAX_GTT_ENTRIES = 1 << 20  # a 32-bit address space
+MAX_ADDRESS_BITS = 48
 DEFAULT_LIMIT_BYTES = 1 << 30
-_ADDRESS_SPACE = 1 << 32
+_NEAR = 1 << 32  # what page tables map
+_PHYSICAL = 1 << 36  # what their entries reach
 _FEW_MISSED = 256  # pages
 
 
@@ -53,7 +55,7 @@ class Pte:
     valid: bool = True
 
     def encode(self) -> int:
-        high, low = divmod(self.physical, _ADDRESS_SPACE)
+        high, low = divmod(self.physical, _NEAR)
         return GTT_ENTRY.pack(Gen.EL, physical_address_low=low, physical_address_high=high, entry_type=self.type,
                               valid=self.valid)[0]
 
@@ -111,28 +113,36 @@ class MemoryFault(Gen4emuError):
 
 
 class Memory:
-    """A graphics address space.
+    """A graphics address space of `size` bytes, 2^`address_bits`.
 
-    Without `strict_pte` every page below `gtt_entries` exists, reads as zeros until it is written, and is its own
-    physical page: what captures need.  With it, only pages with a valid entry (`set_gtt`) exist, and pages of others
-    (`map_external`).  `strict` makes a fault stop the unit that meets it; else reads give 0 and writes are dropped.
-    All pages are freed by `close()` or at the end of a `with` block.
+    Without `strict_pte` every page below `gtt_entries`, and every page of a space of more than 32 bits, exists, reads
+    as zeros until it is written, and is its own physical page: what captures need.  With it, only pages with a valid
+    entry (`set_gtt`) exist, and pages of others (`map_external`).  `strict` makes a fault stop the unit that meets it;
+    else reads give 0 and writes are dropped.  All pages are freed by `close()` or at the end of a `with` block.
     """
 
     def __init__(self, gtt_entries: int = GTT_ENTRIES_GEN45, strict: bool = False, *, strict_pte: bool = False,
-                 limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+                 address_bits: int = 32, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         if not 0 < gtt_entries <= MAX_GTT_ENTRIES:
             raise FieldError(f"gtt_entries: {gtt_entries} is not between 1 and {MAX_GTT_ENTRIES}")
+        if not 32 <= address_bits <= MAX_ADDRESS_BITS:
+            raise FieldError(f"address_bits: {address_bits} is not between 32 and {MAX_ADDRESS_BITS}")
         self.gtt_entries = gtt_entries
+        self.size = 1 << address_bits
         self.strict = strict
         self.strict_pte = strict_pte
         max_pages = min(max(limit_bytes, 0) // PAGE_SIZE, 1 << 24)
-        handle = lib.g4_mem_create(gtt_entries, max_pages, strict_pte)
+        handle = lib.g4_mem_create(gtt_entries, address_bits, max_pages, strict_pte)
         if handle == ffi.NULL:
             raise MemoryError("no memory for a page table")
         self._mem = ffi.gc(handle, lib.g4_mem_destroy)
         self._port = self._new_port(Unit.CPU, quiet=False)
         self._external: list[tuple[int, int, Any]] = []  # start, end, reference to the buffer; disjoint, sorted
+
+    @property
+    def _end(self) -> int:
+        """The end of the pages that may exist."""
+        return self.size if self.size > _NEAR else self.gtt_entries * PAGE_SIZE
 
     # --- life ---
 
@@ -190,7 +200,7 @@ class Memory:
         On a MemoryFault the bytes before the page that failed are written.
         """
         source = _source(data)
-        _check_range(address, len(source), _ADDRESS_SPACE)
+        _check_range(address, len(source), self.size)
         if self.strict_pte:
             self._create_entries(address, len(source))
         fault = ffi.new("struct g4_fault *")
@@ -212,7 +222,7 @@ class Memory:
         return memoryview(self._read(address, count * 4, missing, unit)).cast("I")
 
     def _read(self, address: int, size: int, missing: Missing, unit: Unit) -> bytearray:
-        _check_range(address, size, _ADDRESS_SPACE)
+        _check_range(address, size, self.size)
         data = bytearray(size)
         place = ffi.from_buffer(data)
         if not lib.g4_mem_peek(self.handle, address, place, size):
@@ -221,15 +231,15 @@ class Memory:
         return data
 
     def write_physical(self, physical: int, data: bytes | bytearray | memoryview) -> None:
-        """Place bytes at a 36-bit physical address, below the page table."""
+        """Place bytes at a physical address, below the page table."""
         source = _source(data)
-        _check_range(physical, len(source), 1 << 36)
+        _check_range(physical, len(source), max(self.size, _PHYSICAL))
         if lib.g4_mem_write_physical(self.handle, physical, source, len(source)) != lib.G4_OK:
             raise MemoryFault(Fault(FaultKind.NO_MEMORY_WRITE, physical & 0xFFFFFFFF, Unit.CPU, 0))
 
     def read_physical(self, physical: int, size: int) -> bytes:
-        """Bytes at a 36-bit physical address; zeros where nothing was written."""
-        _check_range(physical, size, 1 << 36)
+        """Bytes at a physical address; zeros where nothing was written."""
+        _check_range(physical, size, max(self.size, _PHYSICAL))
         data = bytearray(size)
         lib.g4_mem_read_physical(self.handle, physical, ffi.from_buffer(data), size)
         return bytes(data)
@@ -254,7 +264,7 @@ class Memory:
 
     def physical(self, address: int) -> int:
         """The physical address behind a graphics address; without translation, the address itself."""
-        _check_range(address, 0, _ADDRESS_SPACE)
+        _check_range(address, 0, self.size)
         return int(lib.g4_mem_physical(self.handle, address))
 
     def map_external(self, address: int, buffer: Any, read_only: bool = False) -> None:
@@ -265,16 +275,16 @@ class Memory:
         view = ffi.from_buffer("uint8_t[]", buffer, require_writable=not read_only)
         size = len(view)
         status = lib.g4_mem_map_external(self.handle, address, view, size, read_only) \
-            if 0 <= address < _ADDRESS_SPACE else lib.G4_BAD_VALUE
+            if 0 <= address < self.size else lib.G4_BAD_VALUE
         if status != lib.G4_OK:
             raise FieldError(f"0x{address:08x}: {size} bytes can not be mapped: address and size are multiples of "
-                             f"{PAGE_SIZE} below 0x{self.gtt_entries * PAGE_SIZE:x}, the buffer is aligned to 64 bytes")
+                             f"{PAGE_SIZE} below 0x{self._end:x}, the buffer is aligned to 64 bytes")
         self._forget_external(address, address + size)
         if size:
             insort(self._external, (address, address + size, view), key=itemgetter(0))
 
     def unmap_external(self, address: int, size: int) -> None:
-        _check_range(address, size, _ADDRESS_SPACE)
+        _check_range(address, size, self.size)
         if lib.g4_mem_unmap_external(self.handle, address, size) != lib.G4_OK:
             raise FieldError(f"0x{address:08x}: {size} bytes are not whole pages")
         self._forget_external(address, address + size)
@@ -301,7 +311,7 @@ class Memory:
     # --- queries of the map ---
 
     def page_flags(self, address: int) -> PageFlags:
-        _check_range(address, 0, _ADDRESS_SPACE)
+        _check_range(address, 0, self.size)
         return PageFlags(lib.g4_mem_page_flags(self.handle, address // PAGE_SIZE))
 
     def is_mapped(self, address: int, size: int = 1) -> bool:
@@ -312,7 +322,7 @@ class Memory:
         """The (address, size) parts of a range that do not exist."""
         if address < 0 or size < 0:
             raise FieldError(f"0x{address:x}: {size} bytes are not a range")
-        inside = max(0, min(size, _ADDRESS_SPACE - address))
+        inside = max(0, min(size, self.size - address))
         holes = [(max(start, address), min(end, address + inside))
                  for start, end in self._runs(PageFlags.PRESENT, PageFlags(0), address, address + inside)]
         if inside < size:
@@ -334,9 +344,9 @@ class Memory:
                 yield Page(address, self.page_flags(address))
 
     def _runs(self, mask: PageFlags, flags: PageFlags, address: int = 0,
-              end: int = _ADDRESS_SPACE) -> Iterator[tuple[int, int]]:
+              end: int | None = None) -> Iterator[tuple[int, int]]:
         """The (start, end) of pages with these flags under this mask, neighbours joined."""
-        page, last = address // PAGE_SIZE, -(-end // PAGE_SIZE)
+        page, last = address // PAGE_SIZE, -(-(self.size if end is None else end) // PAGE_SIZE)
         while page < last:
             page = lib.g4_mem_find_page(self.handle, page, last, mask, flags, True)
             stop = lib.g4_mem_find_page(self.handle, page, last, mask, flags, False)
@@ -351,25 +361,25 @@ class Memory:
 
     # --- the whole ---
 
-    def owned_pages(self) -> npt.NDArray[np.uint32]:
+    def owned_pages(self) -> npt.NDArray[np.uint64]:
         """The numbers of the physical pages that have contents, in order."""
         import numpy as np
 
-        pages = np.empty(self.owned_bytes // PAGE_SIZE, np.uint32)
-        count = lib.g4_mem_list_pages(self.handle, ffi.cast("uint32_t *", ffi.from_buffer(pages)), len(pages))
+        pages = np.empty(self.owned_bytes // PAGE_SIZE, np.uint64)
+        count = lib.g4_mem_list_pages(self.handle, ffi.cast("uint64_t *", ffi.from_buffer(pages)), len(pages))
         return pages[:count]
 
-    def copy_pages(self, pages: npt.NDArray[np.uint32]) -> list[bytes]:
+    def copy_pages(self, pages: npt.NDArray[np.uint64]) -> list[bytes]:
         """The contents of physical pages."""
         data = bytearray(len(pages) * PAGE_SIZE)
-        numbers = ffi.cast("uint32_t *", ffi.from_buffer(pages))
+        numbers = ffi.cast("uint64_t *", ffi.from_buffer(pages))
         lib.g4_mem_copy_pages(self.handle, numbers, len(pages), ffi.from_buffer("uint8_t[]", data))
         view = memoryview(data)
         return [bytes(view[at:at + PAGE_SIZE]) for at in range(0, len(data), PAGE_SIZE)]
 
     def write_pages(self, pages: Mapping[int, bytes]) -> None:
         """Replace the contents of physical pages, by number."""
-        numbers, host = ffi.new("uint32_t[]", list(pages)), [ffi.from_buffer("uint8_t[]", data) for data in
+        numbers, host = ffi.new("uint64_t[]", list(pages)), [ffi.from_buffer("uint8_t[]", data) for data in
                                                               pages.values()]
         if any(len(data) != PAGE_SIZE for data in host):
             raise FieldError(f"a page has {PAGE_SIZE} bytes")
@@ -398,7 +408,7 @@ class Memory:
         capacity, count = 0, _FEW_MISSED
         while count > capacity:  # the core reads the flags of all pages each time, so once is the rule
             capacity = count
-            pages, flags = ffi.new("uint32_t[]", capacity), ffi.new("uint8_t[]", capacity)
+            pages, flags = ffi.new("uint64_t[]", capacity), ffi.new("uint8_t[]", capacity)
             count = lib.g4_mem_list_missed(self.handle, pages, flags, capacity)
         return list(zip(pages[0:count], flags[0:count], strict=True))
 
@@ -415,7 +425,7 @@ class Memory:
 
     def changed_since(self, mark: int, address: int, size: int) -> bool:
         """Whether these pages may have changed since.  Always true for external pages and with `strict_pte`."""
-        _check_range(address, size, _ADDRESS_SPACE)
+        _check_range(address, size, self.size)
         return bool(lib.g4_mem_changed_since(self.handle, address, size, mark))
 
     def hash_pages(self, first: int, count: int) -> npt.NDArray[np.uint64]:
@@ -426,18 +436,29 @@ class Memory:
         lib.g4_mem_hash(self.handle, first, count, ffi.cast("uint64_t *", ffi.from_buffer(hashes)))
         return hashes
 
-    def written_since(self, first: int, count: int, mark: int) -> npt.NDArray[np.uint8]:
-        """1 for each page that the device has written since."""
+    def written_since(self, pages: npt.NDArray[np.uint64], mark: int) -> npt.NDArray[np.bool_]:
+        """Whether the device has written each of these pages, by number, since."""
         import numpy as np
 
-        written = np.zeros(count, np.uint8)
-        lib.g4_mem_written_since(self.handle, first, count, mark, ffi.cast("uint8_t *", ffi.from_buffer(written)))
-        return written
+        written = np.zeros(len(pages), np.uint8)
+        numbers = ffi.cast("uint64_t *", ffi.from_buffer(pages))
+        lib.g4_mem_written_since(self.handle, numbers, len(pages), mark,
+                                 ffi.cast("uint8_t *", ffi.from_buffer(written)))
+        return written.astype(bool)
+
+    def written_pages(self, mark: int) -> list[int]:
+        """The addresses of the pages that the device has written since, in order."""
+        import numpy as np
+
+        numbers = [np.arange(start // PAGE_SIZE, (start + size) // PAGE_SIZE, dtype=np.uint64)
+                   for start, size in self.ranges()]
+        pages = np.concatenate(numbers) if numbers else np.empty(0, np.uint64)
+        return [page * PAGE_SIZE for page in pages[self.written_since(pages, mark)].tolist()]
 
     @property
     def page_count(self) -> int:
         """The size of the address space in pages."""
-        return self.gtt_entries
+        return self._end // PAGE_SIZE
 
     @property
     def faults(self) -> Faults:

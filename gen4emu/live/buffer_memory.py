@@ -85,6 +85,6 @@ class BufferMemory:
     def mark(self) -> int:
         return 0
 
-    def written_since(self, first: int, count: int, mark: int) -> npt.NDArray[np.uint8]:
+    def written_since(self, pages: npt.NDArray[np.uint64], mark: int) -> npt.NDArray[np.bool_]:
         """The device of this memory computes nothing, so a replay of its recording writes nothing."""
-        return np.zeros(count, np.uint8)
+        return np.zeros(len(pages), bool)

@@ -84,7 +84,7 @@ class ChangedPages:
     def learn(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
         """The (address, size) of pages written since `changed`: the reader's replay will write them, too."""
         for first, count in _page_ranges(buffers, self._memory.page_count):
-            written = self._memory.written_since(first, count, self._mark)
+            written = self._memory.written_since(np.arange(first, first + count, dtype=np.uint64), self._mark)
             for start, end in _runs(np.flatnonzero(written)):
                 self._known.write(first + start, self._memory.hash_pages(first + start, end - start))
                 yield (first + start) * PAGE_SIZE, (end - start) * PAGE_SIZE

@@ -175,8 +175,7 @@ def _execute(script: Script, targets: Sequence[Target]) -> tuple[set[int], set[i
         mark = memory.mark()
         with_batch = _pages(script.batch, len(script.batch_bytes))
         device.run_batch(script.batch, script.engine)
-        flags = memory.written_since(0, memory.page_count, mark)
-        written = {int(page) * PAGE_SIZE for page in flags.nonzero()[0]}
+        written = set(memory.written_pages(mark))
         missed = {page for start, size in memory.missed_reads() for page in _pages(start, size)}
         return ({page.address for page in memory.pages()} | missed).difference(with_batch), written, \
             picture(memory, targets)

@@ -190,8 +190,7 @@ class _Run(Listener):
         self._ends_with_draw = ends_with_draw
         memory, written = self._device.memory, self._written
         if written is None:
-            flags = memory.written_since(0, memory.page_count, self._mark)
-            written = [int(page) * PAGE_SIZE for page in flags.nonzero()[0]]
+            written = memory.written_pages(self._mark)
         self.pages = {page: digest(memory.read(page, PAGE_SIZE, Missing.ZERO)) for page in written}
 
     def hung(self, error: HangError) -> None:

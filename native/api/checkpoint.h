@@ -14,17 +14,17 @@ bool g4_device_save(const struct g4_device *device, void *image);
 void g4_device_load(struct g4_device *device, const void *image);
 
 /* The physical pages that the device owns, in order; at most `capacity`.  Returns how many. */
-uint32_t g4_mem_list_pages(const struct g4_mem *mem, uint32_t *pages, uint32_t capacity);
+uint32_t g4_mem_list_pages(const struct g4_mem *mem, uint64_t *pages, uint32_t capacity);
 /* Copy whole physical pages; absent ones read as zeros. */
-void g4_mem_copy_pages(const struct g4_mem *mem, const uint32_t *pages, uint32_t count, uint8_t *bytes);
+void g4_mem_copy_pages(const struct g4_mem *mem, const uint64_t *pages, uint32_t count, uint8_t *bytes);
 /* Write whole physical pages from bytes[i]; G4_NO_MEMORY: not all. */
-enum g4_status g4_mem_write_pages(struct g4_mem *mem, const uint32_t *pages, uint32_t count,
+enum g4_status g4_mem_write_pages(struct g4_mem *mem, const uint64_t *pages, uint32_t count,
                                   const uint8_t *const *bytes);
-/* Page table entries, as many as the address space has pages. */
+/* Page table entries, as many as the first 4 GiB have pages. */
 const uint32_t *g4_mem_gtt(const struct g4_mem *mem);
 /* Graphics pages whose reads or writes failed, and which of both (enum g4_page_flags); returns how many there are, of
  * which the first `capacity` are listed. */
-uint32_t g4_mem_list_missed(const struct g4_mem *mem, uint32_t *pages, uint8_t *flags, uint32_t capacity);
-void g4_mem_set_missed(struct g4_mem *mem, uint32_t page, uint8_t flags);
+uint32_t g4_mem_list_missed(const struct g4_mem *mem, uint64_t *pages, uint8_t *flags, uint32_t capacity);
+void g4_mem_set_missed(struct g4_mem *mem, uint64_t page, uint8_t flags);
 
 #endif

@@ -14,8 +14,8 @@ struct g4_stage_counters {
 };
 
 struct g4_surface_counters {
-    uint32_t role;    /* enum g4_surface_role */
-    uint32_t address; /* graphics address of the first byte */
+    uint32_t role;      /* enum g4_surface_role */
+    g4_address address; /* graphics address of the first byte */
     uint64_t read_bytes, written_bytes;
 };
 

@@ -63,7 +63,7 @@ struct g4_debug_thread {
     uint64_t serial; /* of all threads since the debugger was attached */
     uint32_t unit;   /* enum g4_unit */
     uint32_t number; /* among the unit's threads since the last count reset, 24 bits */
-    uint32_t kernel, general_state_base, surface_state_base, binding_table; /* graphics addresses */
+    g4_address kernel, general_state_base, surface_state_base, binding_table;
     uint32_t euid, tid, fftid;
     uint32_t object;    /* SF, WM: as in R0.7; else G4_DEBUG_NONE */
     uint32_t in_object; /* WM: index among the threads of the object */
@@ -95,7 +95,7 @@ struct g4_debug_fragment {
     uint32_t depth_before[2], depth_after[2]; /* raw */
     uint32_t target;                          /* binding table index */
     uint32_t slice;                           /* render target array index of the message */
-    uint32_t base;                            /* of the surface */
+    g4_address base;                          /* of the surface */
     uint32_t bytes;                           /* of a pixel */
     float color[4];                           /* as sent by the shader; integers for integer targets */
     uint8_t before[16], after[16];
@@ -106,8 +106,8 @@ struct g4_debug_event {
     uint32_t which;      /* trap or breakpoint, or G4_DEBUG_NONE */
     bool stepped;        /* the event ends a step */
     uint32_t occurrence; /* G4_TRAP_PIXEL: how often its 2x2 block was dispatched */
-    uint32_t address;    /* of the instruction */
-    uint32_t value;
+    g4_address address;  /* of the instruction */
+    uint64_t value;
     struct g4_debug_thread thread;
     bool counted;      /* all instructions of the thread were observed: */
     uint64_t executed; /* so many */

@@ -63,9 +63,9 @@ uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[G4_SURFA
 
 /* The depth buffer of the last draw. */
 struct g4_depth_target {
-    uint32_t type;    /* enum g4_depth_surface_type */
-    uint32_t format;  /* enum g4_depth_format */
-    uint32_t address; /* 0: none */
+    uint32_t type;      /* enum g4_depth_surface_type */
+    uint32_t format;    /* enum g4_depth_format */
+    g4_address address; /* 0: none */
     uint32_t pitch_bytes, width, height;
     uint32_t tiling; /* enum g4_tiling */
     uint32_t level, slice;

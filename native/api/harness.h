@@ -16,8 +16,9 @@ struct g4_probe;
 /* Addresses are graphics addresses, as in struct g4_dispatch. */
 struct g4_probe_setup {
     uint32_t unit; /* enum g4_unit */
-    uint32_t kernel_address, general_state_base, surface_state_base, binding_table, sampler_state;
-    uint32_t scratch_base, scratch_bytes;
+    g4_address kernel_address, general_state_base, surface_state_base, binding_table, sampler_state;
+    g4_address scratch_base;
+    uint32_t scratch_bytes;
     uint32_t grf_count;
     uint32_t alternate_fp, single_program_flow, exceptions;
     uint32_t threads;  /* 1..8 */

@@ -14,6 +14,6 @@ enum {
  * one at byte offset 8 * n, for n < slots; else G4_LIVE_NONE.  Registers that are read as scalars, with strides,
  * or as payloads count everywhere.  False: unknown, because channels may continue anywhere or read any register; or
  * no memory. */
-bool g4_kernel_live_registers(struct g4_mem *mem, uint32_t gen, uint32_t address, uint8_t *live, uint32_t slots);
+bool g4_kernel_live_registers(struct g4_mem *mem, uint32_t gen, g4_address address, uint8_t *live, uint32_t slots);
 
 #endif

@@ -12,10 +12,11 @@ void g4_file_unmap(void *host, size_t size);
 /* True if a page of the address space lies in this range of host memory. */
 bool g4_mem_uses(const struct g4_mem *mem, const void *host, size_t size);
 /* Hash the contents of pages: 128 bits each, as two numbers.  Absent pages hash like pages of zeros. */
-void g4_mem_hash(struct g4_mem *mem, uint32_t page, uint32_t count, uint64_t *hashes);
+void g4_mem_hash(struct g4_mem *mem, uint64_t page, uint32_t count, uint64_t *hashes);
 /* Hash the contents of pages in host memory, as g4_mem_hash() does. */
 void g4_hash_pages(const uint8_t *host, size_t count, uint64_t *hashes);
-/* One byte a page: 1 if the device has written it since a mark. */
-void g4_mem_written_since(const struct g4_mem *mem, uint32_t page, uint32_t count, uint32_t mark, uint8_t *written);
+/* One byte for each of these pages: 1 if the device has written it since a mark. */
+void g4_mem_written_since(const struct g4_mem *mem, const uint64_t *pages, uint32_t count, uint32_t mark,
+                          uint8_t *written);
 
 #endif

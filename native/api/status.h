@@ -9,9 +9,12 @@
 
 #include "enums.h"
 
+/* A graphics address: 32 bits, from Gen8 on 48 bits.  Sums may exceed that; memory ignores the bits above. */
+typedef uint64_t g4_address;
+
 struct g4_event_count {
     uint64_t count;
-    uint32_t address; /* graphics address of the first instruction or command that did it */
+    g4_address address; /* graphics address of the first instruction or command that did it */
     uint32_t value;
 };
 
@@ -23,7 +26,7 @@ struct g4_error_record {
     uint32_t descriptor;
     uint32_t header[2]; /* dwords 6 and 7 */
     uint32_t cause;     /* bit number in the function's error code */
-    uint32_t address;   /* of the instruction */
+    g4_address address; /* of the instruction */
 };
 
 #endif

@@ -7,7 +7,7 @@
 #include "api/memory.h"
 
 struct g4_surface_layout {
-    uint32_t base;
+    g4_address base;
     uint32_t pitch_bytes;
     uint32_t width_bytes;
     uint32_t height_rows;
@@ -50,10 +50,10 @@ struct g4_aperture {
     uint32_t swizzle_y;
 };
 
-int g4_aperture_find_fence(const struct g4_aperture *aperture, uint32_t address);
-enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *aperture, uint32_t address, void *data,
-                                size_t size);
-enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture *aperture, uint32_t address,
+int g4_aperture_find_fence(const struct g4_aperture *aperture, g4_address address);
+enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *aperture, g4_address address,
+                                void *data, size_t size);
+enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture *aperture, g4_address address,
                                  const void *data, size_t size);
 
 #endif

@@ -22,7 +22,7 @@ static bool needs_destination(uint32_t rop) {
     return ((rop ^ (rop >> 1)) & 0x55) != 0;
 }
 
-static uint32_t address_of(uint32_t base, int32_t pitch, bool tiled, uint32_t bytes, int32_t x, int32_t y) {
+static g4_address address_of(uint32_t base, int32_t pitch, bool tiled, uint32_t bytes, int32_t x, int32_t y) {
     if (!tiled) {
         return base + (uint32_t)y * (uint32_t)pitch + (uint32_t)x * bytes;
     }
@@ -31,7 +31,7 @@ static uint32_t address_of(uint32_t base, int32_t pitch, bool tiled, uint32_t by
            (uint32_t)g4_surface_offset(G4_TILING_X, (uint32_t)pitch & 0x3ffffu, (uint32_t)x * bytes, (uint32_t)y);
 }
 
-static uint32_t read_pixel(struct g4_port *port, uint32_t address, uint32_t bytes) {
+static uint32_t read_pixel(struct g4_port *port, g4_address address, uint32_t bytes) {
     uint32_t value = 0;
     if ((address & G4_PAGE_OFFSET) + bytes <= G4_PAGE_SIZE) {
         memcpy(&value, g4_mem_read_ptr(port, address), bytes);
@@ -41,7 +41,7 @@ static uint32_t read_pixel(struct g4_port *port, uint32_t address, uint32_t byte
     return value;
 }
 
-static void write_pixel(struct g4_port *port, uint32_t address, uint32_t bytes, uint32_t value) {
+static void write_pixel(struct g4_port *port, g4_address address, uint32_t bytes, uint32_t value) {
     if ((address & G4_PAGE_OFFSET) + bytes <= G4_PAGE_SIZE) {
         uint8_t *const host = g4_mem_write_ptr(port, address);
         if (host) {
@@ -121,7 +121,7 @@ static void draw_pixel(struct g4_port *port, const struct g4_blt *b, int32_t x, 
     if (!source_at(port, b, x, y, &s) || !pattern_at(b, x, y, &p)) {
         return;
     }
-    const uint32_t address = address_of(b->destination, b->destination_pitch, b->destination_tiled, b->bytes, x, y);
+    const g4_address address = address_of(b->destination, b->destination_pitch, b->destination_tiled, b->bytes, x, y);
     const uint32_t full = b->bytes == 4 ? UINT32_MAX : (1u << (8 * b->bytes)) - 1;
     const bool reads = needs_destination(b->rop) || (b->write_mask & full) != full || b->range_mode == 2;
     const uint32_t d = reads ? read_pixel(port, address, b->bytes) : 0;
@@ -145,19 +145,19 @@ static bool plain(const struct g4_blt *b, uint32_t rop) {
 }
 
 /* The number of contiguous bytes from an address on: to the end of the page, or of the tile's row. */
-static uint32_t run_length(uint32_t address, bool tiled) {
+static uint32_t run_length(g4_address address, bool tiled) {
     const uint32_t unit = tiled ? G4_TILE_X_WIDTH : G4_PAGE_SIZE;
-    return unit - (address & (unit - 1));
+    return unit - (uint32_t)(address & (unit - 1));
 }
 
-static void fill_run(struct g4_port *port, uint32_t address, uint32_t bytes, uint32_t pixels, uint32_t value) {
+static void fill_run(struct g4_port *port, g4_address address, uint32_t bytes, uint32_t pixels, uint32_t value) {
     uint8_t *const host = g4_mem_write_ptr(port, address);
     for (uint32_t i = 0; host && i < pixels; i++) {
         memcpy(host + i * bytes, &value, bytes);
     }
 }
 
-static void copy_run(struct g4_port *port, uint32_t to, uint32_t from, uint32_t size) {
+static void copy_run(struct g4_port *port, g4_address to, g4_address from, uint32_t size) {
     uint8_t *const host = g4_mem_write_ptr(port, to);
     if (host) {
         memmove(host, g4_mem_read_ptr(port, from), size);
@@ -167,9 +167,9 @@ static void copy_run(struct g4_port *port, uint32_t to, uint32_t from, uint32_t 
 /* Draw one row as runs; false if the layout does not permit it. */
 static bool row_at_once(struct g4_port *port, const struct g4_blt *b, int32_t x1, int32_t x2, int32_t y, bool copy) {
     for (int32_t x = x1; x < x2;) {
-        const uint32_t to = address_of(b->destination, b->destination_pitch, b->destination_tiled, b->bytes, x, y);
+        const g4_address to = address_of(b->destination, b->destination_pitch, b->destination_tiled, b->bytes, x, y);
         uint32_t size = run_length(to, b->destination_tiled);
-        uint32_t from = 0;
+        g4_address from = 0;
         if (copy) {
             from = address_of(b->source, b->source_pitch, b->source_tiled, b->bytes, b->source_x + x - b->x1,
                               b->source_y + y - b->y1);

@@ -33,7 +33,7 @@ enum {
 };
 
 /* The values of a subspan are adjacent in a W tile, in the order of its pixels. */
-static uint32_t stencil_address(const struct g4_depth *depth, uint32_t x, uint32_t y) {
+static g4_address stencil_address(const struct g4_depth *depth, uint32_t x, uint32_t y) {
     const uint32_t tiles = depth->stencil_pitch / (2 * G4_TILE_W_WIDTH); /* the pitch is that of two rows */
     return depth->stencil_base + (uint32_t)g4_surface_offset(G4_TILING_W, tiles * G4_TILE_W_WIDTH, x, y);
 }
@@ -91,7 +91,7 @@ static void select_stencil(struct g4_depth *depth) {
 /* Stencil test, then that of depth, then the new stencil values. */
 static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job) {
     const struct g4_stencil_set *const set = &depth->stencil[depth->double_sided && job->back_facing];
-    uint32_t address[4];
+    g4_address address[4];
     uint8_t value[4][4];
     uint32_t inside = 0;
     uint32_t passed = 0;

@@ -22,7 +22,7 @@ struct group {
     struct g4_hiz_group entry;
 };
 
-static uint32_t address_of(const struct group *group, uint32_t pixel) {
+static g4_address address_of(const struct group *group, uint32_t pixel) {
     const struct g4_pixel_map *const map = &group->depth->map;
     const uint32_t x = map->x0 + group->x + g4_hiz_pixel_x(pixel);
     return g4_pixel_map_address(map, x * map->bytes, map->y0 + group->y + g4_hiz_pixel_y(pixel));
@@ -61,7 +61,7 @@ static void store(void *owner, uint32_t pixel, uint32_t sample, uint32_t depth) 
 
 /* ---- entries ---- */
 
-static uint32_t entry_address(const struct group *group) {
+static g4_address entry_address(const struct group *group) {
     const struct g4_hiz_buffer *const hiz = &group->depth->hiz;
     return g4_hiz_address(hiz->base, hiz->pitch_bytes, hiz->column + group->x / G4_HIZ_WIDTH,
                           hiz->row + group->y / G4_HIZ_HEIGHT);
@@ -111,7 +111,7 @@ static uint32_t work_on_group(struct group *group, const struct g4_hiz_object *o
     }
     close_group(group, &before);
     if (counts->contradictions != contradictions) {
-        g4_report(hiz->log, G4_EVENT_HIERARCHICAL_DEPTH, entry_address(group), group->depth->surface.base);
+        g4_report(hiz->log, G4_EVENT_HIERARCHICAL_DEPTH, entry_address(group), (uint32_t)group->depth->surface.base);
     }
     return pixels;
 }

@@ -21,7 +21,8 @@ struct g4_hiz_buffer {
     bool exact;       /* the depth buffer holds every depth, too */
     bool clears;      /* the draw clears instead of testing */
     bool takes_tiles; /* as g4_hiz_tile() */
-    uint32_t base, pitch_bytes;
+    g4_address base;
+    uint32_t pitch_bytes;
     uint32_t column, row; /* of the image's first entry */
     struct g4_surface layout;
     struct g4_hiz_surface surface;
@@ -53,7 +54,7 @@ struct g4_surface_watch *g4_hiz_watch_surfaces(struct g4_hiz_watch *watch);
 /* ---- entries in memory ---- */
 
 /* The address of the entry of column x and row y: tiles of 16x16 entries. */
-static inline uint32_t g4_hiz_address(uint32_t base, uint32_t pitch_bytes, uint32_t x, uint32_t y) {
+static inline g4_address g4_hiz_address(g4_address base, uint32_t pitch_bytes, uint32_t x, uint32_t y) {
     enum {
         TILE = 16, /* entries */
         TILE_ROW_BYTES = 128,

@@ -16,8 +16,8 @@ struct image {
     struct g4_pixel_map map;
     struct g4_hiz_buffer hiz;
     uint32_t level, slice;
-    atomic_bool was_read;   /* in the current draw, while stale */
-    atomic_uint read_state; /* the address of a SURFACE_STATE; 0: the depth test */
+    atomic_bool was_read;          /* in the current draw, while stale */
+    _Atomic g4_address read_state; /* the address of a SURFACE_STATE; 0: the depth test */
 };
 
 struct g4_hiz_watch {
@@ -38,8 +38,8 @@ static bool is_stale(const struct g4_hiz_watch *watch, const struct image *image
         for (uint32_t x = 0; x < image->map.width; x += G4_HIZ_WIDTH) {
             struct g4_hiz_group group = {.inside = g4_hiz_inside(image->map.width - x, image->map.height - y)};
             const struct g4_hiz_buffer *const hiz = &image->hiz;
-            const uint32_t address = g4_hiz_address(hiz->base, hiz->pitch_bytes, hiz->column + x / G4_HIZ_WIDTH,
-                                                    hiz->row + y / G4_HIZ_HEIGHT);
+            const g4_address address = g4_hiz_address(hiz->base, hiz->pitch_bytes, hiz->column + x / G4_HIZ_WIDTH,
+                                                      hiz->row + y / G4_HIZ_HEIGHT);
             (void)g4_mem_read(&port, address, &group.entry, sizeof group.entry);
             if (g4_hiz_is_stale(&group)) {
                 return true;
@@ -49,7 +49,7 @@ static bool is_stale(const struct g4_hiz_watch *watch, const struct image *image
     return false;
 }
 
-static void note_read(const struct g4_hiz_watch *watch, struct image *image, uint32_t state) {
+static void note_read(const struct g4_hiz_watch *watch, struct image *image, g4_address state) {
     if (!atomic_load(&image->was_read) && is_stale(watch, image)) {
         atomic_store(&image->read_state, state);
         atomic_store(&image->was_read, true);
@@ -126,7 +126,7 @@ void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log)
     for (uint32_t i = 0; i < watch->images; i++) {
         struct image *const image = &watch->image[i];
         if (atomic_exchange(&image->was_read, false)) {
-            g4_report(log, G4_EVENT_STALE_DEPTH, atomic_load(&image->read_state), image->surface.base);
+            g4_report(log, G4_EVENT_STALE_DEPTH, atomic_load(&image->read_state), (uint32_t)image->surface.base);
         }
     }
 }

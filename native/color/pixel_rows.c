@@ -27,7 +27,7 @@ void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bo
                 (pair & (pair - 1)) == 0 && (pair <= 16 || image->tiling != G4_TILING_Y);
 }
 
-uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t address) {
+uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, g4_address address) {
     /* A map that only reads never stores through the pointer. */
     uint8_t *const host = map->writes ? g4_mem_write_ptr(port, address) : (uint8_t *)g4_mem_read_ptr(port, address);
     if (!host) {
@@ -35,7 +35,7 @@ uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, 
     }
     uint8_t *const start = host - (address & G4_PAGE_OFFSET);
     if (start != g4_zero_page) { /* a write may replace the zero page later */
-        const uint32_t page = address >> G4_PAGE_SHIFT;
+        const uint64_t page = address >> G4_PAGE_SHIFT;
         map->page[g4_pixel_map_slot(page)] = page;
         map->host[g4_pixel_map_slot(page)] = start;
     }
@@ -52,12 +52,12 @@ uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint3
         sy >= map->height || (map->x0 + sx) % SIZE || (map->y0 + sy) % SIZE) {
         return NULL;
     }
-    const uint32_t address = g4_pixel_map_address(map, (map->x0 + sx) * map->bytes, map->y0 + sy);
-    const uint32_t page = address >> G4_PAGE_SHIFT;
+    const g4_address address = g4_pixel_map_address(map, (map->x0 + sx) * map->bytes, map->y0 + sy);
+    const uint64_t page = address >> G4_PAGE_SHIFT;
     if (map->page[g4_pixel_map_slot(page)] == page) {
         return map->host[g4_pixel_map_slot(page)];
     }
-    const unsigned flags = atomic_load_explicit(&port->mem->pages[page].flags, memory_order_relaxed);
+    const unsigned flags = atomic_load_explicit(&g4_mem_page(port->mem, address)->flags, memory_order_relaxed);
     if (!g4_mem_ptr(port->mem, address) || (map->writes && (flags & G4_PAGE_READ_ONLY))) {
         return NULL;
     }
@@ -65,7 +65,7 @@ uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint3
 }
 
 /* Computes the address of pixel p of a subspan.  False: it is outside the surface. */
-static bool pixel_address(const struct g4_pixel_map *map, uint32_t x, uint32_t y, uint32_t p, uint32_t *address) {
+static bool pixel_address(const struct g4_pixel_map *map, uint32_t x, uint32_t y, uint32_t p, g4_address *address) {
     const uint32_t sx = ((x + (p & 1)) & 0xffff) + map->dx;
     const uint32_t sy = ((y + (p >> 1)) & 0xffff) + map->dy;
     if (!map->present || sx >= map->width || sy >= map->height) {
@@ -83,7 +83,7 @@ void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, ui
     memset(stage, 0, 2 * sizeof rows->stage[0]);
     rows->staged |= 1u << subspan;
     for (uint32_t p = 0; p < 4; p++) {
-        uint32_t address;
+        g4_address address;
         uint8_t *const pixel = rows->stage[2 * subspan + (p >> 1)] + (p & 1) * map->bytes;
         if ((live >> p & 1) && pixel_address(map, x, y, p, &address)) {
             rows->inside |= 1u << (4 * subspan + p);
@@ -99,7 +99,7 @@ void g4_pixel_map_unstage(const struct g4_pixel_map *map, struct g4_port *port, 
     for (uint32_t bit = 0; bit < 4 * G4_PIXEL_MAP_SUBSPANS; bit++) {
         const uint32_t s = bit / 4;
         const uint32_t p = bit % 4;
-        uint32_t address;
+        g4_address address;
         if ((rows->staged >> s & 1) && (live >> bit & 1) && pixel_address(map, x[s], y[s], p, &address)) {
             (void)g4_mem_write(port, address, rows->stage[2 * s + (p >> 1)] + (p & 1) * map->bytes, map->bytes);
         }

@@ -22,14 +22,15 @@ struct g4_pixel_map {
     bool writes;  /* false: read only */
     bool fast;    /* true if the two pixels of a row are always adjacent */
     enum g4_tiling tiling;
-    uint32_t base, pitch;
+    g4_address base;
+    uint32_t pitch;
     uint32_t bytes, stride;           /* size of a pixel; distance between pixels */
     uint32_t dx, dy;                  /* added to pixel coordinates, modulo 2^32 */
     uint32_t x0, y0;                  /* position of the image in the surface */
     uint32_t width, height;           /* pixels */
     uint32_t line_shift, line_offset; /* vertical line stride */
     /* A cache of the host addresses of pages.  The page table does not change during a draw. */
-    uint32_t page[G4_PIXEL_MAP_PAGES];
+    uint64_t page[G4_PIXEL_MAP_PAGES];
     uint8_t *host[G4_PIXEL_MAP_PAGES];
 };
 
@@ -44,7 +45,7 @@ struct g4_subspan_rows {
 /* Describes an image and empties the page cache. */
 void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bool writes);
 
-uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t address);
+uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, g4_address address);
 /* The page that has exactly the 32x32 pixels from (x, y) on: a Y tile of four bytes a pixel, of which at least the
  * first pixel is inside the image.  NULL if the page is missing or not directly accessible; nothing is reported.
  */
@@ -54,13 +55,13 @@ void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, ui
 void g4_pixel_map_unstage(const struct g4_pixel_map *map, struct g4_port *port, const uint16_t x[4],
                           const uint16_t y[4], uint32_t live, const struct g4_subspan_rows *rows);
 
-static inline uint32_t g4_pixel_map_slot(uint32_t page) {
-    return (page ^ page >> 3 ^ page >> 6) % G4_PIXEL_MAP_PAGES;
+static inline uint32_t g4_pixel_map_slot(uint64_t page) {
+    return (uint32_t)(page ^ page >> 3 ^ page >> 6) % G4_PIXEL_MAP_PAGES;
 }
 
 /* The host address of a byte, valid to the end of its page; NULL if it has none. */
-static inline uint8_t *g4_pixel_map_host(struct g4_pixel_map *map, struct g4_port *port, uint32_t address) {
-    const uint32_t page = address >> G4_PAGE_SHIFT;
+static inline uint8_t *g4_pixel_map_host(struct g4_pixel_map *map, struct g4_port *port, g4_address address) {
+    const uint64_t page = address >> G4_PAGE_SHIFT;
     const uint32_t slot = g4_pixel_map_slot(page);
     if (__builtin_expect(map->page[slot] == page, 1)) {
         return map->host[slot] + (address & G4_PAGE_OFFSET);
@@ -68,7 +69,7 @@ static inline uint8_t *g4_pixel_map_host(struct g4_pixel_map *map, struct g4_por
     return g4_pixel_map_find_page(map, port, address);
 }
 
-static inline uint32_t g4_pixel_map_address(const struct g4_pixel_map *map, uint32_t x_bytes, uint32_t line) {
+static inline g4_address g4_pixel_map_address(const struct g4_pixel_map *map, uint32_t x_bytes, uint32_t line) {
     return map->base + (uint32_t)g4_surface_offset(map->tiling, map->pitch, x_bytes, line);
 }
 
@@ -84,12 +85,12 @@ static inline bool g4_pixel_map_rows(struct g4_pixel_map *map, struct g4_port *p
     }
     const uint32_t xb = (map->x0 + sx) * map->bytes;
     const uint32_t line = ((map->y0 + sy) << map->line_shift) + map->line_offset;
-    const uint32_t address = g4_pixel_map_address(map, xb, line);
+    const g4_address address = g4_pixel_map_address(map, xb, line);
     const uint32_t bytes = pixels * map->bytes;
 
     row[0] = g4_pixel_map_host(map, port, address);
     if (map->tiling == G4_TILING_LINEAR || map->line_shift) {
-        const uint32_t below = g4_pixel_map_address(map, xb, line + (1u << map->line_shift));
+        const g4_address below = g4_pixel_map_address(map, xb, line + (1u << map->line_shift));
         row[1] = g4_pixel_map_host(map, port, below);
         if (map->tiling == G4_TILING_LINEAR &&
             ((address & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE || (below & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE)) {
@@ -119,8 +120,8 @@ static inline __attribute__((always_inline)) void g4_pixel_map_prefetch(const st
     if (map->tiling != G4_TILING_Y && xb % G4_CACHE_LINE) {
         return; /* the pixels to the left prefetch it */
     }
-    const uint32_t address = g4_pixel_map_address(map, xb, line);
-    const uint32_t page = address >> G4_PAGE_SHIFT;
+    const g4_address address = g4_pixel_map_address(map, xb, line);
+    const uint64_t page = address >> G4_PAGE_SHIFT;
     const uint32_t slot = g4_pixel_map_slot(page);
     if (map->page[slot] == page) {
         const uint8_t *const upper = map->host[slot] + (address & G4_PAGE_OFFSET);

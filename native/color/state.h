@@ -74,7 +74,8 @@ struct g4_depth {
     /* From Gen6 on: a stencil buffer of its own, in W tiles, and the test of depth alone. */
     g4_depth_fn *test_depth;
     struct g4_surface stencil_surface;
-    uint32_t stencil_base, stencil_pitch;
+    g4_address stencil_base;
+    uint32_t stencil_pitch;
     uint32_t stencil_index;        /* array index of the image that the next four describe */
     uint32_t stencil_x, stencil_y; /* of the image */
     uint32_t stencil_width, stencil_height;
@@ -134,7 +135,8 @@ struct g4_target {
     uint32_t event_value;
     struct g4_pixel_map map;
     /* Multisample control surface: an entry for each pixel from `mcs_row` on; base 0: none. */
-    uint32_t mcs_base, mcs_pitch, mcs_row, mcs_samples;
+    g4_address mcs_base;
+    uint32_t mcs_pitch, mcs_row, mcs_samples;
     uint32_t clear[4]; /* a pixel of the surface's clear color; only with a control surface */
     bool integer;      /* alpha cannot be tested */
     struct g4_channel channel[4];

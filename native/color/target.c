@@ -422,7 +422,7 @@ static uint32_t entry_bytes(const struct g4_target *target) {
     return target->mcs_samples >= 8 ? 4 : 1;
 }
 
-static uint32_t entry_address(const struct g4_target *target, uint32_t x, uint32_t y) {
+static g4_address entry_address(const struct g4_target *target, uint32_t x, uint32_t y) {
     return target->mcs_base +
            (uint32_t)g4_surface_offset(G4_TILING_Y, target->mcs_pitch, x * entry_bytes(target), target->mcs_row + y);
 }

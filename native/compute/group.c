@@ -104,10 +104,11 @@ static void put_header(const struct g4_context *ctx, const struct g4_dispatch *d
         .thread_group_id_x = id[0],
         .thread_group_id_y = id[1],
         .thread_group_id_z = id[2],
-        .sampler_state_pointer = dispatch->sampler_state - dispatch->dynamic_state_base,
+        .sampler_state_pointer = (uint32_t)(dispatch->sampler_state - dispatch->dynamic_state_base),
         .per_thread_scratch_space = dispatch->scratch_size,
-        .binding_table_pointer = dispatch->binding_table - dispatch->surface_state_base,
-        .scratch_space_pointer = dispatch->scratch_base - dispatch->general_state_base + slot * dispatch->scratch_bytes,
+        .binding_table_pointer = (uint32_t)(dispatch->binding_table - dispatch->surface_state_base),
+        .scratch_space_pointer =
+            (uint32_t)(dispatch->scratch_base - dispatch->general_state_base) + slot * dispatch->scratch_bytes,
         .fftid = slot,
     };
     gen7_payload_gpgpu_r0_pack(&in, ctx->gen, r0);

@@ -10,7 +10,7 @@ enum {
     FENCES = 16,
 };
 
-int g4_aperture_find_fence(const struct g4_aperture *aperture, uint32_t address) {
+int g4_aperture_find_fence(const struct g4_aperture *aperture, g4_address address) {
     for (int i = 0; i < FENCES; i++) {
         const struct g4_aperture_fence *const fence = &aperture->fences[i];
         if (fence->valid && fence->start <= address && address <= fence->last) {
@@ -28,7 +28,7 @@ struct fence_run {
     struct g4_rectangle rectangle;
 };
 
-static struct fence_run run_at(const struct g4_aperture *aperture, uint32_t address, size_t size) {
+static struct fence_run run_at(const struct g4_aperture *aperture, g4_address address, size_t size) {
     const size_t rest_of_page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
     const size_t wanted = size < rest_of_page ? size : rest_of_page;
     const int number = g4_aperture_find_fence(aperture, address);
@@ -39,8 +39,8 @@ static struct fence_run run_at(const struct g4_aperture *aperture, uint32_t addr
     if (fence.pitch_bytes == 0) {
         return (struct fence_run){.fenced = true, .size = wanted}; /* a layout that no copy accepts */
     }
-    const uint32_t y = (address - fence.start) / fence.pitch_bytes;
-    const uint32_t x = (address - fence.start) % fence.pitch_bytes;
+    const uint32_t y = (uint32_t)(address - fence.start) / fence.pitch_bytes;
+    const uint32_t x = (uint32_t)(address - fence.start) % fence.pitch_bytes;
     const uint32_t rest_of_row = fence.pitch_bytes - x;
     const uint32_t part = wanted < rest_of_row ? (uint32_t)wanted : rest_of_row;
     return (struct fence_run){
@@ -59,8 +59,8 @@ static struct fence_run run_at(const struct g4_aperture *aperture, uint32_t addr
     };
 }
 
-enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *aperture, uint32_t address, void *data,
-                                size_t size) {
+enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *aperture, g4_address address,
+                                void *data, size_t size) {
     uint8_t *to = data;
     while (size) {
         const struct fence_run run = run_at(aperture, address, size);
@@ -71,13 +71,13 @@ enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *
             return status;
         }
         to += run.size;
-        address += (uint32_t)run.size;
+        address += run.size;
         size -= run.size;
     }
     return G4_OK;
 }
 
-enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture *aperture, uint32_t address,
+enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture *aperture, g4_address address,
                                  const void *data, size_t size) {
     const uint8_t *from = data;
     while (size) {
@@ -89,7 +89,7 @@ enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture 
             return status;
         }
         from += run.size;
-        address += (uint32_t)run.size;
+        address += run.size;
         size -= run.size;
     }
     return G4_OK;

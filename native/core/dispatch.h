@@ -9,19 +9,19 @@
 /* Common to all threads of a gang, constant while they run. */
 struct g4_dispatch {
     enum g4_unit unit;
-    uint32_t kernel_address; /* graphics address of the first instruction */
+    g4_address kernel_address; /* graphics address of the first instruction */
     /* Addresses that threads see are relative to these.  Before Gen6 the first three are the same. */
-    uint32_t general_state_base; /* scratch, stateless accesses */
-    uint32_t dynamic_state_base; /* samplers and their border colors */
-    uint32_t instruction_base;   /* ip */
-    uint32_t surface_state_base;
-    uint32_t binding_table; /* graphics address */
-    uint32_t sampler_state; /* graphics address of the unit's first SAMPLER_STATE */
-    uint32_t scratch_base;  /* graphics address of slot 0 */
-    uint32_t scratch_bytes; /* per thread */
-    uint8_t scratch_size;   /* the field of the state, which payloads repeat: 2^n KB */
-    uint32_t grf_count;     /* registers the thread owns */
-    uint8_t alternate_fp;   /* 1: alternate floating point mode */
+    g4_address general_state_base; /* scratch, stateless accesses */
+    g4_address dynamic_state_base; /* samplers and their border colors */
+    g4_address instruction_base;   /* ip */
+    g4_address surface_state_base;
+    g4_address binding_table; /* graphics address */
+    g4_address sampler_state; /* graphics address of the unit's first SAMPLER_STATE */
+    g4_address scratch_base;  /* graphics address of slot 0 */
+    uint32_t scratch_bytes;   /* per thread */
+    uint8_t scratch_size;     /* the field of the state, which payloads repeat: 2^n KB */
+    uint32_t grf_count;       /* registers the thread owns */
+    uint8_t alternate_fp;     /* 1: alternate floating point mode */
     uint8_t single_program_flow;
     uint8_t rounding_mode;  /* of cr0 at the start: 0 nearest, 1 up, 2 down, 3 toward zero; from Gen6 on */
     bool retains_denormals; /* else they are flushed to zero; from Gen6 on */

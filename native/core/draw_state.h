@@ -40,18 +40,19 @@ struct g4_primitive {
     bool indexed;
     bool indirect; /* the vertex count is in memory, at vertex_count_address */
     uint32_t vertex_count;
-    uint32_t vertex_count_address;
+    g4_address vertex_count_address;
     uint32_t start_vertex;
     uint32_t instance_count, start_instance;
     int32_t base_vertex; /* added to indices */
 };
 
 struct g4_vertex_buffer {
-    uint32_t address, pitch_bytes;
+    g4_address address;
+    uint32_t pitch_bytes;
     uint32_t max_index; /* 0: no check */
     bool has_end;       /* elements beyond `end`, the address of the last byte, read as 0 */
     bool null;          /* all elements read as 0 */
-    uint32_t end;
+    g4_address end;
     bool per_instance;
     uint32_t step_rate; /* instances per element; 0: all use the first one */
 };
@@ -66,8 +67,8 @@ struct g4_vertex_element {
 };
 
 struct g4_index_buffer {
-    uint32_t address, end; /* `end` is the address of the last byte; 0: no check */
-    uint32_t index_bytes;  /* 1, 2 or 4 */
+    g4_address address, end; /* `end` is the address of the last byte; 0: no check */
+    uint32_t index_bytes;    /* 1, 2 or 4 */
     bool cut_enable;
     uint32_t cut_index;
 };
@@ -182,9 +183,9 @@ struct g4_stream_declaration {
 };
 
 struct g4_stream_buffer {
-    uint32_t address; /* where the first object of the draw is written */
-    uint32_t room;    /* bytes from there to the end of the buffer */
-    bool missing;     /* not even empty objects fit */
+    g4_address address; /* where the first object of the draw is written */
+    uint32_t room;      /* bytes from there to the end of the buffer */
+    bool missing;       /* not even empty objects fit */
     uint32_t pitch_bytes;
 };
 
@@ -376,13 +377,14 @@ struct g4_multisampling {
 /* The buffers beside depth, from Gen6 on. */
 struct g4_stencil_buffer {
     bool present;
-    uint32_t address;
+    g4_address address;
     uint32_t pitch_bytes; /* of two rows, which a tile of 64 x 64 bytes keeps in one of 128 bytes */
 };
 
 struct g4_hierarchical_depth {
     bool present;
-    uint32_t address, pitch_bytes;
+    g4_address address;
+    uint32_t pitch_bytes;
     bool clear, resolve, ambiguate; /* what the draw does instead of drawing */
     uint32_t clear_bits;            /* of a sample that is cleared, in the format of the depth buffer */
 };
@@ -392,7 +394,8 @@ struct g4_depth_buffer {
     bool tiled, tile_walk_x; /* X-major tile walk is invalid for depth */
     uint32_t type;           /* enum g4_depth_surface_type */
     uint32_t format;         /* enum g4_depth_format */
-    uint32_t address, pitch_bytes;
+    g4_address address;
+    uint32_t pitch_bytes;
     uint32_t width, height, depth; /* of level 0 */
     uint32_t level, miptree_layout, minimum_array_element;
     uint32_t view_extent;           /* slices that may be drawn to, from the minimum on; from Gen6 on */
@@ -491,7 +494,7 @@ struct g4_draw_state {
     struct g4_depth_stencil depth_stencil;
     struct g4_color_state color;
 
-    uint32_t setup_address, windower_address, color_address; /* of the units' state, for reports and payloads */
+    g4_address setup_address, windower_address, color_address; /* of the units' state, for reports and payloads */
 };
 
 /* The parameters of a load_draw function. */

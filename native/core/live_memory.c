@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "api/live.h"
-#include "core/memory.h"
+#include "core/far_pages.h"
 
 void *g4_file_map(int descriptor, size_t size) {
     void *const host = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -16,8 +16,13 @@ void g4_file_unmap(void *host, size_t size) {
 
 bool g4_mem_uses(const struct g4_mem *mem, const void *host, size_t size) {
     const uintptr_t start = (uintptr_t)host;
-    for (uint32_t page = 0; page < mem->gtt_entries; page++) {
-        const uintptr_t at = (uintptr_t)atomic_load_explicit(&mem->pages[page].host, memory_order_relaxed);
+    const uint64_t end = mem->far ? (mem->address_mask >> G4_PAGE_SHIFT) + 1 : mem->gtt_entries;
+    for (uint64_t page = 0; page < end; page++) {
+        if (page >= G4_NEAR_PAGES && (page = g4_far_page_next(mem->far, page, end)) == end) {
+            break;
+        }
+        const struct g4_page *const entry = g4_mem_page(mem, page << G4_PAGE_SHIFT);
+        const uintptr_t at = (uintptr_t)atomic_load_explicit(&entry->host, memory_order_relaxed);
         if (at - start < size) {
             return true;
         }
@@ -56,9 +61,13 @@ static void hash_page(const uint8_t *bytes, uint64_t hash[2]) {
     hash[1] = fold(chain[1] ^ sum[0], chain[2] ^ salt[3]) ^ fold(chain[3] ^ sum[2], chain[0] ^ salt[1]);
 }
 
-void g4_mem_hash(struct g4_mem *mem, uint32_t page, uint32_t count, uint64_t *hashes) {
+static bool has_page(const struct g4_mem *mem, uint64_t page) {
+    return page <= mem->address_mask >> G4_PAGE_SHIFT;
+}
+
+void g4_mem_hash(struct g4_mem *mem, uint64_t page, uint32_t count, uint64_t *hashes) {
     for (uint32_t i = 0; i < count; i++) {
-        const uint8_t *const host = page + i < G4_PAGE_COUNT ? g4_mem_ptr(mem, (page + i) << G4_PAGE_SHIFT) : NULL;
+        const uint8_t *const host = has_page(mem, page + i) ? g4_mem_ptr(mem, (page + i) << G4_PAGE_SHIFT) : NULL;
         hash_page(host ? host : g4_zero_page, hashes + 2 * (size_t)i);
     }
 }
@@ -69,10 +78,12 @@ void g4_hash_pages(const uint8_t *host, size_t count, uint64_t *hashes) {
     }
 }
 
-void g4_mem_written_since(const struct g4_mem *mem, uint32_t page, uint32_t count, uint32_t mark, uint8_t *written) {
+void g4_mem_written_since(const struct g4_mem *mem, const uint64_t *pages, uint32_t count, uint32_t mark,
+                          uint8_t *written) {
     for (uint32_t i = 0; i < count; i++) {
+        const struct g4_page *const entry =
+            has_page(mem, pages[i]) ? g4_mem_page(mem, pages[i] << G4_PAGE_SHIFT) : NULL;
         written[i] =
-            mark == UINT32_MAX || (page + i < G4_PAGE_COUNT &&
-                                   atomic_load_explicit(&mem->pages[page + i].generation, memory_order_relaxed) > mark);
+            mark == UINT32_MAX || (entry && atomic_load_explicit(&entry->generation, memory_order_relaxed) > mark);
     }
 }

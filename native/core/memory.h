@@ -1,6 +1,7 @@
-/* The memory of a device as its units see it: 4 KiB pages of a 32-bit graphics address space.
+/* The memory of a device as its units see it: 4 KiB pages of a graphics address space of 32 or, from Gen8 on, 48 bits.
  *
- * One table entry per page points to the page in the host.  Pages of the device are allocated when they are first
+ * One table entry per page points to the page in the host.  The entries of the first 4 GiB are an array; those of the
+ * pages beyond, far pages, are in a sparse tree.  Pages of the device are allocated when they are first
  * written; external pages are mapped (g4_mem_map_external).  An entry without host page is resolved through the page
  * table:
  *   - strict_pte: the entries given to g4_mem_set_gtt, 36-bit physical addresses; invalid entries fault;
@@ -24,8 +25,8 @@ enum {
     G4_PAGE_SIZE = 4096,
     G4_PAGE_SHIFT = 12,
     G4_PAGE_OFFSET = G4_PAGE_SIZE - 1,
-    G4_PAGE_COUNT = 1 << 20,
-    G4_HOST_ALIGNMENT = 64, /* every host page starts at a multiple of this */
+    G4_NEAR_PAGES = 1 << 20, /* of the first 4 GiB */
+    G4_HOST_ALIGNMENT = 64,  /* every host page starts at a multiple of this */
 };
 
 struct g4_page {
@@ -36,8 +37,12 @@ struct g4_page {
 
 struct g4_mem_physical;
 
+struct g4_far_pages;
+
 struct g4_mem {
-    struct g4_page *pages; /* G4_PAGE_COUNT of them: any 32-bit address has one */
+    struct g4_page *pages; /* G4_NEAR_PAGES of them: any 32-bit address has one */
+    struct g4_far_pages *far;
+    g4_address address_mask; /* the bits of an address that count */
     uint32_t *gtt;
     uint32_t gtt_entries;
     bool strict_pte;
@@ -48,18 +53,29 @@ struct g4_mem {
 
 extern const uint8_t g4_zero_page[G4_PAGE_SIZE];
 
-uint8_t *g4_mem_resolve(struct g4_mem *mem, uint32_t address);
-uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, uint32_t address);
-void g4_mem_missed_read(struct g4_port *port, uint32_t address);
+uint8_t *g4_mem_resolve(struct g4_mem *mem, g4_address address);
+uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, g4_address address);
+void g4_mem_missed_read(struct g4_port *port, g4_address address);
+/* The entry for an address above 4 GiB, which wraps if the address space ends there.  An entry that does not exist yet
+ * is empty and must not be changed. */
+struct g4_page *g4_mem_far_page(const struct g4_mem *mem, g4_address address);
+/* The entry of a page by number, created if it is far; NULL if memory or the limit is exhausted. */
+struct g4_page *g4_mem_make_page(const struct g4_mem *mem, uint64_t page);
+
+/* The table entry for an address.  Never NULL. */
+static inline struct g4_page *g4_mem_page(const struct g4_mem *mem, g4_address address) {
+    const uint64_t page = address >> G4_PAGE_SHIFT;
+    return __builtin_expect(page < G4_NEAR_PAGES, 1) ? &mem->pages[page] : g4_mem_far_page(mem, address);
+}
 
 /* The host byte of an address, valid up to the end of its page; NULL if there is no page.  Reports nothing. */
-static inline uint8_t *g4_mem_ptr(struct g4_mem *mem, uint32_t address) {
-    uint8_t *const host = atomic_load_explicit(&mem->pages[address >> G4_PAGE_SHIFT].host, memory_order_acquire);
+static inline uint8_t *g4_mem_ptr(struct g4_mem *mem, g4_address address) {
+    uint8_t *const host = atomic_load_explicit(&g4_mem_page(mem, address)->host, memory_order_acquire);
     return __builtin_expect(host != NULL, 1) ? host + (address & G4_PAGE_OFFSET) : g4_mem_resolve(mem, address);
 }
 
 /* The host byte of an address to read.  A missing page is reported and reads as zeros.  Never NULL. */
-static inline const uint8_t *g4_mem_read_ptr(struct g4_port *port, uint32_t address) {
+static inline const uint8_t *g4_mem_read_ptr(struct g4_port *port, g4_address address) {
     const uint8_t *const host = g4_mem_ptr(port->mem, address);
     if (__builtin_expect(host != NULL, 1)) {
         return host;
@@ -69,8 +85,8 @@ static inline const uint8_t *g4_mem_read_ptr(struct g4_port *port, uint32_t addr
 }
 
 /* The host byte of an address to write; NULL if the write is dropped, which is reported. */
-static inline uint8_t *g4_mem_write_ptr(struct g4_port *port, uint32_t address) {
-    struct g4_page *const page = &port->mem->pages[address >> G4_PAGE_SHIFT];
+static inline uint8_t *g4_mem_write_ptr(struct g4_port *port, g4_address address) {
+    struct g4_page *const page = g4_mem_page(port->mem, address);
     uint8_t *const host = atomic_load_explicit(&page->host, memory_order_acquire);
     const unsigned flags = atomic_load_explicit(&page->flags, memory_order_relaxed);
     if (__builtin_expect(host != NULL && !(flags & G4_PAGE_READ_ONLY), 1)) {
@@ -80,7 +96,7 @@ static inline uint8_t *g4_mem_write_ptr(struct g4_port *port, uint32_t address) 
     return g4_mem_write_ptr_slow(port, address);
 }
 
-static inline uint32_t g4_mem_read32(struct g4_port *port, uint32_t address) {
+static inline uint32_t g4_mem_read32(struct g4_port *port, g4_address address) {
     uint32_t value = 0;
     if (__builtin_expect((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - sizeof value, 1)) {
         memcpy(&value, g4_mem_read_ptr(port, address), sizeof value);
@@ -90,7 +106,7 @@ static inline uint32_t g4_mem_read32(struct g4_port *port, uint32_t address) {
     return value;
 }
 
-static inline void g4_mem_write32(struct g4_port *port, uint32_t address, uint32_t value) {
+static inline void g4_mem_write32(struct g4_port *port, g4_address address, uint32_t value) {
     if (__builtin_expect((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - sizeof value, 1)) {
         uint8_t *const host = g4_mem_write_ptr(port, address);
         if (host) {

@@ -1,4 +1,4 @@
-/* Host pages by physical page number: two levels of table, pages cut from chunks of 1 MiB.
+/* Host pages by physical page number: three levels of table, pages cut from chunks of 1 MiB.
  *
  * Lookups take no lock.  An allocated page does not move until all are freed.
  */
@@ -13,14 +13,19 @@
 #include "core/memory.h"
 
 enum {
-    LEAF_BITS = 12,
-    LEAF_PAGES = 1 << LEAF_BITS,
-    LEAVES = G4_PHYSICAL_PAGES / LEAF_PAGES,
+    LEVEL_BITS = 12,
+    LEVEL = 1 << LEVEL_BITS, /* entries of a table */
     CHUNK_PAGES = 256,
 };
 
+_Static_assert(G4_PHYSICAL_BITS == 12 + 3 * LEVEL_BITS, "three levels");
+
 struct leaf {
-    _Atomic(uint8_t *) pages[LEAF_PAGES];
+    _Atomic(uint8_t *) pages[LEVEL];
+};
+
+struct branch {
+    _Atomic(struct leaf *) leaves[LEVEL];
 };
 
 struct chunk {
@@ -29,13 +34,22 @@ struct chunk {
 };
 
 struct g4_mem_physical {
-    _Atomic(struct leaf *) leaves[LEAVES];
+    _Atomic(struct branch *) branches[LEVEL];
     pthread_mutex_t making;
     struct chunk *chunks; /* the newest first; its first `used` pages are allocated */
     uint32_t used;
     uint32_t max_pages;
     atomic_uint count;
+    atomic_size_t charged; /* bytes */
 };
+
+static uint32_t entry_of(uint64_t page, uint32_t level) {
+    return page >> (level * LEVEL_BITS) & (LEVEL - 1);
+}
+
+static bool exists(uint64_t page) {
+    return page >> (3 * LEVEL_BITS) == 0;
+}
 
 struct g4_mem_physical *g4_physical_create(uint32_t max_pages) {
     struct g4_mem_physical *const physical = calloc(1, sizeof *physical);
@@ -61,19 +75,36 @@ void g4_physical_destroy(struct g4_mem_physical *physical) {
         free(chunk);
         chunk = next;
     }
-    for (size_t i = 0; i < LEAVES; i++) {
-        free(atomic_load_explicit(&physical->leaves[i], memory_order_relaxed));
+    for (uint32_t b = 0; b < LEVEL; b++) {
+        struct branch *const branch = atomic_load_explicit(&physical->branches[b], memory_order_relaxed);
+        for (uint32_t i = 0; branch && i < LEVEL; i++) {
+            free(atomic_load_explicit(&branch->leaves[i], memory_order_relaxed));
+        }
+        free(branch);
     }
     pthread_mutex_destroy(&physical->making);
     free(physical);
 }
 
-uint8_t *g4_physical_find(const struct g4_mem_physical *physical, uint32_t page) {
-    if (page >= G4_PHYSICAL_PAGES) {
+uint8_t *g4_physical_find(const struct g4_mem_physical *physical, uint64_t page) {
+    if (!exists(page)) {
         return NULL;
     }
-    struct leaf *const leaf = atomic_load_explicit(&physical->leaves[page >> LEAF_BITS], memory_order_acquire);
-    return leaf ? atomic_load_explicit(&leaf->pages[page % LEAF_PAGES], memory_order_acquire) : NULL;
+    const struct branch *const branch =
+        atomic_load_explicit(&physical->branches[entry_of(page, 2)], memory_order_acquire);
+    const struct leaf *const leaf =
+        branch ? atomic_load_explicit(&branch->leaves[entry_of(page, 1)], memory_order_acquire) : NULL;
+    return leaf ? atomic_load_explicit(&leaf->pages[entry_of(page, 0)], memory_order_acquire) : NULL;
+}
+
+bool g4_physical_charge(struct g4_mem_physical *physical, size_t bytes) {
+    const size_t limit = (size_t)physical->max_pages * G4_PAGE_SIZE;
+    const size_t pages = (size_t)g4_physical_count(physical) * G4_PAGE_SIZE;
+    if (atomic_fetch_add_explicit(&physical->charged, bytes, memory_order_relaxed) + bytes + pages <= limit) {
+        return true;
+    }
+    atomic_fetch_sub_explicit(&physical->charged, bytes, memory_order_relaxed);
+    return false;
 }
 
 /* The next page of the newest chunk, or of a new one.  Chunks come from mmap: zeroed, and resident only where used. */
@@ -98,27 +129,49 @@ static uint8_t *cut_page(struct g4_mem_physical *physical) {
     return physical->chunks->bytes + (size_t)physical->used++ * G4_PAGE_SIZE;
 }
 
-static uint8_t *make_locked(struct g4_mem_physical *physical, uint32_t page) {
-    _Atomic(struct leaf *) *const slot = &physical->leaves[page >> LEAF_BITS];
-    struct leaf *leaf = atomic_load_explicit(slot, memory_order_relaxed);
-    uint8_t *bytes = leaf ? atomic_load_explicit(&leaf->pages[page % LEAF_PAGES], memory_order_relaxed) : NULL;
-    if (bytes || g4_physical_count(physical) >= physical->max_pages) {
-        return bytes;
+/* A zeroed table.  Those of the first 36 bits are so few that they do not count towards the limit. */
+static void *new_table(struct g4_mem_physical *physical, uint64_t page, size_t bytes) {
+    return entry_of(page, 2) == 0 || g4_physical_charge(physical, bytes) ? calloc(1, bytes) : NULL;
+}
+
+static struct branch *make_branch(struct g4_mem_physical *physical, uint64_t page) {
+    _Atomic(struct branch *) *const slot = &physical->branches[entry_of(page, 2)];
+    struct branch *branch = atomic_load_explicit(slot, memory_order_relaxed);
+    if (!branch && (branch = new_table(physical, page, sizeof *branch))) {
+        atomic_store_explicit(slot, branch, memory_order_release);
     }
-    if (!leaf) {
-        leaf = calloc(1, sizeof *leaf);
-        if (!leaf) {
-            return NULL;
-        }
+    return branch;
+}
+
+static struct leaf *make_leaf(struct g4_mem_physical *physical, uint64_t page) {
+    struct branch *const branch = make_branch(physical, page);
+    if (!branch) {
+        return NULL;
+    }
+    _Atomic(struct leaf *) *const slot = &branch->leaves[entry_of(page, 1)];
+    struct leaf *leaf = atomic_load_explicit(slot, memory_order_relaxed);
+    if (!leaf && (leaf = new_table(physical, page, sizeof *leaf))) {
         atomic_store_explicit(slot, leaf, memory_order_release);
     }
-    bytes = cut_page(physical);
-    atomic_store_explicit(&leaf->pages[page % LEAF_PAGES], bytes, memory_order_release);
+    return leaf;
+}
+
+static uint8_t *make_locked(struct g4_mem_physical *physical, uint64_t page) {
+    uint8_t *bytes = g4_physical_find(physical, page);
+    const size_t charged = atomic_load_explicit(&physical->charged, memory_order_relaxed);
+    if (bytes || g4_physical_count(physical) + charged / G4_PAGE_SIZE >= physical->max_pages) {
+        return bytes;
+    }
+    struct leaf *const leaf = make_leaf(physical, page);
+    bytes = leaf ? cut_page(physical) : NULL;
+    if (bytes) {
+        atomic_store_explicit(&leaf->pages[entry_of(page, 0)], bytes, memory_order_release);
+    }
     return bytes;
 }
 
-uint8_t *g4_physical_make(struct g4_mem_physical *physical, uint32_t page) {
-    if (page >= G4_PHYSICAL_PAGES) {
+uint8_t *g4_physical_make(struct g4_mem_physical *physical, uint64_t page) {
+    if (!exists(page)) {
         return NULL;
     }
     pthread_mutex_lock(&physical->making);
@@ -127,13 +180,16 @@ uint8_t *g4_physical_make(struct g4_mem_physical *physical, uint32_t page) {
     return bytes;
 }
 
-uint32_t g4_physical_list(const struct g4_mem_physical *physical, uint32_t *pages, uint32_t capacity) {
+uint32_t g4_physical_list(const struct g4_mem_physical *physical, uint64_t *pages, uint32_t capacity) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < LEAVES; i++) {
-        struct leaf *const leaf = atomic_load_explicit(&physical->leaves[i], memory_order_acquire);
-        for (uint32_t at = 0; leaf && at < LEAF_PAGES && count < capacity; at++) {
-            if (atomic_load_explicit(&leaf->pages[at], memory_order_acquire)) {
-                pages[count++] = i * LEAF_PAGES + at;
+    for (uint64_t b = 0; b < LEVEL; b++) {
+        const struct branch *const branch = atomic_load_explicit(&physical->branches[b], memory_order_acquire);
+        for (uint64_t i = 0; branch && i < LEVEL; i++) {
+            const struct leaf *const leaf = atomic_load_explicit(&branch->leaves[i], memory_order_acquire);
+            for (uint64_t at = 0; leaf && at < LEVEL && count < capacity; at++) {
+                if (atomic_load_explicit(&leaf->pages[at], memory_order_acquire)) {
+                    pages[count++] = (b << LEVEL_BITS | i) << LEVEL_BITS | at;
+                }
             }
         }
     }

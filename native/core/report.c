@@ -3,12 +3,12 @@
 #include <string.h>
 
 /* The recorded case of an event has the smallest address, then value: independent of the order of workers. */
-static bool before(uint32_t address, uint32_t value, const struct g4_event_count *recorded) {
+static bool before(g4_address address, uint32_t value, const struct g4_event_count *recorded) {
     return recorded->count == 0 || address < recorded->address ||
            (address == recorded->address && value < recorded->value);
 }
 
-void g4_report(struct g4_report_log *log, enum g4_event event, uint32_t address, uint32_t value) {
+void g4_report(struct g4_report_log *log, enum g4_event event, g4_address address, uint32_t value) {
     struct g4_event_count *const e = &log->event[event];
     if (before(address, value, e)) {
         e->address = address;
@@ -17,13 +17,13 @@ void g4_report(struct g4_report_log *log, enum g4_event event, uint32_t address,
     e->count++;
 }
 
-static int compare(uint32_t a, uint32_t b) {
+static int compare(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
 }
 
 static int compare_records(const struct g4_error_record *a, const struct g4_error_record *b) {
-    const uint32_t left[] = {a->address, a->descriptor, a->header[0], a->header[1], a->unit, a->cause, a->euid, a->tid};
-    const uint32_t right[] = {b->address, b->descriptor, b->header[0], b->header[1],
+    const uint64_t left[] = {a->address, a->descriptor, a->header[0], a->header[1], a->unit, a->cause, a->euid, a->tid};
+    const uint64_t right[] = {b->address, b->descriptor, b->header[0], b->header[1],
                               b->unit,    b->cause,      b->euid,      b->tid};
     int order = 0;
     for (size_t i = 0; i < sizeof left / sizeof *left && order == 0; i++) {

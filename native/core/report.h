@@ -16,7 +16,7 @@ struct g4_report_log {
     struct g4_error_record error[G4_ERROR_RECORDS];
 };
 
-void g4_report(struct g4_report_log *log, enum g4_event event, uint32_t address, uint32_t value);
+void g4_report(struct g4_report_log *log, enum g4_event event, g4_address address, uint32_t value);
 /* Clear all counts and records. */
 void g4_report_clear(struct g4_report_log *log);
 /* Record a bad message, unless its function has a record already. */

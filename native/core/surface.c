@@ -15,7 +15,8 @@ enum {
 
 struct surface_entry {
     struct g4_surface surface;
-    uint32_t surface_state_base, binding_table, index;
+    g4_address surface_state_base, binding_table;
+    uint32_t index;
     struct surface_entry *next; /* of the same slot */
 };
 
@@ -70,8 +71,8 @@ static struct surface_entry *take_entry(struct g4_surface_cache *cache) {
 }
 
 static void load(struct g4_surface *surface, const struct g4_context *ctx, struct g4_port *port,
-                 uint32_t surface_state_base, uint32_t binding_table, uint32_t index) {
-    const uint32_t entry_address = (binding_table & ~3u) + 4 * index;
+                 g4_address surface_state_base, g4_address binding_table, uint32_t index) {
+    const g4_address entry_address = (binding_table & ~(g4_address)3) + 4 * index;
     const struct g4_surface_loader *const loader = ctx->model->surfaces;
     uint32_t dw[STATE_DWORDS] = {0};
 
@@ -98,9 +99,9 @@ static void load(struct g4_surface *surface, const struct g4_context *ctx, struc
 }
 
 const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const struct g4_context *ctx,
-                                        struct g4_port *port, uint32_t surface_state_base, uint32_t binding_table,
+                                        struct g4_port *port, g4_address surface_state_base, g4_address binding_table,
                                         uint32_t index) {
-    const uint32_t hash = (binding_table >> 5 ^ binding_table >> 14) + index;
+    const uint32_t hash = (uint32_t)(binding_table >> 5 ^ binding_table >> 14) + index;
     const uint32_t slot = hash % SLOTS;
 
     if (cache->slot_epoch[slot] == cache->epoch) {

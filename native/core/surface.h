@@ -12,8 +12,8 @@
 /* One 2D image: a mip level of a slice, inside its surface.  Texel (x, y) lies at (x0 + x, y0 + y) of the tiled whole.
  */
 struct g4_image {
-    uint32_t base;  /* graphics address of the surface */
-    uint32_t pitch; /* bytes */
+    g4_address base; /* of the surface */
+    uint32_t pitch;  /* bytes */
     enum g4_tiling tiling;
     uint32_t x0, y0;        /* texels (blocks of compressed formats) */
     uint32_t width, height; /* texels, of this level */
@@ -26,8 +26,8 @@ struct g4_surface {
     const struct g4_format *format;
     uint32_t format_code; /* enum g4_surface_format */
     uint32_t type;        /* enum g4_surface_type */
-    uint32_t base;        /* graphics address */
-    uint32_t pitch;       /* bytes */
+    g4_address base;
+    uint32_t pitch; /* bytes */
     enum g4_tiling tiling;
     uint32_t width, height, depth; /* level 0, texels; depth: slices of a volume, else length of the array */
     uint32_t mip_count_or_lod;     /* sampler: the number of levels - 1; render target: the level */
@@ -43,7 +43,7 @@ struct g4_surface {
     bool color_blend_enable;
     uint32_t data_return_format;  /* enum g4_data_return_format */
     uint32_t media_boundary_mode; /* enum g4_media_boundary_pixel_mode */
-    uint32_t address;             /* of the SURFACE_STATE itself */
+    g4_address address;           /* of the SURFACE_STATE itself */
 
     /* Layout of the miptree (g4_surface_set_layout_gen4() and its like). */
     uint8_t unit_width, unit_height; /* levels are aligned to these, in texels */
@@ -51,9 +51,10 @@ struct g4_surface {
     bool faces_are_elements;         /* a cube is an array of faces, else a volume of six slices */
 
     /* Gen7 and later */
-    uint8_t samples;                /* of a pixel; 0 or 1: the surface is not multisampled */
-    bool interleaved;               /* samples are beside each other, else each in an array element */
-    uint32_t mcs_base, mcs_pitch;   /* multisample control surface: address and bytes; base 0: none */
+    uint8_t samples;  /* of a pixel; 0 or 1: the surface is not multisampled */
+    bool interleaved; /* samples are beside each other, else each in an array element */
+    g4_address mcs_base;
+    uint32_t mcs_pitch;             /* multisample control surface: address and bytes; base 0: none */
     uint8_t clear_color;            /* bits 0 to 3: red, green, blue, alpha are 1, else 0 */
     uint32_t view_extent;           /* array elements or slices that a render target view covers */
     uint32_t resource_min_lod_u4_8; /* finer levels are absent */
@@ -89,7 +90,7 @@ void g4_surface_cache_reset(struct g4_surface_cache *cache);
 
 /* The surface that entry `index` of a binding table names.  Never NULL. */
 const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const struct g4_context *ctx,
-                                        struct g4_port *port, uint32_t surface_state_base, uint32_t binding_table,
+                                        struct g4_port *port, g4_address surface_state_base, g4_address binding_table,
                                         uint32_t index);
 
 /* Where the slices of one mip level lie inside their surface: slice s starts at column x + slice_dx * (s & slice_mask),
@@ -146,7 +147,7 @@ static inline uint32_t g4_mcs_entry_bytes(const struct g4_surface *surface) {
 }
 
 /* The entry of texel (x, y) of an array element, which are four rows aligned. */
-static inline uint32_t g4_mcs_address(const struct g4_surface *surface, uint32_t x, uint32_t y, uint32_t element) {
+static inline g4_address g4_mcs_address(const struct g4_surface *surface, uint32_t x, uint32_t y, uint32_t element) {
     const uint32_t row = element * g4_align(surface->height, 4) + y;
     return surface->mcs_base +
            (uint32_t)g4_surface_offset(G4_TILING_Y, surface->mcs_pitch, x * g4_mcs_entry_bytes(surface), row);

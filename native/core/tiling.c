@@ -114,7 +114,7 @@ static bool pixels_fit(const struct g4_rectangle *rectangle, size_t size, size_t
 
 /* One tile of a rectangle: its address, the box inside it, and the pixels of the box. */
 struct piece {
-    uint32_t address;
+    g4_address address;
     struct g4_tile_box box;
     size_t start;
 };

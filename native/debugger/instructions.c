@@ -21,7 +21,7 @@ static uint32_t descriptor_of(const struct g4_run *run, const struct g4_op *op, 
 }
 
 static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, const struct g4_debug_breakpoint *b) {
-    const uint32_t address = run->gang->dispatch->kernel_address + op->ip;
+    const g4_address address = run->gang->dispatch->kernel_address + op->ip;
     switch (b->kind) {
     case G4_BREAK_ADDRESS:
         return address >= b->low && address <= b->high;

@@ -16,7 +16,7 @@ static uint8_t count_rows(const struct g4_row_set *set) {
     return (uint8_t)(__builtin_popcountll(set->bits[0]) + __builtin_popcountll(set->bits[1]));
 }
 
-bool g4_kernel_live_registers(struct g4_mem *mem, uint32_t gen, uint32_t address, uint8_t *live, uint32_t slots) {
+bool g4_kernel_live_registers(struct g4_mem *mem, uint32_t gen, g4_address address, uint8_t *live, uint32_t slots) {
     const struct g4_context ctx = {.mem = mem, .model = g4_model_of(gen)};
     struct g4_kernel *const kernel = ctx.model ? g4_kernel_decode(&ctx, address, 0) : NULL;
     struct g4_row_set *rows = NULL;
@@ -40,7 +40,7 @@ bool g4_kernel_live_registers(struct g4_mem *mem, uint32_t gen, uint32_t address
 
 #else
 
-bool g4_kernel_live_registers(struct g4_mem *mem, uint32_t gen, uint32_t address, uint8_t *live, uint32_t slots) {
+bool g4_kernel_live_registers(struct g4_mem *mem, uint32_t gen, g4_address address, uint8_t *live, uint32_t slots) {
     (void)mem;
     (void)gen;
     (void)address;

@@ -31,7 +31,7 @@ static void copy_ranges(struct g4_debug *debug) {
 
 /* Find the first byte of a range that has changed. */
 static bool changed(struct g4_debug *debug, const struct g4_debug_breakpoint *b, const uint8_t *was,
-                    uint32_t *address) {
+                    g4_address *address) {
     uint8_t now[4096];
     const uint32_t size = b->high - b->low + 1;
     for (uint32_t done = 0; done < size; done += sizeof now) {
@@ -47,7 +47,7 @@ static bool changed(struct g4_debug *debug, const struct g4_debug_breakpoint *b,
     return false;
 }
 
-static bool report_write(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t which, uint32_t address) {
+static bool report_write(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t which, g4_address address) {
     struct g4_debug_event event = {.kind = G4_DEBUG_WRITE, .which = which, .value = address};
     return g4_debug_report_thread(debug, gang, t, gang->ip[t], NULL, &event);
 }
@@ -60,7 +60,7 @@ static bool check_ranges(struct g4_debug *debug, struct g4_gang *gang, const str
     const int t = __builtin_ctz(send->threads);
     for (uint32_t i = 0; i < debug->setup.breakpoint_count; i++) {
         const struct g4_debug_breakpoint *const b = &debug->setup.breakpoint[i];
-        uint32_t address;
+        g4_address address;
         if (!is_range(b)) {
             continue;
         }

@@ -152,7 +152,7 @@ static void external_halt(const struct g4_debug *debug, struct g4_gang *gang, in
 
     if (routine && debug->setup.system_routine) {
         cr0[1] |= EXTERNAL_HALT_STATUS;
-        cr0[2] = gang->dispatch->kernel_address - gang->dispatch->instruction_base;
+        cr0[2] = (uint32_t)(gang->dispatch->kernel_address - gang->dispatch->instruction_base);
         cr0[0] |= G4_CR0_MASTER;
         gang->ip[t] = (routine - gang->dispatch->kernel_address) & ~7u;
     }

@@ -28,12 +28,12 @@ enum {
 };
 
 /* Missing memory reads as 0 and is in the port's log. */
-static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, uint32_t count) {
+static void read_dwords(struct g4_port *port, g4_address address, uint32_t *dw, uint32_t count) {
     (void)g4_mem_read(port, address, dw, count * sizeof *dw);
 }
 
 /* All viewports, of which most draws use the first one, or none if not `used`: the others are read speculatively. */
-static void read_viewports(const struct g4_draw_loader *loader, uint32_t address, uint32_t dwords, bool used,
+static void read_viewports(const struct g4_draw_loader *loader, g4_address address, uint32_t dwords, bool used,
                            uint32_t *raw) {
     read_dwords(used ? loader->port : loader->quiet_port, address, raw, dwords);
     read_dwords(loader->quiet_port, address + 4 * dwords, raw + dwords, dwords * (G4_VIEWPORTS - 1));
@@ -308,7 +308,7 @@ static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_dra
     return load_kernel(loader, G4_STAGE_GS, draw, fault);
 }
 
-static void load_guardbands(const struct g4_draw_loader *loader, uint32_t address, bool used,
+static void load_guardbands(const struct g4_draw_loader *loader, g4_address address, bool used,
                             struct g4_draw_state *draw) {
     uint32_t raw[G4_VIEWPORTS][CLIP_VIEWPORT_DWORDS];
 

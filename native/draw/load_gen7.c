@@ -168,7 +168,7 @@ static void load_constants(const struct g4_draw_loader *loader, int stage, const
     gen7_3dstate_constant_vs_unpack(command, loader->ctx->gen, &body);
     const uint32_t length[CONSTANT_BUFFERS] = {body.constant_buffer_0_read_length, body.constant_buffer_1_read_length,
                                                body.constant_buffer_2_read_length, body.constant_buffer_3_read_length};
-    const uint32_t address[CONSTANT_BUFFERS] = {
+    const g4_address address[CONSTANT_BUFFERS] = {
         body.pointer_to_constant_buffer_0 + (state->constants_absolute ? 0 : state->dynamic_state_base),
         body.pointer_to_constant_buffer_1, body.pointer_to_constant_buffer_2, body.pointer_to_constant_buffer_3};
     for (uint32_t i = 0; i < CONSTANT_BUFFERS; i++) {
@@ -183,7 +183,7 @@ static void load_constants(const struct g4_draw_loader *loader, int stage, const
     draw->stage[stage].constant_rows = total;
 }
 
-static enum g4_status load_kernel(const struct g4_draw_loader *loader, uint32_t address,
+static enum g4_status load_kernel(const struct g4_draw_loader *loader, g4_address address,
                                   const struct g4_kernel **kernel, struct g4_fault *fault) {
     *kernel = g4_kernel_get(loader->kernels, loader->ctx, address, fault);
     return *kernel ? G4_OK : G4_FAULT;

@@ -146,7 +146,7 @@ static void set_vertex_elements(const struct g4_step *step, const uint32_t *word
 static bool load_constants(struct g4_streamer *streamer, const struct g4_step *step, uint32_t word, uint32_t *state) {
     const uint32_t wanted = 2 * ((word & step->addend) + 1);
     const uint32_t rows = wanted < step->count ? wanted : step->count;
-    const uint32_t address = (streamer->constants_absolute ? 0 : state[step->base]) + (word & step->mask);
+    const g4_address address = (streamer->constants_absolute ? 0 : state[step->base]) + (word & step->mask);
     if (!g4_mem_peek(streamer->port->mem, address, state + step->target, rows * 32)) {
         return false;
     }

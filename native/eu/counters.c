@@ -7,7 +7,7 @@
 
 /* ---- surfaces ---- */
 
-static struct g4_surface_counters *find(struct g4_counters *counters, uint32_t role, uint32_t address) {
+static struct g4_surface_counters *find(struct g4_counters *counters, uint32_t role, g4_address address) {
     const uint32_t recent = counters->recent[role];
     struct g4_surface_counters *const surface = counters->surface;
 
@@ -23,7 +23,7 @@ static struct g4_surface_counters *find(struct g4_counters *counters, uint32_t r
     return NULL;
 }
 
-static struct g4_surface_counters *add(struct g4_counters *counters, uint32_t role, uint32_t address) {
+static struct g4_surface_counters *add(struct g4_counters *counters, uint32_t role, g4_address address) {
     if (counters->surfaces == counters->capacity) {
         const uint32_t capacity = counters->capacity ? 2 * counters->capacity : 32;
         struct g4_surface_counters *const more = realloc(counters->surface, capacity * sizeof *more);
@@ -40,7 +40,7 @@ static struct g4_surface_counters *add(struct g4_counters *counters, uint32_t ro
     return surface;
 }
 
-void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, uint32_t address, uint64_t read,
+void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, g4_address address, uint64_t read,
                     uint64_t written) {
     if (read | written) {
         struct g4_surface_counters *const known = find(counters, role, address);

@@ -31,7 +31,7 @@ struct g4_counters {
 };
 
 /* Add bytes of a surface.  Zero bytes do not count as a use. */
-void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, uint32_t address, uint64_t read,
+void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, g4_address address, uint64_t read,
                     uint64_t written);
 
 /* Run a gang, and count its threads and instructions. */

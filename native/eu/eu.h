@@ -17,7 +17,7 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache);
 /* The kernel that starts at a graphics address, decoded if the cache does not have its bytes.  Owned by the cache and
  * valid until the draw or media command ends.  Not thread safe: call before the workers start.  Returns NULL and sets
  * the fault if the first instruction cannot be read or memory is short. */
-const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
+const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, g4_address address,
                                       struct g4_fault *fault);
 
 /* About so many gangs will run the kernel: translate it to machine code if that pays.  Not thread safe, as above. NULL:
@@ -37,7 +37,7 @@ uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entri
 /* Addresses of SURFACE_STATEs that were written to, each once, in the order of first use. */
 struct g4_written {
     uint32_t count;
-    uint32_t surface[32]; /* further ones are dropped */
+    g4_address surface[32]; /* further ones are dropped */
 };
 
 /* The interpreter of one worker.  Only this worker writes to it, so it has no locks. */
@@ -70,7 +70,7 @@ struct g4_eu {
 
 /* The graphics address of the instruction that a thread executes, for reports.  Every violation of a rule by a kernel
  * or message is reported to eu->log with this address. */
-static inline uint32_t g4_gang_address(const struct g4_gang *gang, int thread) {
+static inline g4_address g4_gang_address(const struct g4_gang *gang, int thread) {
     return gang->dispatch->kernel_address + gang->ip[thread];
 }
 

@@ -10,7 +10,7 @@ static bool system_routine(const struct g4_run *run, uint32_t *ip) {
     if (!state || state->system_instruction_pointer == 0) {
         return false;
     }
-    *ip = state->system_instruction_pointer - run->gang->dispatch->kernel_address;
+    *ip = (uint32_t)(state->system_instruction_pointer - run->gang->dispatch->kernel_address);
     return true;
 }
 
@@ -32,7 +32,7 @@ bool g4_exception_take(struct g4_run *run, int thread, enum g4_exception which) 
         return true;
     }
     g4_run_report(run, G4_EVENT_EXCEPTION, cr0[1]);
-    cr0[2] = gang->dispatch->kernel_address - gang->dispatch->instruction_base + run->op->ip;
+    cr0[2] = (uint32_t)(gang->dispatch->kernel_address - gang->dispatch->instruction_base) + run->op->ip;
     cr0[0] |= G4_CR0_MASTER;
     g4_run_jump_one(run, thread, routine);
     return true;

@@ -149,7 +149,7 @@ void g4_run_report(struct g4_run *run, enum g4_event event, uint32_t value) {
 
 void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t value) {
     struct g4_fault *const fault = &run->eu->fault;
-    const uint32_t address = run->gang->dispatch->kernel_address + run->op->ip;
+    const g4_address address = run->gang->dispatch->kernel_address + run->op->ip;
 
     g4_report(run->eu->log, why, address, value);
     if (!run->stopped) {
@@ -290,7 +290,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
         return;
     }
     const struct g4_model *const model = run->eu->ctx->model;
-    const uint32_t address = run->gang->dispatch->kernel_address + ip;
+    const g4_address address = run->gang->dispatch->kernel_address + ip;
     g4_kernel_fetch(model, &run->eu->worker->port, address, words, &length);
     model->decode_instruction(&decoded, words, model, ip, length);
     g4_kernel_finish_branch(model, &run->eu->worker->port, &decoded, address);

@@ -62,7 +62,7 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache) {
 
 /* ---- the walk ---- */
 
-void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, uint32_t address, uint32_t words[4],
+void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, g4_address address, uint32_t words[4],
                      uint32_t *length) {
     const uint32_t low[2] = {g4_mem_read32(port, address), g4_mem_read32(port, address + 4)};
 
@@ -77,7 +77,7 @@ void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, uint32_
     words[3] = g4_mem_read32(port, address + 12);
 }
 
-void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, uint32_t address) {
+void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, g4_address address) {
     uint32_t words[4];
     uint32_t length;
 
@@ -481,7 +481,7 @@ static size_t memory_with_parts(const struct g4_kernel *kernel) {
     return memory;
 }
 
-struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t address, uint32_t base) {
+struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address address, uint32_t base) {
     struct g4_kernel *const kernel = calloc(1, sizeof *kernel);
     struct g4_port port;
     if (!kernel) {
@@ -538,7 +538,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
 bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port) {
     uint32_t done = 0;
     while (done < kernel->bytes) {
-        const uint32_t address = kernel->address + done;
+        const g4_address address = kernel->address + done;
         uint32_t size = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
         size = size < kernel->bytes - done ? size : kernel->bytes - done;
         if (memcmp(g4_mem_read_ptr(port, address), kernel->content + done, size) != 0) {
@@ -586,7 +586,7 @@ static void count_translation(struct g4_kernel_cache *cache, struct g4_kernel *k
     }
 }
 
-const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
+const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, g4_address address,
                                       struct g4_fault *fault) {
     struct g4_kernel **const bucket = &cache->bucket[(address >> 6 ^ address >> 14) % BUCKETS];
     struct g4_port port;

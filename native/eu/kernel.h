@@ -44,7 +44,7 @@ struct g4_start_state {
 };
 
 struct g4_kernel {
-    uint32_t address;
+    g4_address address;
     uint32_t base;                 /* of a part: byte offset of its first instruction from the kernel's */
     struct g4_kernel_parts *parts; /* NULL in a part */
     uint32_t bytes;                /* covered by the ops */
@@ -81,7 +81,7 @@ static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel,
 }
 
 /* Decode the instructions from an address on; NULL: no memory. */
-struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t address, uint32_t base);
+struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address address, uint32_t base);
 void g4_kernel_free(struct g4_kernel *kernel);
 /* Fill `start`.  The fast handlers must have been selected. */
 void g4_find_start_state(struct g4_kernel *kernel);
@@ -99,11 +99,11 @@ size_t g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port
 void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes);
 
 /* Read the instruction at an address in its full form, and its length in memory. */
-void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, uint32_t address, uint32_t words[4],
+void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, g4_address address, uint32_t words[4],
                      uint32_t *length);
 
 /* Complete the targets of a decoded branch at an address: past the instruction at the second target of `break`. */
-void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, uint32_t address);
+void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, g4_address address);
 
 /* Clear acc_write of ops whose implicit accumulator write is never read.  `live` is zeroed scratch memory, a word per
  * op and one more. */

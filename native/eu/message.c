@@ -31,7 +31,7 @@ static uint32_t cause_of(uint32_t function, enum g4_event event) {
 
 void g4_message_error(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, int t,
                       enum g4_event event, uint32_t value) {
-    const uint32_t address = g4_gang_address(gang, t);
+    const g4_address address = g4_gang_address(gang, t);
     /* the URB decodes undefined functions (965 PRM vol. 4, 3.7.1.1) */
     const uint32_t function = event == G4_EVENT_BAD_SFID ? (uint32_t)G4_SHARED_FUNCTION_URB : send->sfid;
     const uint32_t *const header = g4_payload(gang, send, 0, t);

@@ -301,7 +301,7 @@ void g4_arf_read(struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
         put32(image, 0, gang->notify[t][reg & 1]);
         break;
     case G4_ARF_IP << 4: /* the address of this instruction, relative to the instruction base */
-        put32(image, 0, dispatch->kernel_address - dispatch->instruction_base + run->op->ip);
+        put32(image, 0, (uint32_t)(dispatch->kernel_address - dispatch->instruction_base) + run->op->ip);
         break;
     default:
         break;
@@ -325,7 +325,8 @@ static void write_control(struct g4_run *run, int t, const uint8_t image[32]) {
     memcpy(cr0, image, sizeof run->gang->cr0[t]);
     g4_run_control(run);
     if ((before & ~cr0[0]) & G4_CR0_MASTER) { /* return from the system routine */
-        g4_run_jump_one(run, t, cr0[2] - run->gang->dispatch->kernel_address + run->gang->dispatch->instruction_base);
+        g4_run_jump_one(
+            run, t, cr0[2] - (uint32_t)(run->gang->dispatch->kernel_address - run->gang->dispatch->instruction_base));
     } else if (raised) {
         (void)g4_exception_take(run, t, G4_EXCEPTION_SOFTWARE);
     }
@@ -404,7 +405,8 @@ void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[3
         break;
     case G4_ARF_IP << 4:
         if (written & 0xf) {
-            g4_run_jump_one(run, t, load(now, 4) - gang->dispatch->kernel_address + gang->dispatch->instruction_base);
+            g4_run_jump_one(
+                run, t, load(now, 4) - (uint32_t)(gang->dispatch->kernel_address - gang->dispatch->instruction_base));
         }
         break;
     default: /* read-only or undefined */

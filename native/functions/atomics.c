@@ -38,8 +38,8 @@ static uint32_t result_of(uint32_t operation, uint32_t old, uint32_t a, uint32_t
     }
 }
 
-uint32_t g4_atomic(struct g4_port *port, uint32_t address, uint32_t operation, uint32_t source0, uint32_t source1) {
-    uint8_t *const place = g4_mem_write_ptr(port, address & ~3u);
+uint32_t g4_atomic(struct g4_port *port, g4_address address, uint32_t operation, uint32_t source0, uint32_t source1) {
+    uint8_t *const place = g4_mem_write_ptr(port, address & ~(g4_address)3);
     return place ? g4_atomic_at(place, operation, source0, source1) : 0;
 }
 

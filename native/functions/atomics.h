@@ -8,7 +8,7 @@
 
 /* Change the dword at an address, and return its old value; predecrement: the new one.  Threads of other workers may
  * access the dword at the same time. */
-uint32_t g4_atomic(struct g4_port *port, uint32_t address, uint32_t operation, uint32_t source0, uint32_t source1);
+uint32_t g4_atomic(struct g4_port *port, g4_address address, uint32_t operation, uint32_t source0, uint32_t source1);
 /* The same for a dword at a host address, which is a multiple of four. */
 uint32_t g4_atomic_at(uint8_t *place, uint32_t operation, uint32_t source0, uint32_t source1);
 

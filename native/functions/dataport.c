@@ -17,7 +17,7 @@
 /* A buffer as one thread sees it. */
 struct buffer {
     bool present; /* false: reads return 0, writes are dropped */
-    uint32_t base;
+    g4_address base;
     uint64_t bytes; /* accesses at or beyond are out of bounds */
 };
 
@@ -38,7 +38,7 @@ struct g4_block_access {
 /* Only the general state upper bound limits stateless accesses; 0 means no bound. */
 static struct buffer stateless_buffer(const struct g4_block_access *access, const uint32_t *header) {
     const uint32_t bound = access->eu->ctx->state->general_state_bound;
-    const uint32_t base =
+    const g4_address base =
         access->gang->dispatch->general_state_base + g4_data_port_message_header_immediate_buffer_base_address(header);
     const uint64_t bytes = bound > base ? bound - base : 0;
     return (struct buffer){.present = true, .base = base, .bytes = bound ? bytes : UINT64_C(1) << 32};
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void read_buffer(const struct g4_bl
     struct g4_port *const port = &access->eu->worker->port;
     const uint32_t bytes = count * 4;
     const uint32_t start = effective_offset(access, offset, count);
-    const uint32_t address = access->buffer.base + start;
+    const g4_address address = access->buffer.base + start;
 
     if (!access->buffer.present || (uint64_t)start + bytes > access->buffer.bytes) {
         memset(dw, 0, bytes);
@@ -364,7 +364,7 @@ static void count(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_
     const uint32_t index = g4_data_port_read_message_binding_table_index(send->descriptor);
     const struct g4_block_size *const size = message->sizes ? &message->sizes[control] : &none;
     enum g4_surface_role role = message->is_media_block ? G4_ROLE_MEDIA_BLOCK : G4_ROLE_BUFFER;
-    uint32_t address = dispatch->scratch_base;
+    g4_address address = dispatch->scratch_base;
 
     if (index == G4_BTI_STATELESS) {
         if (message->is_media_block) {

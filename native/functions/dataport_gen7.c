@@ -26,7 +26,7 @@ enum {
 /* The access of one thread. */
 struct buffer {
     bool present; /* false: reads return 0, writes are dropped */
-    uint32_t base;
+    g4_address base;
     uint64_t bytes;                      /* accesses at or beyond are out of bounds */
     uint32_t first_structure, structure; /* of a buffer of structures: the size of one, else 0 */
     uint8_t *shared;                     /* shared local memory; NULL: the buffer is at `base` */
@@ -111,7 +111,7 @@ static bool is_inside(const struct access *a, uint64_t offset, uint32_t bytes) {
 /* Memory outside of the buffer reads as 0. */
 static void read_bytes(const struct access *a, uint64_t offset, void *to, uint32_t bytes) {
     struct g4_port *const port = &a->eu->worker->port;
-    const uint32_t address = a->buffer.base + (uint32_t)offset;
+    const g4_address address = a->buffer.base + (uint32_t)offset;
 
     memset(to, 0, bytes);
     if (!is_inside(a, offset, bytes)) {

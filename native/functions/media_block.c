@@ -135,12 +135,12 @@ static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *g
     return media;
 }
 
-static uint32_t address_of(const struct g4_surface *surface, uint32_t x, uint32_t line) {
+static g4_address address_of(const struct g4_surface *surface, uint32_t x, uint32_t line) {
     return surface->base + (uint32_t)g4_surface_offset(surface->tiling, surface->pitch, x, line);
 }
 
 /* The number of bytes from column x on that are contiguous in memory and in one page. */
-static uint32_t run_of(const struct g4_surface *surface, uint32_t x, uint32_t address) {
+static uint32_t run_of(const struct g4_surface *surface, uint32_t x, g4_address address) {
     const uint32_t page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
     const uint32_t tile = surface->tiling == G4_TILING_X   ? 512 - (x & 511)
                           : surface->tiling == G4_TILING_Y ? 16 - (x & 15)
@@ -192,7 +192,7 @@ static void read_row(struct g4_port *port, const struct media_surface *media, co
         const int64_t x = (int64_t)block->x + i;
         const bool inside = x >= 0 && x < media->width;
         const uint32_t column = inside ? (uint32_t)x : edge_column(media, x);
-        const uint32_t address = address_of(media->surface, column, line);
+        const g4_address address = address_of(media->surface, column, line);
         uint32_t count = 1;
         if (inside) {
             count = at_most(block->width - i, (uint32_t)media->width - column);
@@ -260,7 +260,7 @@ static void write_row(struct g4_port *port, const struct media_surface *media, c
             break;
         }
         const uint32_t column = (uint32_t)x;
-        const uint32_t address = address_of(media->surface, column, line);
+        const g4_address address = address_of(media->surface, column, line);
         uint32_t count = at_most(block->width - i, (uint32_t)media->width - column);
         count = at_most(count, run_of(media->surface, column, address));
         uint8_t *const host = g4_mem_write_ptr(port, address);
@@ -282,7 +282,7 @@ static void write_block(struct g4_port *port, const struct media_surface *media,
     }
 }
 
-static void remember(struct g4_written *written, uint32_t surface) {
+static void remember(struct g4_written *written, g4_address surface) {
     for (uint32_t i = 0; i < written->count; i++) {
         if (written->surface[i] == surface) {
             return;

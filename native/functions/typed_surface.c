@@ -58,7 +58,7 @@ static uint32_t coordinate(const struct image_access *a, uint32_t parameter, uin
 }
 
 /* The address of a channel's texel.  False: it is outside of the surface. */
-static bool texel_address(const struct image_access *a, uint32_t lane, uint32_t *address) {
+static bool texel_address(const struct image_access *a, uint32_t lane, g4_address *address) {
     const struct g4_surface *const surface = a->surface;
     const uint32_t u = coordinate(a, 0, lane);
     const uint32_t bytes = surface->format->block_bits / 8;
@@ -227,7 +227,7 @@ static void read_thread(const struct image_access *a, bool accessible, uint32_t 
 
     for (uint32_t i = 0; i < 8; i++) {
         uint8_t texel[TEXEL_BYTES + 8] = {0};
-        uint32_t address;
+        g4_address address;
         const bool found = accessible && (enable >> i & 1) && texel_address(a, i, &address);
         if (!(enable >> i & 1)) {
             continue;
@@ -282,7 +282,7 @@ static void write_thread(const struct image_access *a, uint32_t disabled) {
 
     for (uint32_t i = 0; i < 8; i++) {
         uint8_t texel[TEXEL_BYTES + 8] = {0};
-        uint32_t address;
+        g4_address address;
         if (!(enable >> i & 1) || (a->halves && i & 3) || !texel_address(a, i, &address)) {
             continue;
         }
@@ -345,7 +345,7 @@ static void change_thread(const struct image_access *a, bool accessible, uint32_
     const unsigned enable = enabled_channels(a);
 
     for (uint32_t i = 0; i < 8; i++) {
-        uint32_t address;
+        g4_address address;
         uint32_t old = 0;
         if (!(enable >> i & 1) || (a->halves && i & 3)) {
             continue;

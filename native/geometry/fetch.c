@@ -181,7 +181,7 @@ void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_st
 }
 
 uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t position) {
-    const uint32_t address = fetch->index_start + position * fetch->index_size;
+    const g4_address address = fetch->index_start + position * fetch->index_size;
     uint32_t index = 0;
     if (fetch->index_end != 0 && address > fetch->index_end) {
         return 0;
@@ -212,8 +212,8 @@ void g4_fetch_indices(struct g4_port *port, const struct g4_vertex_fetch *fetch,
                       uint32_t *indices) {
     const uint32_t size = fetch->index_size;
     for (uint32_t done = 0; done < count;) {
-        const uint32_t address = fetch->index_start + (first + done) * size;
-        const uint32_t here = (G4_PAGE_SIZE - (address & G4_PAGE_OFFSET)) / size;
+        const g4_address address = fetch->index_start + (first + done) * size;
+        const uint32_t here = (G4_PAGE_SIZE - (uint32_t)(address & G4_PAGE_OFFSET)) / size;
         const uint32_t some = count - done < here ? count - done : here;
         const uint8_t *const from = g4_mem_ptr(port->mem, address);
         if (from && some && (fetch->index_end == 0 || address + (some - 1) * size <= fetch->index_end)) {
@@ -250,7 +250,7 @@ static void copy_dwords(void *to, const uint8_t *from, uint32_t bytes) {
 static void fetch_source(struct g4_port *port, const struct g4_fetch *f, uint32_t index, uint32_t source[4]) {
     uint8_t data[32 + 8] = {0};
     const uint32_t bytes = f->format->block_bits / 8u;
-    const uint32_t address = f->base + index * f->pitch;
+    const g4_address address = f->base + index * f->pitch;
 
     if ((address & G4_PAGE_OFFSET) + bytes <= G4_PAGE_SIZE) {
         if (f->plain_floats) {

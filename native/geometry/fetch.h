@@ -13,11 +13,11 @@ struct g4_fetch {
     const struct g4_format *format;
     uint32_t control[4];  /* enum g4_vertex_component_control */
     uint32_t destination; /* dword of the entry */
-    uint32_t buffer;      /* where the buffer starts */
-    uint32_t base;        /* + element offset */
+    g4_address buffer;    /* where the buffer starts */
+    g4_address base;      /* + element offset */
     uint32_t pitch;
     uint32_t max_index; /* 0: no check */
-    uint32_t end;       /* address of the last byte, if has_end */
+    g4_address end;     /* address of the last byte, if has_end */
     uint32_t step_rate;
     bool has_end;
     bool per_instance;
@@ -37,8 +37,8 @@ struct g4_vertex_fetch {
     bool uses_vertex_id, uses_primitive_id;
     /* indices */
     bool indexed, cut_enable;
-    uint32_t index_size;             /* bytes */
-    uint32_t index_start, index_end; /* end 0: no check */
+    uint32_t index_size;               /* bytes */
+    g4_address index_start, index_end; /* end 0: no check */
     uint32_t cut_index;
 };
 

@@ -33,10 +33,11 @@ struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_
 void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t slot, uint32_t r0[8]) {
     /* The dwords lie alike in all four payloads; the vertex thread's layout stands for them. */
     const struct g4_payload_vs_r0 in = {
-        .sampler_state_pointer = dispatch->sampler_state - dispatch->dynamic_state_base,
+        .sampler_state_pointer = (uint32_t)(dispatch->sampler_state - dispatch->dynamic_state_base),
         .per_thread_scratch_space = dispatch->scratch_size,
-        .binding_table_pointer = dispatch->binding_table - dispatch->surface_state_base,
-        .scratch_space_pointer = dispatch->scratch_base - dispatch->general_state_base + slot * dispatch->scratch_bytes,
+        .binding_table_pointer = (uint32_t)(dispatch->binding_table - dispatch->surface_state_base),
+        .scratch_space_pointer =
+            (uint32_t)(dispatch->scratch_base - dispatch->general_state_base) + slot * dispatch->scratch_bytes,
         .fftid = slot,
     };
     uint32_t packed[8];

@@ -8,10 +8,11 @@ void g4_payload_r0_gen7(const struct g4_context *ctx, const struct g4_dispatch *
                         uint32_t r0[8]) {
     /* The dwords lie alike in all payloads; the vertex thread's layout stands for them. */
     const struct gen7_payload_vs_r0 in = {
-        .sampler_state_pointer = dispatch->sampler_state - dispatch->dynamic_state_base,
+        .sampler_state_pointer = (uint32_t)(dispatch->sampler_state - dispatch->dynamic_state_base),
         .per_thread_scratch_space = dispatch->scratch_size,
-        .binding_table_pointer = dispatch->binding_table - dispatch->surface_state_base,
-        .scratch_space_pointer = dispatch->scratch_base - dispatch->general_state_base + slot * dispatch->scratch_bytes,
+        .binding_table_pointer = (uint32_t)(dispatch->binding_table - dispatch->surface_state_base),
+        .scratch_space_pointer =
+            (uint32_t)(dispatch->scratch_base - dispatch->general_state_base) + slot * dispatch->scratch_bytes,
         .fftid = slot,
     };
     gen7_payload_vs_r0_pack(&in, ctx->gen, r0);

@@ -154,7 +154,7 @@ static uint32_t span(const int32_t *v, uint32_t count) {
     return (uint32_t)(high - low) / G4_ONE_PIXEL;
 }
 
-static void report_large(struct g4_worker *worker, uint32_t address, const struct g4_setup *setup) {
+static void report_large(struct g4_worker *worker, g4_address address, const struct g4_setup *setup) {
     enum {
         LARGEST = 8192
     };

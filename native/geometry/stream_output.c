@@ -28,7 +28,7 @@ static void order_of(const struct g4_stream_output *output, const struct g4_topo
 
 /* Write a vertex to these addresses in the buffers. */
 static void write_vertex(struct g4_port *port, const struct g4_vertex_stream *stream, const struct g4_vertex *vertex,
-                         uint32_t at[G4_STREAM_BUFFERS]) {
+                         g4_address at[G4_STREAM_BUFFERS]) {
     for (uint32_t i = 0; i < stream->declarations; i++) {
         const struct g4_stream_declaration *const d = &stream->declaration[i];
         uint32_t data[4] = {0};
@@ -41,7 +41,7 @@ static void write_vertex(struct g4_port *port, const struct g4_vertex_stream *st
         if (!d->hole && count) {
             (void)g4_mem_write(port, at[d->buffer & 3], data, count * sizeof *data);
         }
-        at[d->buffer & 3] += count * (uint32_t)sizeof *data;
+        at[d->buffer & 3] += count * sizeof *data;
     }
 }
 
@@ -58,7 +58,7 @@ void g4_stream_output_run(struct g4_worker *worker, const struct g4_draw_state *
         order_of(output, &object, position);
         for (uint32_t v = 0; v < object.vertices; v++) {
             const uint32_t number = (uint32_t)((preceding + i) * output->vertices + v);
-            uint32_t at[G4_STREAM_BUFFERS];
+            g4_address at[G4_STREAM_BUFFERS];
             for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
                 at[b] = output->buffer[b].address + number * output->buffer[b].pitch_bytes;
             }
@@ -96,7 +96,7 @@ void g4_stream_output_append(struct g4_worker *worker, const struct g4_draw_stat
         }
         order_of(output, &object, position);
         for (uint32_t v = 0; v < object.vertices; v++) {
-            uint32_t at[G4_STREAM_BUFFERS];
+            g4_address at[G4_STREAM_BUFFERS];
             for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
                 at[b] = output->buffer[b].address + streamed->bytes[b];
                 streamed->bytes[b] += stream->buffers >> b & 1 ? output->buffer[b].pitch_bytes : 0;

@@ -155,7 +155,7 @@ static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint
         struct g4_media_payload *const seen = &media->watched[media->watched_count];
         end = end < G4_GRF_COUNT ? end : G4_GRF_COUNT;
         *seen = (struct g4_media_payload){.descriptor = descriptor,
-                                          .kernel = unit->dispatch.kernel_address,
+                                          .kernel = (uint32_t)unit->dispatch.kernel_address,
                                           .mode = mode,
                                           .child = unit->thread[t].kind == G4_MEDIA_CHILD,
                                           .first = first,

@@ -125,7 +125,7 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
             status = g4_gang_run(&worker->eu, worker->gang, kernel);
         }
     } else {
-        const uint32_t address = wm->draw->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;
+        const g4_address address = wm->draw->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;
         worker->eu.fault = (struct g4_fault){.unit = G4_UNIT_WM, .address = address};
     }
     wm->waiting = 0;

@@ -69,7 +69,8 @@ static uint32_t number_of(const struct g4_wm *wm, const struct g4_setup *setup) 
 /* The parts of R0 and R1 that all threads of an object share. */
 static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8], uint32_t r1[8]) {
     const struct g4_payload_ps_r0 first = {
-        .color_calculator_state_pointer = wm->draw->color_address - wm->draw->dispatch[G4_STAGE_WM].general_state_base,
+        .color_calculator_state_pointer =
+            (uint32_t)(wm->draw->color_address - wm->draw->dispatch[G4_STAGE_WM].general_state_base),
         .primitive_thread_id = number_of(wm, setup),
     };
     const struct g4_payload_ps_r1 second = {

@@ -36,7 +36,8 @@ static void object_header(const struct g4_wm *wm, const struct g4_pixel_block *b
         .output_mask_present = draw->windower.writes_sample_mask,
         .starting_sample_pair = draw->windower.dispatches_samples ? block->sample[0] / 2u : 0,
         .primitive_topology_type = setup->topology,
-        .color_calculator_state_pointer = draw->color_address - draw->dispatch[G4_STAGE_WM].dynamic_state_base,
+        .color_calculator_state_pointer =
+            (uint32_t)(draw->color_address - draw->dispatch[G4_STAGE_WM].dynamic_state_base),
     };
     gen7_payload_ps_r0_pack(&header, wm->ctx->gen, r0);
 }

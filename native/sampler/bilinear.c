@@ -110,9 +110,8 @@ INLINE struct weights find_places(const struct g4_bilinear *job, const struct la
     }
     const struct axis_texels x = texels_of(&job->axis[0], shape, contiguous, u);
     const struct axis_texels y = texels_of(&job->axis[1], shape, contiguous, v);
-    const vu start = vu_all(contiguous ? 0 : job->base);
-    return store_places(column_of(job, l, x.first, shift), column_of(job, l, x.second, shift),
-                        row_of(job, l, y.first) + start, row_of(job, l, y.second) + start, x.weight, y.weight, out);
+    return store_places(column_of(job, l, x.first, shift), column_of(job, l, x.second, shift), row_of(job, l, y.first),
+                        row_of(job, l, y.second), x.weight, y.weight, out);
 }
 
 /* ---- the texels, two by two ---- */
@@ -127,7 +126,7 @@ struct pairs {
 INLINE const uint8_t *memory_of(const struct g4_bilinear *job, const struct layout *l, enum wrap_shape shape,
                                 uint32_t shift) {
     const uint32_t first = shape == WRAP_POWER ? first_texel(job, l, shift) : 0;
-    const uintptr_t start = job->contiguous_base + job->base + first;
+    const uintptr_t start = (uintptr_t)(job->contiguous_base + job->base + first);
     return (const uint8_t *)start; /* NOLINT(performance-no-int-to-ptr): not of an object */
 }
 
@@ -214,15 +213,15 @@ INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
 }
 
 /* Texels are aligned, so none crosses a page. */
-INLINE uint32_t load_texel(struct g4_port *port, uint32_t address) {
+INLINE uint32_t load_texel(struct g4_port *port, g4_address address) {
     return load32(g4_mem_read_ptr(port, address));
 }
 
-INLINE uint64_t load_pair(struct g4_port *port, uint32_t address, uint32_t step) {
+INLINE uint64_t load_pair(struct g4_port *port, g4_address address, int32_t step) {
     if (step == G4_BYTES && (address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - 2 * G4_BYTES) {
         return load64(g4_mem_read_ptr(port, address));
     }
-    return pair_of(load_texel(port, address), load_texel(port, address + step));
+    return pair_of(load_texel(port, address), load_texel(port, address + (g4_address)step));
 }
 
 static void load_paged(const struct g4_bilinear *job, const struct places *places, uint32_t n, struct pairs *out) {
@@ -231,8 +230,8 @@ static void load_paged(const struct g4_bilinear *job, const struct places *place
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t element = i >> 1 & 1;
         const uint32_t at = i / 4 * 2 + (i & 1);
-        pair[0][element][at] = load_pair(job->port, places->top[i], places->step[i]);
-        pair[1][element][at] = load_pair(job->port, places->bottom[i], places->step[i]);
+        pair[0][element][at] = load_pair(job->port, job->base + places->top[i], (int32_t)places->step[i]);
+        pair[1][element][at] = load_pair(job->port, job->base + places->bottom[i], (int32_t)places->step[i]);
     }
     memcpy(out->row, pair, sizeof out->row);
 }
@@ -390,7 +389,7 @@ INLINE vu load_vector(const uint8_t *memory, uint32_t shift, vu offset) {
 /* Replaces addresses by texels. */
 static void load_texels_paged(const struct g4_bilinear *job, uint32_t n, uint32_t *texel) {
     for (uint32_t k = 0; k < n; k++) {
-        texel[k] = load_texel(job->port, texel[k]);
+        texel[k] = load_texel(job->port, job->base + texel[k]);
     }
 }
 
@@ -408,7 +407,7 @@ INLINE void nearest_of_shape(const struct g4_bilinear *job, uint32_t shift, enum
                 texel = load_vector(memory, shift, offset);
             } else {
                 uint32_t at[LANES];
-                store(at, (vi)(offset + vu_all(j.base)));
+                store(at, (vi)offset);
                 load_texels_paged(&j, n - i < LANES ? n - i : LANES, at);
                 texel = vu_load(at);
             }

@@ -19,7 +19,8 @@ struct g4_bilinear {
     struct g4_texel_reader *reader; /* with the cache of decoded blocks */
     struct g4_axis axis[2];
     uint32_t column, row; /* position of the image's first texel in the surface: texels or blocks, lines of memory */
-    uint32_t base, pitch;
+    g4_address base;
+    uint32_t pitch;
     enum g4_tiling tiling;
     uintptr_t contiguous_base; /* of g4_texture_contiguous_base(); 0: read page by page */
     struct g4_port *port;

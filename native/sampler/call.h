@@ -21,14 +21,15 @@ enum {
 
 struct g4_texture_slot {
     uint32_t epoch; /* a slot of another epoch is empty */
-    uint32_t surface_state_base, binding_table, index;
+    g4_address surface_state_base, binding_table;
+    uint32_t index;
     struct g4_texture texture;
     struct g4_contiguous_level contiguous[G4_TEXTURE_LEVELS];
 };
 
 struct g4_sampler_slot {
     uint32_t epoch;
-    uint32_t address, state_base;
+    g4_address address, state_base;
     struct g4_texture_sampler sampler;
 };
 
@@ -36,9 +37,9 @@ struct g4_sampler_slot {
 struct g4_planned_message {
     uint64_t plan_epoch; /* of g4_sampler_cache; a plan of another epoch is void */
     uint32_t descriptor, mlen, rlen;
-    uint32_t binding_table, surface_state_base, dynamic_state_base, sampler_state; /* of g4_dispatch */
-    uint32_t header[2];                                                            /* its dwords 2 and 3 */
-    uint8_t u, v;                                                                  /* first registers of the payload */
+    g4_address binding_table, surface_state_base, dynamic_state_base, sampler_state; /* of g4_dispatch */
+    uint32_t header[2];                                                              /* its dwords 2 and 3 */
+    uint8_t u, v;                     /* first registers of the payload */
     uint8_t row[G4_SAMPLE_HALVES][4]; /* registers of the response; G4_NO_REGISTER: none */
     bool simd16;
     struct g4_lookup_plan plan;
@@ -74,9 +75,9 @@ struct g4_sampler_call {
 
     /* The members below describe threads with equal headers. */
     uint32_t threads;
-    uint32_t sampler_state; /* address of the SAMPLER_STATE */
-    uint32_t state_base;    /* border colors are relative to it */
-    int32_t offset[3];      /* of texels in U, V, R */
+    g4_address sampler_state; /* address of the SAMPLER_STATE */
+    g4_address state_base;    /* border colors are relative to it */
+    int32_t offset[3];        /* of texels in U, V, R */
     bool force_lod_to_zero;
     uint32_t channel_mask; /* bit 0: R is not returned, ... */
     g4_lanes active[G4_SAMPLE_HALVES];

@@ -15,7 +15,7 @@ enum {
 };
 
 INLINE const uint8_t *memory_of(const struct g4_bilinear *job) {
-    const uintptr_t start = job->contiguous_base + job->base;
+    const uintptr_t start = (uintptr_t)(job->contiguous_base + job->base);
     return (const uint8_t *)start; /* NOLINT(performance-no-int-to-ptr): not of an object */
 }
 
@@ -380,29 +380,29 @@ static void words_nearest(const struct g4_bilinear *job, const float *u, const f
 typedef float v4_f32 __attribute__((vector_size(16)));
 typedef double v4_f64 __attribute__((vector_size(32)));
 
-/* Texels of lookups: the addresses of their blocks, and their numbers in the blocks. */
+/* Texels of lookups: where their blocks are in the surface, in bytes, and their numbers in the blocks. */
 struct block_texels {
-    uint32_t address[LANES], number[LANES];
+    uint32_t offset[LANES], number[LANES];
 };
 
 INLINE void find_in_blocks(const struct g4_bilinear *job, const struct layout *l, uint32_t shift, vi x, vi y,
                            struct block_texels *out) {
-    const vu at = column_of(job, l, x >> 2, shift) + row_of(job, l, y >> 2) + vu_all(job->base);
-    store(out->address, (vi)at);
+    const vu at = column_of(job, l, x >> 2, shift) + row_of(job, l, y >> 2);
+    store(out->offset, (vi)at);
     store(out->number, ((y & vi_all(3)) << 2) + (x & vi_all(3)));
 }
 
 /* The block that was used last: neighbors are mostly in the same one. */
 struct recent_block {
-    uint32_t address;
+    uint32_t offset;
     const float (*texel)[4];
 };
 
-INLINE v4_f32 block_texel(const struct g4_bilinear *job, struct recent_block *recent, uint32_t address,
+INLINE v4_f32 block_texel(const struct g4_bilinear *job, struct recent_block *recent, uint32_t offset,
                           uint32_t number) {
-    if (!recent->texel || recent->address != address) {
-        recent->address = address;
-        recent->texel = g4_texel_block_at(job->reader, job->texture, address, false)->texel;
+    if (!recent->texel || recent->offset != offset) {
+        recent->offset = offset;
+        recent->texel = g4_texel_block_at(job->reader, job->texture, job->base + offset, false)->texel;
     }
     return (v4_f32)_mm_loadu_ps(recent->texel[number]);
 }
@@ -444,7 +444,7 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, con
             for (uint32_t lane = 0; lane < LANES; lane++) {
                 v4_f64 sum = {0};
                 for (int c = 0; c < CORNERS; c++) {
-                    const v4_f32 texel = block_texel(&j, &recent[c], at[c].address[lane], at[c].number[lane]);
+                    const v4_f32 texel = block_texel(&j, &recent[c], at[c].offset[lane], at[c].number[lane]);
                     sum += (v4_f64)_mm256_broadcast_sd(&weight[c][lane]) * (v4_f64)_mm256_cvtps_pd((__m128)texel);
                 }
                 color[lane] = (v4_f32)_mm256_cvtpd_ps((__m256d)(sum * (1.0 / 65536.0)));
@@ -475,7 +475,7 @@ static void blocks_nearest(const struct g4_bilinear *job, const float *u, const 
             v4_f32 color[LANES];
             find_in_blocks(&j, &l, shift, place.x, place.y, &at);
             for (uint32_t lane = 0; lane < LANES; lane++) {
-                color[lane] = block_texel(&j, &recent, at.address[lane], at.number[lane]);
+                color[lane] = block_texel(&j, &recent, at.offset[lane], at.number[lane]);
             }
             store_channels(&j, i, color);
             store_channels(&j, i + 4, color + 4);

@@ -76,7 +76,6 @@ static void columns(const struct g4_texture *texture, const uint32_t *x0, const 
 
 static void rows(const struct g4_texture *texture, const uint32_t *y0, const int32_t *y, uint32_t size, uint32_t n,
                  uint32_t *out) {
-    const vu base = vu_all(texture->surface.base);
     const uint32_t pitch = texture->surface.pitch;
     const uint32_t shift = texture->line_shift;
     const vu offset = vu_all(texture->line_offset + texture->y_offset);
@@ -88,59 +87,52 @@ static void rows(const struct g4_texture *texture, const uint32_t *y0, const int
             const vu tile_x = (row >> 3) * vu_all(pitch * 8) + ((row & vu_all(7)) << 9);
             const vu tile_y = (row >> 5) * vu_all(pitch * 32) + ((row & vu_all(31)) << 4);
             const vu linear = row * vu_all(pitch);
-            store(&out[i], (vi)(base + (tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : linear)));
+            store(&out[i], (vi)(tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : linear));
         }
 }
 
 /* ---- packed texels ---- */
 
-INLINE const uint8_t *host_of(struct g4_port *port, const struct g4_page *pages, uint32_t address) {
-    const uint8_t *const host = atomic_load_explicit(&pages[address >> G4_PAGE_SHIFT].host, memory_order_acquire);
-    return __builtin_expect(host != NULL, 1) ? host + (address & G4_PAGE_OFFSET) : g4_mem_read_ptr(port, address);
-}
-
 /* Texels are aligned, so none crosses a page. */
-INLINE uint32_t load_word(struct g4_port *port, const struct g4_page *pages, uint32_t bytes, uint32_t address) {
+INLINE uint32_t load_word(struct g4_port *port, uint32_t bytes, g4_address address) {
     uint32_t value = 0;
-    memcpy(&value, host_of(port, pages, address), bytes);
+    memcpy(&value, g4_mem_read_ptr(port, address), bytes);
     return value;
 }
 
-INLINE void load_words(struct g4_port *port, uint32_t bytes, const uint32_t *column, const uint32_t *row, uint32_t n,
-                       uint32_t *word) {
-    const struct g4_page *const pages = port->mem->pages;
+INLINE void load_words(struct g4_port *port, g4_address base, uint32_t bytes, const uint32_t *column,
+                       const uint32_t *row, uint32_t n, uint32_t *word) {
     for (uint32_t i = 0; i < n; i++) {
-        word[i] = load_word(port, pages, bytes, column[i] + row[i]);
+        word[i] = load_word(port, bytes, base + (column[i] + row[i]));
     }
 }
 
 /* Loads two texels that are mostly adjacent in memory. */
-INLINE void load_pairs(struct g4_port *port, uint32_t bytes, uint32_t column[2][G4_BATCH], const uint32_t *row,
-                       uint32_t n, uint32_t (*word)[G4_BATCH]) {
-    const struct g4_page *const pages = port->mem->pages;
+INLINE void load_pairs(struct g4_port *port, g4_address base, uint32_t bytes, uint32_t column[2][G4_BATCH],
+                       const uint32_t *row, uint32_t n, uint32_t (*word)[G4_BATCH]) {
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t first = column[0][i] + row[i];
         const bool neighbours = column[1][i] - column[0][i] == bytes;
-        if (__builtin_expect(neighbours && (first & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - 2 * bytes, 1)) {
+        if (__builtin_expect(neighbours && ((base + first) & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - 2 * bytes, 1)) {
             uint64_t pair = 0;
-            memcpy(&pair, host_of(port, pages, first), (size_t)2 * bytes);
+            memcpy(&pair, g4_mem_read_ptr(port, base + first), (size_t)2 * bytes);
             word[0][i] = (uint32_t)(pair & (bytes == 4 ? UINT32_MAX : (UINT64_C(1) << 8 * bytes) - 1));
             word[1][i] = (uint32_t)(pair >> 8 * bytes);
         } else {
-            word[0][i] = load_word(port, pages, bytes, first);
-            word[1][i] = load_word(port, pages, bytes, column[1][i] + row[i]);
+            word[0][i] = load_word(port, bytes, base + first);
+            word[1][i] = load_word(port, bytes, base + (column[1][i] + row[i]));
         }
     }
 }
 
-INLINE void load_corners(struct g4_port *port, uint32_t bytes, uint32_t column[2][G4_BATCH], uint32_t row[2][G4_BATCH],
-                         uint32_t corners, uint32_t n, uint32_t word[4][G4_BATCH]) {
+INLINE void load_corners(struct g4_port *port, g4_address base, uint32_t bytes, uint32_t column[2][G4_BATCH],
+                         uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, uint32_t word[4][G4_BATCH]) {
     if (corners == 1) {
-        load_words(port, bytes, column[0], row[0], n, word[0]);
+        load_words(port, base, bytes, column[0], row[0], n, word[0]);
         return;
     }
-    load_pairs(port, bytes, column, row[0], n, &word[0]);
-    load_pairs(port, bytes, column, row[1], n, &word[2]);
+    load_pairs(port, base, bytes, column, row[0], n, &word[0]);
+    load_pairs(port, base, bytes, column, row[1], n, &word[2]);
 }
 
 /* Exact, including denormals and NaN. */
@@ -202,17 +194,18 @@ INLINE void decode_component(const struct g4_component *component, const uint32_
 
 static void fetch(const struct g4_texture *texture, struct g4_port *port, uint32_t column[2][G4_BATCH],
                   uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, float out[4][4][G4_BATCH]) {
+    const g4_address base = texture->surface.base;
     uint32_t word[4][G4_BATCH];
 
     switch (texture->bits) {
     case 8:
-        load_corners(port, 1, column, row, corners, n, word);
+        load_corners(port, base, 1, column, row, corners, n, word);
         break;
     case 16:
-        load_corners(port, 2, column, row, corners, n, word);
+        load_corners(port, base, 2, column, row, corners, n, word);
         break;
     default:
-        load_corners(port, 4, column, row, corners, n, word);
+        load_corners(port, base, 4, column, row, corners, n, word);
         break;
     }
     for (uint32_t i = n; i % LANES; i++) { /* because whole vectors are decoded */

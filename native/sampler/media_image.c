@@ -10,7 +10,7 @@ static uint32_t clamp(int32_t value, uint32_t size) {
 }
 
 /* The number of bytes from a column on that are contiguous in memory and in one page. */
-static uint32_t contiguous(enum g4_tiling tiling, uint32_t column, uint32_t address) {
+static uint32_t contiguous(enum g4_tiling tiling, uint32_t column, g4_address address) {
     const uint32_t page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
     const uint32_t tile = tiling == G4_TILING_X   ? 512 - (column & 511)
                           : tiling == G4_TILING_Y ? 16 - (column & 15)
@@ -18,8 +18,8 @@ static uint32_t contiguous(enum g4_tiling tiling, uint32_t column, uint32_t addr
     return tile < page ? tile : page;
 }
 
-static uint32_t address_of(const struct g4_media_image *image, const struct g4_media_plane *plane, uint32_t x,
-                           uint32_t row) {
+static g4_address address_of(const struct g4_media_image *image, const struct g4_media_plane *plane, uint32_t x,
+                             uint32_t row) {
     return image->base + (uint32_t)g4_surface_offset(image->tiling, plane->pitch, plane->x0 + x * plane->step, row);
 }
 
@@ -35,7 +35,7 @@ void g4_media_image_read(const struct g4_media_image *image, struct g4_port *por
     for (uint32_t i = 0; i < count;) {
         const int32_t at = x + (int32_t)i;
         const uint32_t column = clamp(at, plane->width);
-        const uint32_t address = address_of(image, plane, column, row);
+        const g4_address address = address_of(image, plane, column, row);
         uint32_t run = 1;
         if (plane->step == 1 && column == (uint32_t)at) {
             const uint32_t bytes = contiguous(image->tiling, plane->x0 + column, address);

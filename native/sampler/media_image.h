@@ -30,8 +30,8 @@ struct g4_media_plane {
 struct g4_media_image {
     bool present;    /* false: the state or the format cannot be used */
     uint32_t format; /* as the state has it, for reports */
-    uint32_t base;   /* graphics address */
-    uint32_t pitch;  /* bytes */
+    g4_address base;
+    uint32_t pitch; /* bytes */
     enum g4_tiling tiling;
     uint32_t width, height;          /* pixels, of the frame or of one field */
     uint32_t row_step, first_row;    /* rows of the frame that are rows of the picture: 2 for a field */
@@ -45,7 +45,7 @@ struct g4_surface_loader;
 
 /* Unpack the MEDIA_SURFACE_STATE that an entry of a binding table names. */
 void g4_media_image_load(struct g4_media_image *image, struct g4_port *port, const struct g4_surface_loader *surfaces,
-                         uint32_t gen, uint32_t surface_state_base, uint32_t binding_table, uint32_t index);
+                         uint32_t gen, g4_address surface_state_base, g4_address binding_table, uint32_t index);
 
 /* Read `count` samples of row y from column x on.  Coordinates outside are those of the nearest edge; absent channels
  * are 0. */

@@ -46,7 +46,7 @@ static void load_image(const struct call *c, uint32_t offset, struct g4_media_im
 
 /* The pointer is that of the thread's dispatch: the driver's kernels leave it out of the header (docs/decisions.md
  * 123). */
-static uint32_t state_address(const struct call *c) {
+static g4_address state_address(const struct call *c) {
     return c->gang->dispatch->sampler_state + SAMPLER_UNIT * gen7_sampler_message_sampler_index(c->send->descriptor);
 }
 
@@ -74,7 +74,7 @@ static void load_phase(const uint32_t *dw, uint32_t phase, struct g4_scaler *sca
     }
 }
 
-static void load_scaler(const struct call *c, uint32_t address, struct g4_scaler *scaler) {
+static void load_scaler(const struct call *c, g4_address address, struct g4_scaler *scaler) {
     const uint32_t gen = c->eu->ctx->gen;
     uint32_t dw[SAMPLER_8X8_STATE_DWORDS];
     struct gen7_sampler_8x8 sampler;
@@ -134,7 +134,7 @@ static void scale(const struct call *c, int thread, const struct gen7_sampler_me
 
 /* ---- denoise and deinterlace ---- */
 
-static void load_deinterlacer(const struct call *c, uint32_t address, struct g4_deinterlacer *state) {
+static void load_deinterlacer(const struct call *c, g4_address address, struct g4_deinterlacer *state) {
     uint32_t dw[DNDI_STATE_DWORDS];
     struct gen7_dndi_state in;
 

@@ -101,7 +101,7 @@ static bool unpack_format(struct g4_media_image *image, const struct gen7_media_
 }
 
 void g4_media_image_load(struct g4_media_image *image, struct g4_port *port, const struct g4_surface_loader *surfaces,
-                         uint32_t gen, uint32_t surface_state_base, uint32_t binding_table, uint32_t index) {
+                         uint32_t gen, g4_address surface_state_base, g4_address binding_table, uint32_t index) {
     struct gen7_media_surface_state state;
     uint32_t dw[8] = {0};
     uint32_t entry = 0;

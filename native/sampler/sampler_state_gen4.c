@@ -4,8 +4,8 @@
 #include "hw_state.h"
 #include "sampler/texture.h"
 
-static uint32_t load(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
-                     uint32_t general_state_base, uint32_t address) {
+static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+                       g4_address general_state_base, g4_address address) {
     struct g4_sampler_state state;
     uint32_t dw[4];
 

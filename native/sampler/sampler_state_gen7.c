@@ -4,8 +4,8 @@
 #include "sampler/texture.h"
 #include "state_gen7.h"
 
-static uint32_t load(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
-                     uint32_t dynamic_state_base, uint32_t address) {
+static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+                       g4_address dynamic_state_base, g4_address address) {
     struct gen7_sampler_state state;
     uint32_t dw[4];
 
@@ -46,7 +46,7 @@ enum {
     INTEGERS = 64
 };
 
-static void load_border(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, uint32_t address) {
+static void load_border(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, g4_address address) {
     (void)g4_mem_read(port, address, sampler->border, sizeof sampler->border);
     if (sampler->border_has_bytes) {
         const uint32_t bytes = sampler->border[0];

@@ -105,7 +105,7 @@ enum {
     BUFFER = 24 /* bytes: the widest texel, and those that bits_at() may read behind it */
 };
 
-static void read_bytes(struct g4_port *port, uint32_t address, uint8_t *bytes, uint32_t count) {
+static void read_bytes(struct g4_port *port, g4_address address, uint8_t *bytes, uint32_t count) {
     if ((address & G4_PAGE_OFFSET) + count <= G4_PAGE_SIZE) {
         memcpy(bytes, g4_mem_read_ptr(port, address), count);
     } else {
@@ -262,8 +262,8 @@ void g4_texel_forget_blocks(struct g4_texel_reader *reader) {
     reader->has_blocks = false;
 }
 
-void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t address, bool right,
-                         struct g4_texel_block *block) {
+void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address,
+                         bool right, struct g4_texel_block *block) {
     uint8_t raw[BUFFER] = {0};
     read_bytes(reader->port, address, raw, texture->bits / 8);
     g4_block_decode(texture->format, reader->srgb, raw, right, block->texel);
@@ -274,7 +274,7 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
                                uint32_t y0, uint32_t x, uint32_t y) {
     const uint32_t bytes = texture->bits / 8;
     const uint32_t column = x0 + (x >> texture->block_shift_x) + texture->x_offset;
-    const uint32_t address = g4_texel_address(texture, column * bytes, y0 + (y >> texture->block_shift_y));
+    const g4_address address = g4_texel_address(texture, column * bytes, y0 + (y >> texture->block_shift_y));
     const bool right = texture->block_shift_x == 3 && (x & 4) != 0;
     return g4_texel_block_at(reader, texture, address, right)->texel[4 * (y & 3) + (x & 3)];
 }
@@ -320,7 +320,7 @@ void g4_texel_read(struct g4_texel_reader *reader, const struct g4_texture *text
 void g4_texel_read_entry(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t index,
                          uint32_t out[4]) {
     const uint32_t bits = texture->bits;
-    const uint32_t address = texture->surface.base + index * texture->surface.pitch;
+    const g4_address address = texture->surface.base + index * texture->surface.pitch;
     uint8_t bytes[BUFFER] = {0};
 
     read_bytes(reader->port, address, bytes, bits >= 8 ? bits / 8 : 1);

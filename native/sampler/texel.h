@@ -60,23 +60,24 @@ void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decode
                      bool right, float out[16][4]);
 
 /* Decodes the block at an address. */
-void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t address, bool right,
-                         struct g4_texel_block *block);
+void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address,
+                         bool right, struct g4_texel_block *block);
 
 /* The slot of the cache for a block, and the tag that it has if it contains the block; right: the second half of an
  * FXT1 block. */
-static inline struct g4_texel_block *g4_texel_block_slot(struct g4_texel_reader *reader, uint32_t address, bool right) {
-    const uint32_t hash = (address >> 3 ^ address >> 9 ^ address >> 14) + right;
+static inline struct g4_texel_block *g4_texel_block_slot(struct g4_texel_reader *reader, g4_address address,
+                                                         bool right) {
+    const uint32_t hash = (uint32_t)(address >> 3 ^ address >> 9 ^ address >> 14) + right;
     return &reader->block[hash % G4_BLOCK_SLOTS];
 }
 
-static inline uint64_t g4_texel_block_tag(const struct g4_texture *texture, uint32_t address, bool right) {
-    return (uint64_t)address << 16 | (uint64_t)texture->surface.format_code << 4 | (right ? 2 : 0) | 1;
+static inline uint64_t g4_texel_block_tag(const struct g4_texture *texture, g4_address address, bool right) {
+    return address << 16 | (uint64_t)texture->surface.format_code << 4 | (right ? 2 : 0) | 1;
 }
 
 /* The decoded block at an address. */
 static inline const struct g4_texel_block *
-g4_texel_block_at(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t address, bool right) {
+g4_texel_block_at(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address, bool right) {
     const uint64_t tag = g4_texel_block_tag(texture, address, right);
     struct g4_texel_block *const block = g4_texel_block_slot(reader, address, right);
     if (__builtin_expect(block->tag != tag, 0)) {
@@ -88,7 +89,7 @@ g4_texel_block_at(struct g4_texel_reader *reader, const struct g4_texture *textu
 
 /* The graphics address of byte `x_bytes` of row y of a texture; y counts rows of texels or blocks of the whole surface.
  */
-static inline uint32_t g4_texel_address(const struct g4_texture *texture, uint32_t x_bytes, uint32_t y) {
+static inline g4_address g4_texel_address(const struct g4_texture *texture, uint32_t x_bytes, uint32_t y) {
     const uint32_t row = (y << texture->line_shift) + texture->line_offset + texture->y_offset;
     return texture->surface.base +
            (uint32_t)g4_surface_offset(texture->surface.tiling, texture->surface.pitch, x_bytes, row);

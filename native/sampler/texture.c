@@ -116,7 +116,7 @@ static bool packed_component(const struct g4_texture *texture, const struct g4_s
 static bool has_components(struct g4_texture *texture, const struct g4_srgb_decoder *srgb) {
     const struct g4_surface *const surface = &texture->surface;
     const uint32_t bytes = texture->bits / 8;
-    const uint32_t alignment = surface->base | (surface->tiling == G4_TILING_LINEAR ? surface->pitch : 0);
+    const g4_address alignment = surface->base | (surface->tiling == G4_TILING_LINEAR ? surface->pitch : 0);
 
     if (texture->format->encoding != G4_ENCODING_PLAIN || texture->format->palette ||
         (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || alignment % bytes != 0) {
@@ -236,9 +236,9 @@ static uint8_t known_mode(uint8_t mode) {
 }
 
 void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, const struct g4_model *model,
-                              uint32_t general_state_base, uint32_t address) {
+                              g4_address general_state_base, g4_address address) {
     memset(sampler, 0, sizeof *sampler);
-    const uint32_t border_address =
+    const g4_address border_address =
         model->samplers->load(sampler, port, model->layout_gen, general_state_base, address);
     sampler->mono = sampler->filter[0] == G4_MAP_FILTER_MONO || sampler->filter[1] == G4_MAP_FILTER_MONO;
     for (int i = 0; i < 3; i++) {
@@ -335,9 +335,9 @@ static struct byte_range bytes_of(const struct g4_texture *texture, const struct
 }
 
 /* The host address of the first of these pages if they are contiguous, else NULL. */
-static uint8_t *one_piece(struct g4_mem *mem, uint32_t first, uint32_t last) {
+static uint8_t *one_piece(struct g4_mem *mem, uint64_t first, uint64_t last) {
     uint8_t *const start = g4_mem_ptr(mem, first << G4_PAGE_SHIFT);
-    for (uint32_t page = first; start && page <= last; page++) {
+    for (uint64_t page = first; start && page <= last; page++) {
         if (g4_mem_ptr(mem, page << G4_PAGE_SHIFT) != start + (size_t)(page - first) * G4_PAGE_SIZE) {
             return NULL;
         }
@@ -357,14 +357,14 @@ uintptr_t g4_texture_contiguous_base(const struct g4_texture *texture, uint32_t 
     const struct byte_range bytes = bytes_of(texture, &texture->level[level]);
     const uint64_t from = texture->surface.base + bytes.from;
     const uint64_t last = texture->surface.base + bytes.to - 1;
-    if (last > UINT32_MAX) {
+    if (last > mem->address_mask) {
         contiguous->state = G4_NOT_CONTIGUOUS; /* it wraps around the end of memory */
         return 0;
     }
     contiguous->lookups += lookups;
     if (contiguous->lookups >= (last - from) >> G4_PAGE_SHIFT) {
-        const uint32_t page = (uint32_t)from >> G4_PAGE_SHIFT;
-        const uint8_t *const host = one_piece(mem, page, (uint32_t)last >> G4_PAGE_SHIFT);
+        const uint64_t page = from >> G4_PAGE_SHIFT;
+        const uint8_t *const host = one_piece(mem, page, last >> G4_PAGE_SHIFT);
         contiguous->state = host ? G4_CONTIGUOUS : G4_NOT_CONTIGUOUS;
         contiguous->base = host ? (uintptr_t)host - (uintptr_t)page * G4_PAGE_SIZE : 0;
     }

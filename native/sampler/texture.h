@@ -150,10 +150,10 @@ static inline float g4_texel_scale(const struct g4_texture_sampler *sampler, int
 struct g4_sampler_loader {
     /* Unpack the SAMPLER_STATE at an address into `sampler`, which is zeroed; but for its mono and border members.
      * Returns the address of its border color.  Missing memory reads as 0 and is in the port's log. */
-    uint32_t (*load)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
-                     uint32_t general_state_base, uint32_t address);
+    g4_address (*load)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+                       g4_address general_state_base, g4_address address);
     /* Read the border color at an address that load() returned; NULL: it is four dwords. */
-    void (*load_border)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, uint32_t address);
+    void (*load_border)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, g4_address address);
 };
 
 extern const struct g4_sampler_loader g4_sampler_loader_gen4, g4_sampler_loader_gen7;
@@ -166,7 +166,7 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
 /* Gives every channel a component of its own, constants included, because a chroma key can change them. */
 void g4_texture_keep_channels(struct g4_texture *texture);
 void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, const struct g4_model *model,
-                              uint32_t general_state_base, uint32_t address);
+                              g4_address general_state_base, g4_address address);
 
 /* The border color, converted as the texture's format requires (965 PRM vol. 4, 4.7.4). */
 void g4_texture_border(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t out[4]);

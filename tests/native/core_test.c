@@ -29,7 +29,7 @@ static struct g4_port port_of(struct g4_mem *mem, bool strict) {
 }
 
 static void dwords(void) {
-    struct g4_mem *const mem = g4_mem_create(16, 16, false);
+    struct g4_mem *const mem = g4_mem_create(16, 32, 16, false);
     struct g4_port port = port_of(mem, false);
     g4_mem_write32(&port, 0x1FFC, 0x11223344);
     g4_mem_write32(&port, 0x2FFE, 0xAABBCCDD);
@@ -51,7 +51,7 @@ static void dwords(void) {
 }
 
 static void strict(void) {
-    struct g4_mem *const mem = g4_mem_create(16, 16, true);
+    struct g4_mem *const mem = g4_mem_create(16, 32, 16, true);
     struct g4_port port = port_of(mem, true);
     const uint32_t entry = 0x7001;
     check(g4_mem_set_gtt(mem, 2, &entry, 1) == G4_OK, "entry is taken");
@@ -70,7 +70,7 @@ static void strict(void) {
 }
 
 static void wrap(void) {
-    struct g4_mem *const mem = g4_mem_create(G4_PAGE_COUNT, 16, false);
+    struct g4_mem *const mem = g4_mem_create(G4_NEAR_PAGES, 32, 16, false);
     struct g4_port port = port_of(mem, false);
     g4_mem_write32(&port, 0xFFFFFFFE, 0xAABBCCDD);
     check(g4_mem_read32(&port, 0) == 0xAABB, "addresses wrap at 4 GiB");
@@ -94,7 +94,7 @@ static void *work(void *argument) {
 }
 
 static void threads(void) {
-    struct g4_mem *const mem = g4_mem_create(G4_PAGE_COUNT, SHARED_PAGES, false);
+    struct g4_mem *const mem = g4_mem_create(G4_NEAR_PAGES, 32, SHARED_PAGES, false);
     struct worker workers[THREADS];
     for (uint32_t i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){.mem = mem, .number = i};
@@ -114,9 +114,9 @@ static void threads(void) {
 }
 
 static void hostile_arguments(void) {
-    check(g4_mem_create(G4_PAGE_COUNT + 1, 1, false) == NULL, "no table larger than the address space");
+    check(g4_mem_create(G4_NEAR_PAGES + 1, 32, 1, false) == NULL, "no table larger than the address space");
     g4_mem_destroy(NULL);
-    struct g4_mem *const mem = g4_mem_create(16, 16, false);
+    struct g4_mem *const mem = g4_mem_create(16, 32, 16, false);
     struct g4_port port = port_of(mem, false);
     uint8_t pixels[64] = {0};
     const struct g4_surface_layout layout = {.pitch_bytes = 128, .width_bytes = 128, .height_rows = 8};
