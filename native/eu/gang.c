@@ -253,20 +253,20 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
     return op->breakpoint ? G4_HANDLER_BREAKPOINT : common_handler(op);
 }
 
-/* Handlers that are the same for all vector variants.  `dot` and `indirect` may be the general handler. */
-#define COMMON_HANDLERS(dot, indirect)                                                                                 \
+/* Handlers that are the same for all vector variants.  The arguments may be the general handler. */
+#define COMMON_HANDLERS(dot, wide, indirect)                                                                           \
     {                                                                                                                  \
         {                                                                                                              \
             [G4_HANDLER_GENERAL] = g4_general, [G4_HANDLER_FLOW] = g4_flow, [G4_HANDLER_SEND] = g4_send_message,       \
             [G4_HANDLER_WAIT] = g4_wait, [G4_HANDLER_MASK_STACK] = g4_mask_stack_op, [G4_HANDLER_NOP] = g4_nop,        \
             [G4_HANDLER_ILLEGAL] = g4_illegal, [G4_HANDLER_BREAKPOINT] = g4_breakpoint,                                \
-            [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_INDIRECT] = (indirect), [G4_HANDLER_STRAY] = g4_stray,       \
-            [G4_HANDLER_FLOW_GEN6] = g4_flow_gen6, [G4_HANDLER_JOIN] = g4_join,                                        \
+            [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_WIDE_PRODUCT] = (wide), [G4_HANDLER_INDIRECT] = (indirect),  \
+            [G4_HANDLER_STRAY] = g4_stray, [G4_HANDLER_FLOW_GEN6] = g4_flow_gen6, [G4_HANDLER_JOIN] = g4_join,         \
         }                                                                                                              \
     }
 
-static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_integer, g4_indirect);
-static const struct g4_fast_handlers common_general_handlers = COMMON_HANDLERS(g4_general, g4_general);
+static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_integer, g4_wide_product, g4_indirect);
+static const struct g4_fast_handlers common_general_handlers = COMMON_HANDLERS(g4_general, g4_general, g4_general);
 
 void g4_execute(struct g4_run *run, const struct g4_op *op) {
     if (op->joins) {

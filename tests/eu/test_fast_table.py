@@ -42,7 +42,9 @@ int main(void) {
         op.acc_write = op.acc_write && in[1];
         const char *const reason = g4_fast_select(&op, &model.quirks);
         const unsigned handler = op.handler == G4_HANDLER_INDIRECT ? op.ordinary : op.handler;
-        puts(reason ? reason : names[handler >> 8][handler & 255] ? names[handler >> 8][handler & 255] : "-");
+        const char *const lanes = names[handler >> 8][handler & 255];
+        const char *const name = handler == G4_HANDLER_WIDE_PRODUCT ? "wide product" : lanes ? lanes : "-";
+        puts(reason ? reason : name);
     }
     return 0;
 }
@@ -107,6 +109,11 @@ HANDLERS = [
     (EL, "mul(8) g20<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "MULD_P"),
     (EL, "mul(8) g20<1>D g22<8,8,1>UW g23<8,8,1>UW { align1 };", "MUL_PP"),
     (EL, "mul.sat(8) g20<1>W g22<8,8,1>W g23<8,8,1>W { align1 };", "MUL_PP"),
+    (EL, "mul(8) acc0<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "wide product"),
+    (EL, "mach(8) g20<1>D g22<8,8,1>D -g23<8,8,1>D { align1 };", "wide product"),
+    (HSW, "mul(8) acc0<1>UD g22<4>.xyzwUD g23<0>.xUD { align16 1Q };", "wide product"),
+    (HSW, "mach(8) g20<1>.xyUD g22<4>UD g23<4>UD { align16 1Q AccWrEnable };", "wide product"),
+    (HSW, "mach(8) null<1>UD g22<8,8,1>UD 0xaaaaaaabUD { align1 2Q AccWrEnable };", "wide product"),
     (EL, "add(1) ip<1>UD ip<0,1,0>UD 64D { align1 nomask };", "IPADD"),
     (EL, "mov(8) g20<1>F g[a0]<8,8,1>F { align1 };", "MOV_P"),
     (EL, "dp4(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP4_P"),
@@ -150,6 +157,9 @@ GENERAL = [
     (EL, "avg(8) g20<1>UD g22<8,8,1>UD g23<8,8,1>UD { align1 };", "low bits"),
     (EL, "lzd(8) g20<1>UD g22<8,8,1>UD { align1 };", "no fast handler has this opcode"),
     (EL, "add(8) acc0<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "an accumulator operand"),
+    (EL, "mul(8) acc0<1>D g22<8,8,1>W g23<8,8,1>D { align1 };", "an accumulator operand"),
+    (EL, "mach.nz.f0.0(8) g20<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "an accumulator operand"),
+    (EL, "mach(8) g20<1>UD g22<8,8,1>UD -g23<8,8,1>UD { align1 };", "an accumulator operand"),
     (EL, "add(8) g20<1>D g22<8,8,1>D (abs)g23<8,8,1>D { align1 };", "no exact form in lanes"),
     (EL, "mov(1) ip<1>UD g22<0,1,0>UD { align1 nomask };", "jump to different places"),
     (HSW, "mov.nz.f0.0(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "doubles"),

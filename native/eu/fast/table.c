@@ -602,6 +602,10 @@ const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
         op->handler = G4_HANDLER_DOT_INTEGER;
         return NULL;
     }
+    if (g4_fast_prepare_wide_product(op)) {
+        op->handler = G4_HANDLER_WIDE_PRODUCT;
+        return NULL;
+    }
     if (is_ip_add(op)) {
         (void)g4_fast_prepare_immediate(&op->src[1], false, &op->in[1]);
         op->handler = G4_TABLE_INT << 8 | G4_FAST_IPADD;
