@@ -47,7 +47,7 @@ def _enums(encoding: Encoding) -> tuple[tuple[str, Iterable[IntEnum]], ...]:
     registers = set(encoding.architecture_registers)
     if encoding is GEN4:
         shapes |= {row.shape for _, row in later_rows()}
-        types.add(RegType.DF)
+        types |= {RegType.DF, RegType.UQ, RegType.Q, RegType.HF}
         registers |= {Arf.TDR, Arf.TM}
     immediates = {*encoding.immediate_types.values()}
     return (
@@ -124,9 +124,7 @@ def _code_table(name: str, codes: Mapping[int, int], size: int, doc: str) -> str
 def _type_tables(encoding: Encoding) -> Iterator[str]:
     """Sizes of types, and types by code; on Gen4 a type and its code are the same number."""
     if encoding is GEN4:
-        types = (*encoding.register_types.values(), RegType.RESERVED, RegType.DF)
-        sizes = {int(t): size for t, size in TYPE_BYTES.items() if t in types}
-        yield _code_table("type_bytes", sizes, RegType.DF + 1, "by type")
+        yield _code_table("type_bytes", {int(t): size for t, size in TYPE_BYTES.items()}, len(RegType), "by type")
         return
     yield _code_table("type_bytes", {int(t): size for t, size in TYPE_BYTES.items()}, len(RegType), "by type")
     codes = 1 << encoding.by_name["dst_type"].width

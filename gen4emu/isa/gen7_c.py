@@ -8,15 +8,15 @@ from gen4emu.isa import c_header
 from gen4emu.isa.gen7 import GEN7
 from gen4emu.isa.opcodes import Opcode, core_opcodes
 
-_UNDEFINED = 0xFF
+UNDEFINED = 0xFF  # in a table of opcodes
 
 
 def generate() -> str:
     """The whole header; its names start with gen7."""
     text = c_header.generate(GEN7, "gen7").removesuffix("#endif\n")
     tables = (("gen7", Gen.GEN7), ("gen75", Gen.GEN75))
-    return "\n".join([text, f"#define GEN7_OPCODE_UNDEFINED 0x{_UNDEFINED:x}u\n", _math_functions(),
-                      *(_opcodes(name, gen) for name, gen in tables), "#endif\n"])
+    return "\n".join([text, f"#define GEN7_OPCODE_UNDEFINED 0x{UNDEFINED:x}u\n", _math_functions(),
+                      *(opcode_table(name, gen) for name, gen in tables), "#endif\n"])
 
 
 def _math_functions() -> str:
@@ -25,9 +25,10 @@ def _math_functions() -> str:
     return "\n".join(["enum gen7_math_function {", *lines, "};\n"])
 
 
-def _opcodes(name: str, gen: Gen) -> str:
+def opcode_table(name: str, gen: Gen) -> str:
+    """The core's opcodes by the numbers of a generation."""
     numbers = core_opcodes(gen)
-    values = [f"{numbers.get(number, _UNDEFINED)}" for number in range(max(Opcode) + 2)]
+    values = [f"{numbers.get(number, UNDEFINED)}" for number in range(max(Opcode) + 2)]
     rows = ["    " + ", ".join(values[i:i + 16]) + "," for i in range(0, len(values), 16)]
     return "\n".join([f"/* enum g4_opcode by the number of an opcode of {name}. */",
                       f"static const uint8_t {name}_opcodes[{len(values)}] = {{", *rows, "};\n"])

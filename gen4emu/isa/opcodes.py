@@ -70,7 +70,7 @@ class Opcode(IntEnum):
 
 
 class LaterOpcode(IntEnum):
-    """The opcodes of Gen7 and Gen7.5 that Gen4 does not have, or has with another meaning.
+    """The opcodes of Gen7 to Gen9 that Gen4 does not have, or has with another meaning.
 
     The values are the numbers by which the C core knows them beside those of Gen4: their own numbers where Gen4 has no
     opcode, else numbers that no part uses.
@@ -98,6 +98,7 @@ class LaterOpcode(IntEnum):
     ROUND_EVEN = 0x63  # rnde, but complete in one instruction
     TRUNCATE = 0x64  # rndz, too
     FRACTION = 0x65  # frc, but below 1 in any rounding mode
+    CSEL = 0x66
 
 
 class Shape(IntEnum):
@@ -287,17 +288,18 @@ _LATER_NAMES = {LaterOpcode.ROUND_EVEN: "rnde", LaterOpcode.TRUNCATE: "rndz", La
 
 
 def later_rows() -> Iterator[tuple[LaterOpcode, OpcodeInfo]]:
-    """The opcodes that the C core has besides those of Gen4, each with its row for Gen7.5."""
+    """The opcodes that the C core has besides those of Gen4, each with its row for Gen7.5, or for Gen8."""
     for opcode in LaterOpcode:
         name = _LATER_NAMES.get(opcode, opcode.name.lower())
-        yield opcode, next(info for info in OPCODES if info.name == name and info.gens & Gen.GEN75)
+        yield opcode, next(info for gen in (Gen.GEN75, Gen.GEN8) for info in OPCODES
+                           if info.name == name and info.gens & gen)
 
 
 def core_opcodes(gen: Gen) -> dict[int, int]:
-    """The C core's opcode by the number of an opcode of Gen7 or Gen7.5, for those that the core executes."""
+    """The C core's opcode by the number of an opcode of Gen7 or later, for those that the core executes."""
     found = {name.lower(): int(opcode) for name, opcode in Opcode.__members__.items()}
     found |= {row.name: int(opcode) for opcode, row in later_rows()}
-    found["sendc"] = found["send"]  # messages are in order
+    found |= dict.fromkeys(("sendc", "sends", "sendsc"), found["send"])  # messages are in order
     return {info.number: found[info.name] for info in OPCODES if info.gens & gen and info.name in found}
 
 

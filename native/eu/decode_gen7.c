@@ -3,15 +3,13 @@
  */
 #include <string.h>
 
-#include "eu/op.h"
+#include "eu/decode.h"
 #include "eu/run.h"
 #include "isa_gen7.h"
 #include "messages_gen7.h"
 
 enum {
-    JUMP_UNIT = 8,      /* of branches, and of jmpi on Gen7 */
-    MAX_PAYLOAD = 15,   /* registers */
-    MASK_CHANNELS = 16, /* the channel enables repeat from here on */
+    JUMP_UNIT = 8, /* of branches, and of jmpi on Gen7 */
 };
 
 /* The differences of the two generations. */
@@ -66,69 +64,10 @@ static void source_region(struct g4_src *src, const uint32_t w[4], bool align16,
     }
 }
 
-static void immediate(struct g4_src *src, uint32_t code, uint32_t bits) {
-    const uint8_t type = gen7_immediate_types[code];
-
-    src->kind = G4_KIND_IMM;
-    src->width = 1;
-    src->type = type == GEN7_IMM_V    ? G4_TYPE_W
-                : type == GEN7_IMM_UV ? G4_TYPE_UW
-                : type == GEN7_IMM_VF ? G4_TYPE_F
-                                      : type;
-    for (int c = 0; c < 8; c++) {
-        uint32_t value = bits;
-        switch (type) {
-        case GEN7_IMM_UW:
-            value = bits & 0xffff;
-            break;
-        case GEN7_IMM_W:
-            value = (uint32_t)(int16_t)bits;
-            break;
-        case GEN7_IMM_UV:
-            value = bits >> (4 * c) & 15;
-            break;
-        case GEN7_IMM_V:
-            value = (uint32_t)((int32_t)(bits << (28 - 4 * c)) >> 28);
-            break;
-        case GEN7_IMM_VF:
-            value = g4_vector_float(bits >> (8 * (c & 3)));
-            break;
-        default:
-            break;
-        }
-        src->imm[c] = value;
-    }
-    src->size = g4_type_bytes[src->type];
-}
-
-/* dim: a double in DW2 and DW3. */
-static void immediate64(struct g4_src *src, uint64_t bits) {
-    memset(src, 0, sizeof *src);
-    src->kind = G4_KIND_IMM;
-    src->width = 1;
-    src->type = G4_TYPE_DF;
-    src->size = g4_type_bytes[G4_TYPE_DF];
-    for (int c = 0; c < 8; c += 2) {
-        src->imm[c] = (uint32_t)bits;
-        src->imm[c + 1] = (uint32_t)(bits >> 32);
-    }
-}
-
-static uint8_t architecture_kind(uint32_t reg) {
-    switch (reg >> 4) {
-    case G4_ARF_NULL:
-        return G4_KIND_NULL;
-    case G4_ARF_ACC:
-        return G4_KIND_ACC;
-    default:
-        return G4_KIND_ARF;
-    }
-}
-
 static void decode_source(struct g4_src *src, uint32_t file, uint32_t type, const uint32_t w[4], bool align16) {
     memset(src, 0, sizeof *src);
     if (file == GEN7_FILE_IMM) {
-        immediate(src, type, gen7_inst_immediate(w));
+        g4_decode_immediate(src, gen7_immediate_types[type], gen7_inst_immediate(w));
         return;
     }
     const bool indirect = gen7_inst_src0_addr_mode(w);
@@ -150,7 +89,7 @@ static void decode_source(struct g4_src *src, uint32_t file, uint32_t type, cons
         src->kind = G4_KIND_GRF;
         src->base = (uint16_t)(reg * G4_REGISTER_BYTES + sub);
     } else if (file == GEN7_FILE_ARF) {
-        src->kind = architecture_kind(reg);
+        src->kind = g4_decode_architecture_kind(reg);
     } else { /* Gen7 has no message registers */
         src->kind = G4_KIND_NULL;
     }
@@ -228,7 +167,7 @@ static void decode_dst(struct g4_dst *dst, const uint32_t w[4], bool align16) {
         dst->kind = G4_KIND_GRF;
         dst->base = (uint16_t)(reg * G4_REGISTER_BYTES + sub);
     } else if (file == GEN7_FILE_ARF) {
-        dst->kind = architecture_kind(reg);
+        dst->kind = g4_decode_architecture_kind(reg);
     } else {
         dst->kind = G4_KIND_NULL;
     }
@@ -277,81 +216,7 @@ static void halve(struct g4_op *op, unsigned sources) {
     }
 }
 
-/* The hardware runs an instruction in two passes if its destination, or without one its execution, has two registers.
- */
-static unsigned passes(const struct g4_op *op, unsigned sources) {
-    const struct g4_dst *const dst = &op->dst;
-    unsigned bytes = ((op->exec_size - 1u) * dst->hstride + 1) * dst->size;
-
-    if (dst->kind == G4_KIND_GRF) {
-        bytes += dst->base % G4_REGISTER_BYTES;
-    } else if (dst->kind != G4_KIND_INDIRECT) {
-        unsigned size = dst->size;
-        for (unsigned s = 0; s < sources; s++) {
-            size = op->src[s].size > size ? op->src[s].size : size;
-        }
-        bytes = op->exec_size * size;
-    }
-    return bytes > G4_REGISTER_BYTES && op->exec_size > 1 ? 2 : 1;
-}
-
-static void split(struct g4_op *op, unsigned sources, bool same_enables) {
-    const unsigned step = same_enables ? 0 : op->exec_size / 2;
-
-    op->passes = (uint8_t)passes(op, sources);
-    op->channels = op->exec_size / op->passes;
-    for (unsigned pass = 0; pass < 2; pass++) {
-        const unsigned first = op->group + pass * step;
-        op->first_channel[pass] = (uint8_t)(first % MASK_CHANNELS);
-        op->first_flag[pass] = (uint8_t)(16u * op->flag + first);
-    }
-    for (unsigned s = 0; s < sources; s++) {
-        struct g4_src *const src = &op->src[s];
-        if (src->kind == G4_KIND_IMM) {
-            src->pass_bytes = op->channels;
-        } else if (op->opcode == G4_OPCODE_PLN && s == 1) {
-            src->pass_bytes = 2 * G4_REGISTER_BYTES;
-        } else if (src->align16 && src->size == 8) { /* the second pass advances even with a stride of 0 */
-            src->pass_bytes = G4_REGISTER_BYTES;
-        } else if (src->kind != G4_KIND_ARF) {
-            src->pass_bytes = (uint16_t)(g4_region_offset(src, op->channels) - g4_region_offset(src, 0));
-        }
-    }
-    op->dst.pass_bytes = (uint16_t)(op->channels * op->dst.hstride * op->dst.size);
-}
-
 /* ---- the rest ---- */
-
-static enum g4_exec_type exec_type(const struct g4_op *op, const struct g4_opcode_info *info) {
-    enum g4_exec_type type = info->flags & G4_OPF_FLOAT ? G4_EXEC_F : G4_EXEC_W;
-    for (int s = 0; s < info->sources; s++) {
-        const enum g4_exec_type of = op->src[s].type == G4_TYPE_DF  ? G4_EXEC_DF
-                                     : op->src[s].type == G4_TYPE_F ? G4_EXEC_F
-                                     : op->src[s].size == 4         ? G4_EXEC_D
-                                                                    : G4_EXEC_W;
-        type = of > type ? of : type;
-    }
-    return type;
-}
-
-/* Integer opcodes treat operands as integers.  Compilers give them type F only on null registers. */
-static void integers_only(struct g4_op *op) {
-    for (int s = 0; s < 2; s++) {
-        if (op->src[s].type == G4_TYPE_F) {
-            op->src[s].type = G4_TYPE_UD;
-        }
-    }
-}
-
-/* Of two dwords, the multiplier uses the low half of the second, where Gen4 uses that of the first. */
-static void exchange_factors(struct g4_op *op) {
-    const bool dwords = op->src[0].size == 4 && op->src[1].size == 4 && op->exec_type == G4_EXEC_D;
-    if ((op->opcode == G4_OPCODE_MUL && dwords) || op->opcode == G4_OPCODE_MACH) {
-        const struct g4_src first = op->src[0];
-        op->src[0] = op->src[1];
-        op->src[1] = first;
-    }
-}
 
 static void decode_branch(struct g4_op *op, const uint32_t w[4], uint8_t jmpi_unit) {
     op->channel_pointers = true;
@@ -366,19 +231,6 @@ static void decode_branch(struct g4_op *op, const uint32_t w[4], uint8_t jmpi_un
         op->uip = op->ip + (uint32_t)(gen7_inst_uip(w) * JUMP_UNIT);
     }
     op->target &= ~7u;
-}
-
-static bool has_two_targets(const struct g4_op *op) {
-    switch (op->opcode) {
-    case G4_OPCODE_IF:
-    case G4_OPCODE_BREAK:
-    case G4_OPCODE_CONT:
-    case G4_OPCODE_HALT:
-    case G4_OPCODE_BRC:
-        return true;
-    default:
-        return false;
-    }
 }
 
 /* Recognize the last render target write of a thread if it consists of colors only. */
@@ -407,7 +259,7 @@ static void decode_send(struct g4_op *op, const uint32_t w[4]) {
     op->function = (uint8_t)gen7_inst_sfid(w);
     op->eot = gen7_inst_send_end_of_thread(w);
     op->descriptor = op->src[1].kind == G4_KIND_IMM ? gen7_inst_send_descriptor(w) : 0;
-    op->payload_length = MAX_PAYLOAD;
+    op->payload_length = G4_MAX_PAYLOAD;
     op->passes = 1;
     op->channels = op->exec_size;
     if (op->src[1].kind == G4_KIND_IMM) {
@@ -461,35 +313,31 @@ static void decode(struct g4_op *op, const uint32_t w[4], const struct variant *
         decode_source(&op->src[0], gen7_inst_src0_file(w), gen7_inst_src0_type(w), w, op->align16);
         decode_source(&op->src[1], gen7_inst_src1_file(w), gen7_inst_src1_type(w), src1, op->align16);
         if (op->src[0].kind == G4_KIND_IMM) {
-            immediate(&op->src[0], gen7_inst_src0_type(w), gen7_inst_immediate(w));
+            g4_decode_immediate(&op->src[0], gen7_immediate_types[gen7_inst_src0_type(w)], gen7_inst_immediate(w));
         }
         if (op->opcode == G4_OPCODE_DIM) {
-            immediate64(&op->src[0], gen7_inst_immediate64(w));
+            g4_decode_immediate64(&op->src[0], G4_TYPE_DF, gen7_inst_immediate64(w));
         }
     }
     if (info->flags & G4_OPF_INTEGER) {
-        integers_only(op);
+        g4_decode_integers_only(op);
     }
-    op->exec_type = (uint8_t)exec_type(op, info);
-    exchange_factors(op);
+    op->exec_type = (uint8_t)g4_decode_exec_type(op, info);
+    g4_decode_exchange_factors(op);
     const bool halved = variant->doubles_are_halves && has_doubles(op, info->sources);
     if (halved) {
         halve(op, info->sources);
     }
-    split(op, info->sources, halved);
+    g4_decode_passes(op, info->sources, halved);
     op->acc = op->exec_type >= G4_EXEC_F && (op->group >> 3 & 1);
     op->acc_write = gen7_inst_acc_write_control(w) && (info->flags & G4_OPF_ACC_WRITE) && op->dst.kind != G4_KIND_ACC;
     if (op->opcode == G4_OPCODE_SEND) {
         decode_send(op, w);
     }
-    /* what the fast handlers use: the first flag and half of the enables, for groups of eight channels */
-    op->flag = (uint8_t)((op->first_flag[0] >> 4) & 3);
-    op->half = op->exec_size <= 8 && (op->first_channel[0] >> 3 & 1);
-    op->size_lanes = UINT64_C(0x0101010101010101) *
-                     ((((1u << (op->channels < 8 ? op->channels : 8)) - 1) << (op->first_channel[0] & 7)) & 0xff);
+    g4_decode_lanes(op);
     if (!op->undefined && (gen7_opcode_info[number].flags & GEN7_OPF_BRANCH)) {
         decode_branch(op, w, variant->jmpi_unit);
-        if (!has_two_targets(op)) {
+        if (!g4_decode_has_two_targets(op)) {
             op->uip = op->target;
         }
     }

@@ -119,8 +119,10 @@ struct g4_send {
     uint32_t descriptor;
     uint8_t sfid, mlen, rlen;
     bool eot;
-    bool grf_payload;  /* the payload is in the GRF, else in the MRF */
-    uint8_t mrf;       /* its first register */
+    bool grf_payload; /* the payload is in the GRF, else in the MRF */
+    uint8_t mrf;      /* its first register */
+    bool split;       /* the payload goes on at `second`, after `first_length` registers */
+    uint8_t second, first_length;
     uint8_t threads;   /* bit t: thread t sends */
     g4_lanes emask[2]; /* channel enables: masks, predicate, ExecSize, in Align16 ChanEn */
     /* The destination of the response.  Functions that write whole registers use dst; math also uses the region. */
@@ -143,6 +145,9 @@ enum {
 /* Payload register k of all threads. */
 static inline const union g4_reg *g4_payload_register(const struct g4_gang *gang, const struct g4_send *send,
                                                       unsigned k) {
+    if (__builtin_expect(send->split && k >= send->first_length, 0)) {
+        return &gang->grf[(send->second + k - send->first_length) & (G4_GRF_COUNT - 1)];
+    }
     return send->grf_payload ? &gang->grf[(send->mrf + k) & (G4_GRF_COUNT - 1)]
                              : &gang->mrf[(send->mrf + k) & (G4_MRF_COUNT - 1)];
 }

@@ -65,9 +65,75 @@ static int64_t truncate_to(int64_t value, unsigned type) {
         return (uint8_t)value;
     case G4_TYPE_B:
         return (int8_t)value;
+    case G4_TYPE_UQ:
+    case G4_TYPE_Q:
+        return value;
     default:
         return (uint32_t)value;
     }
+}
+
+static bool is_float_type(unsigned type) {
+    return type == G4_TYPE_F || type == G4_TYPE_DF || type == G4_TYPE_HF;
+}
+
+/* ---- half floats ---- */
+
+/* The half float nearest to a float, ties to even; denormals are kept (docs/decisions.md 92). */
+static uint16_t half_of(uint32_t bits) {
+    const uint32_t sign = bits >> 16 & 0x8000;
+    const uint32_t magnitude = bits & 0x7fffffff;
+    uint32_t half;
+
+    if (magnitude > 0x7f800000) {
+        return (uint16_t)(sign | 0x7e00);
+    }
+    if (magnitude >= 0x47800000) { /* 2^16 */
+        return (uint16_t)(sign | 0x7c00);
+    }
+    if (magnitude >= 0x38800000) { /* 2^-14 */
+        half = (magnitude - 0x38000000) >> 13;
+    } else {
+        const uint32_t exponent = magnitude >> 23;
+        const uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000;
+        const uint32_t shift = 126 - exponent; /* 24 + (-14 - (exponent - 127)) - 11 */
+        if (exponent < 102) {
+            return (uint16_t)sign;
+        }
+        half = mantissa >> shift;
+        const uint32_t rest = mantissa & ((1u << shift) - 1);
+        const uint32_t tie = 1u << (shift - 1);
+        half += rest > tie || (rest == tie && (half & 1)) ? 1 : 0;
+        return (uint16_t)(sign | half);
+    }
+    const uint32_t rest = magnitude & 0x1fff;
+    half += rest > 0x1000 || (rest == 0x1000 && (half & 1)) ? 1 : 0;
+    return (uint16_t)(sign | half);
+}
+
+/* The half float nearest to a double.  Rounding to odd first keeps the rounding to a float from deciding a tie. */
+static uint16_t half_of_double(double f) {
+    uint32_t bits;
+    float single = (float)f;
+    memcpy(&bits, &single, sizeof bits);
+    if (f == f && single - single == 0 && (double)single != f) {
+        const bool away = fabs((double)single) > fabs(f);
+        bits = (bits - away) | 1;
+    }
+    return half_of(bits);
+}
+
+static uint32_t float_of_half(uint16_t half) {
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    const uint32_t magnitude = half & 0x7fff;
+
+    if (magnitude >= 0x7c00) {
+        return sign | (magnitude == 0x7c00 ? 0x7f800000 : 0x7fc00000);
+    }
+    if (magnitude >= 0x0400) {
+        return sign | ((magnitude << 13) + 0x38000000);
+    }
+    return sign | g4_hw_bits((float)magnitude * 0x1p-24f); /* never a denormal */
 }
 
 /* ---- sources ---- */
@@ -86,6 +152,13 @@ static int64_t signed_element(uint32_t raw, unsigned type) {
 /* Modifiers of an integer.  A D is negated in 32 bits, a UD gains a 33rd bit, narrower types have been widened. */
 static int64_t modified_integer(int64_t value, const struct g4_src *src) {
     const bool own_width = src->type == G4_TYPE_D;
+    if (src->complement) {
+        return ~value;
+    }
+    if (src->size == 8) {
+        const bool minus = src->negate != (src->abs && src->type == G4_TYPE_Q && value < 0);
+        return minus ? (int64_t)(0 - (uint64_t)value) : value;
+    }
     if (src->abs && value < 0) {
         value = own_width ? (int32_t)(0u - (uint32_t)value) : -value;
     }
@@ -143,7 +216,11 @@ static void read_source(const struct g4_pass *pass, const struct g4_src *src, en
         g4_read_raw64(pass->run, src, pass->index, pass->thread, pass->channels, raw64);
         for (unsigned c = 0; c < pass->channels; c++) {
             out[c].raw = raw64[c];
-            out[c].f = double_of(modified_double(raw64[c], src));
+            if (src->type == G4_TYPE_DF) {
+                out[c].f = double_of(modified_double(raw64[c], src));
+            } else {
+                out[c].i = modified_integer((int64_t)raw64[c], src);
+            }
         }
     } else {
         g4_read_raw(pass->run, src, pass->index, pass->thread, pass->channels, raw);
@@ -151,12 +228,14 @@ static void read_source(const struct g4_pass *pass, const struct g4_src *src, en
             out[c].raw = raw[c];
             if (src->type == G4_TYPE_F) {
                 out[c].f = g4_hw_float(modified_float(raw[c], src));
+            } else if (src->type == G4_TYPE_HF) {
+                out[c].f = g4_hw_float(modified_float(float_of_half((uint16_t)raw[c]), src));
             } else {
                 out[c].i = modified_integer(signed_element(raw[c], src->type), src);
             }
         }
     }
-    if (as >= G4_EXEC_F && src->type != G4_TYPE_F && src->type != G4_TYPE_DF) {
+    if (as >= G4_EXEC_F && !is_float_type(src->type)) {
         for (unsigned c = 0; c < pass->channels; c++) {
             out[c].f = as == G4_EXEC_F ? (float)out[c].i : (double)out[c].i;
         }
@@ -360,7 +439,7 @@ static int64_t sad2(const struct g4_operands *o, unsigned c) {
 /* The multiplier has 32 by 16 bits: of two dwords, it uses the low half of the first.  The accumulator receives the
  * unsigned product, which mach completes; a register receives it with the sign of the type (docs/decisions.md 41). */
 static bool is_partial_product(const struct g4_op *op) {
-    return op->opcode == G4_OPCODE_MUL && op->src[0].size == 4 && op->src[1].size == 4;
+    return op->opcode == G4_OPCODE_MUL && op->src[0].size == 4 && op->src[1].size == 4 && !op->whole_product;
 }
 
 static int64_t partial_product(int64_t a, int64_t b) {
@@ -416,7 +495,8 @@ static int64_t first_bit_low(uint32_t bits) {
 static int64_t integer_result(const struct g4_op *op, const struct g4_operands *o, unsigned c, int64_t acc) {
     const int64_t a = o->a[c].i;
     const int64_t b = o->b[c].i;
-    const unsigned count = (unsigned)b & 31;
+    const bool wide = op->exec_type == G4_EXEC_Q;
+    const unsigned count = (unsigned)b & (wide ? 63 : 31);
 
     switch (op->opcode) {
     case G4_OPCODE_NOT:
@@ -430,6 +510,10 @@ static int64_t integer_result(const struct g4_op *op, const struct g4_operands *
     case G4_OPCODE_SHL:
         return (int64_t)((uint64_t)a << count);
     case G4_OPCODE_SHR: /* fills signed types with the sign (docs/decisions.md 30) */
+        if (op->src[0].type == G4_TYPE_UQ) {
+            return (int64_t)((uint64_t)a >> count);
+        }
+        return a >> count;
     case G4_OPCODE_ASR:
         return a >> count;
     case G4_OPCODE_ADD:
@@ -480,53 +564,6 @@ static float saturated(float f) {
         return 0;
     }
     return f > 1 ? 1 : f;
-}
-
-/* ---- half floats ---- */
-
-/* The half float nearest to a float, ties to even; denormals are kept (docs/decisions.md 92). */
-static uint16_t half_of(uint32_t bits) {
-    const uint32_t sign = bits >> 16 & 0x8000;
-    const uint32_t magnitude = bits & 0x7fffffff;
-    uint32_t half;
-
-    if (magnitude > 0x7f800000) {
-        return (uint16_t)(sign | 0x7e00);
-    }
-    if (magnitude >= 0x47800000) { /* 2^16 */
-        return (uint16_t)(sign | 0x7c00);
-    }
-    if (magnitude >= 0x38800000) { /* 2^-14 */
-        half = (magnitude - 0x38000000) >> 13;
-    } else {
-        const uint32_t exponent = magnitude >> 23;
-        const uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000;
-        const uint32_t shift = 126 - exponent; /* 24 + (-14 - (exponent - 127)) - 11 */
-        if (exponent < 102) {
-            return (uint16_t)sign;
-        }
-        half = mantissa >> shift;
-        const uint32_t rest = mantissa & ((1u << shift) - 1);
-        const uint32_t tie = 1u << (shift - 1);
-        half += rest > tie || (rest == tie && (half & 1)) ? 1 : 0;
-        return (uint16_t)(sign | half);
-    }
-    const uint32_t rest = magnitude & 0x1fff;
-    half += rest > 0x1000 || (rest == 0x1000 && (half & 1)) ? 1 : 0;
-    return (uint16_t)(sign | half);
-}
-
-static uint32_t float_of_half(uint16_t half) {
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    const uint32_t magnitude = half & 0x7fff;
-
-    if (magnitude >= 0x7c00) {
-        return sign | (magnitude == 0x7c00 ? 0x7f800000 : 0x7fc00000);
-    }
-    if (magnitude >= 0x0400) {
-        return sign | ((magnitude << 13) + 0x38000000);
-    }
-    return sign | g4_hw_bits((float)magnitude * 0x1p-24f); /* never a denormal */
 }
 
 /* ---- extended math ---- */
@@ -615,16 +652,17 @@ static void move_indexed(const struct g4_pass *pass, const struct g4_op *op, str
 /* ---- results ---- */
 
 static int64_t type_min(unsigned type) {
-    static const int64_t least[8] = {[G4_TYPE_D] = INT32_MIN, [G4_TYPE_W] = INT16_MIN, [G4_TYPE_B] = INT8_MIN};
-    return least[type & 7];
+    static const int64_t least[16] = {
+        [G4_TYPE_D] = INT32_MIN, [G4_TYPE_W] = INT16_MIN, [G4_TYPE_B] = INT8_MIN, [G4_TYPE_Q] = INT64_MIN};
+    return least[type & 15];
 }
 
 static int64_t type_max(unsigned type) {
-    static const int64_t most[8] = {
-        [G4_TYPE_UD] = UINT32_MAX, [G4_TYPE_D] = INT32_MAX,  [G4_TYPE_UW] = UINT16_MAX,
-        [G4_TYPE_W] = INT16_MAX,   [G4_TYPE_UB] = UINT8_MAX, [G4_TYPE_B] = INT8_MAX,
+    static const int64_t most[16] = {
+        [G4_TYPE_UD] = UINT32_MAX, [G4_TYPE_D] = INT32_MAX, [G4_TYPE_UW] = UINT16_MAX, [G4_TYPE_W] = INT16_MAX,
+        [G4_TYPE_UB] = UINT8_MAX,  [G4_TYPE_B] = INT8_MAX,  [G4_TYPE_UQ] = INT64_MAX,  [G4_TYPE_Q] = INT64_MAX,
     };
-    return most[type & 7];
+    return most[type & 15];
 }
 
 /* Rounds toward zero and clamps; NaN becomes 0. */
@@ -634,6 +672,9 @@ static int64_t float_to_integer(double f, unsigned type) {
     }
     if (f <= (double)type_min(type)) {
         return type_min(type);
+    }
+    if (type == G4_TYPE_UQ) {
+        return f >= 0x1p64 ? -1 : (int64_t)(uint64_t)f;
     }
     return f >= (double)type_max(type) ? type_max(type) : (int64_t)f;
 }
@@ -739,6 +780,11 @@ static bool compare(const struct g4_pass *pass, const struct g4_op *op, struct g
         convert_operand(&b, floats, op->dst.type);
         floats = op->dst.type == G4_TYPE_F;
     }
+    if (!floats && op->src[0].type == G4_TYPE_UQ && op->src[1].type == G4_TYPE_UQ) {
+        const uint64_t x = (uint64_t)a.i;
+        const uint64_t y = (uint64_t)b.i;
+        return condition(op->cond, (x > y) - (x < y), false);
+    }
     if (!floats) {
         return integer_condition(op->cond, a.i, b.i);
     }
@@ -787,17 +833,32 @@ static struct outcome finish_double(const struct g4_pass *pass, const struct g4_
     return (struct outcome){.bits = bits_of(d), .flag = float_condition(op->cond, d, 0)};
 }
 
+/* The bits of an integer in memory. */
+static uint64_t stored_bits(const struct g4_op *op, int64_t value) {
+    return op->dst.size == 8 ? (uint64_t)value : (uint32_t)value;
+}
+
 /* Integers from doubles see all of their bits. */
 static struct outcome finish_integer_of_double(const struct g4_op *op, double f) {
     const int64_t value = float_to_integer(f, op->dst.type);
     const double tested = op->cond == G4_COND_U ? f : (double)value;
-    return (struct outcome){.bits = (uint32_t)value, .flag = float_condition(op->cond, tested, 0)};
+    return (struct outcome){.bits = stored_bits(op, value), .flag = float_condition(op->cond, tested, 0)};
+}
+
+/* The end of an operation whose result is a half float; denormals are kept. */
+static struct outcome finish_half(const struct g4_op *op, double f) {
+    const double clamped = op->saturate ? (!(f > 0) ? 0 : f > 1 ? 1 : f) : f;
+    const uint16_t half = half_of_double(clamped);
+    return (struct outcome){.bits = half, .flag = float_condition(op->cond, g4_hw_float(float_of_half(half)), 0)};
 }
 
 static struct outcome finish_float(const struct g4_pass *pass, const struct g4_op *op, double f, double x) {
     struct outcome out;
     if (op->dst.type == G4_TYPE_DF) {
         return finish_double(pass, op, f);
+    }
+    if (op->dst.type == G4_TYPE_HF) {
+        return finish_half(op, f);
     }
     if (op->exec_type == G4_EXEC_DF && op->dst.type != G4_TYPE_F) {
         return finish_integer_of_double(op, f);
@@ -812,7 +873,7 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
         out.flag = float_condition(op->cond, single, 0);
     } else {
         const int64_t value = float_to_integer(single, op->dst.type);
-        out.bits = (uint32_t)value;
+        out.bits = stored_bits(op, value);
         /* the condition tests the stored integer (docs/decisions.md 42) */
         out.flag = float_condition(op->cond, op->cond == G4_COND_U ? (double)single : (double)value, 0);
     }
@@ -830,17 +891,23 @@ static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
 
     if (is_logic(op)) { /* the condition tests the stored bits with the sign of the destination type */
         i = truncate_to(i, type == G4_TYPE_F ? G4_TYPE_D : type);
-    } else if (op->saturate) {
-        i = type == G4_TYPE_F || type == G4_TYPE_DF ? (i > 0) : clamp_integer(i, type);
+    } else if (op->saturate && (is_float_type(type) || op->dst.size < 8)) {
+        i = is_float_type(type) ? (i > 0) : clamp_integer(i, type);
     }
-    if (type == G4_TYPE_DF) {
-        return (struct outcome){.bits = bits_of((double)i), .flag = integer_condition(op->cond, i, 0)};
+    if (type == G4_TYPE_DF || type == G4_TYPE_HF) {
+        const double number = op->src[0].type == G4_TYPE_UQ ? (double)(uint64_t)i : (double)i;
+        const uint64_t bits = type == G4_TYPE_DF ? bits_of(number) : half_of_double(number);
+        return (struct outcome){.bits = bits, .flag = integer_condition(op->cond, i, 0)};
     }
     /* bits that shl has shifted out are not part of its result (docs/decisions.md 43) */
     const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
     out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
                                      : integer_condition(op->cond, shifted ? truncate_to(i, type) : i, 0);
-    out.bits = type == G4_TYPE_F ? g4_hw_bits((float)i) : (uint32_t)i;
+    if (type == G4_TYPE_F) {
+        out.bits = g4_hw_bits(op->src[0].type == G4_TYPE_UQ ? (float)(uint64_t)i : (float)i);
+    } else {
+        out.bits = stored_bits(op, i);
+    }
     return out;
 }
 
@@ -853,9 +920,8 @@ static struct outcome outcome(const struct g4_pass *pass, const struct g4_op *op
         return out;
     }
     if (o->raw[c]) {
-        out = op->exec_type >= G4_EXEC_F && (op->dst.type == G4_TYPE_F || op->dst.type == G4_TYPE_DF)
-                  ? finish_float(pass, op, o->result[c].f, 0)
-                  : finish_integer(op, o->result[c].i);
+        out = op->exec_type >= G4_EXEC_F && is_float_type(op->dst.type) ? finish_float(pass, op, o->result[c].f, 0)
+                                                                        : finish_integer(op, o->result[c].i);
         out.bits = o->result[c].raw;
         return out;
     }
@@ -875,7 +941,9 @@ static bool selects(const struct g4_pass *pass, const struct g4_op *op, const st
 
 static void select_sources(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     for (unsigned c = 0; c < pass->channels; c++) {
-        const bool first = op->opcode != G4_OPCODE_SEL || selects(pass, op, o, c);
+        const bool first = op->opcode == G4_OPCODE_CSEL  ? float_condition(op->cond, o->third[c].f, 0)
+                           : op->opcode == G4_OPCODE_SEL ? selects(pass, op, o, c)
+                                                         : true;
         o->result[c] = first ? o->a[c] : o->b[c];
         o->raw[c] = is_raw(op, &op->src[first ? 0 : 1]);
     }
@@ -1032,7 +1100,7 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
         read_plane_operands(pass, op, &o);
     }
     if (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MSAVE ||
-        op->opcode == G4_OPCODE_MREST || op->opcode == G4_OPCODE_DIM) {
+        op->opcode == G4_OPCODE_MREST || op->opcode == G4_OPCODE_DIM || op->opcode == G4_OPCODE_CSEL) {
         select_sources(pass, op, &o);
     } else if (op->opcode == G4_OPCODE_MATH) {
         compute_math(pass, op, &o);
@@ -1051,7 +1119,7 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
         bits[c] = out.bits;
         flags |= (uint32_t)out.flag << c;
     }
-    if (op->cond != G4_COND_NONE && op->opcode != G4_OPCODE_SEL) {
+    if (op->cond != G4_COND_NONE && op->opcode != G4_OPCODE_SEL && op->opcode != G4_OPCODE_CSEL) {
         set_flags(pass, flags, pass->enabled);
     }
     uint32_t enabled = pass->enabled;

@@ -26,6 +26,7 @@ enum g4_kind {
 enum g4_exec_type {
     G4_EXEC_W, /* 33 bits, computed in 64 */
     G4_EXEC_D, /* 64 bits */
+    G4_EXEC_Q, /* 64 bits, of operands that have as many */
     G4_EXEC_F,
     G4_EXEC_DF,
 };
@@ -38,6 +39,7 @@ struct g4_src {
     uint8_t kind, type, size; /* enum g4_kind, enum g4_type, bytes of an element */
     uint8_t reg;              /* ARF number */
     bool abs, negate, align16;
+    bool complement;                 /* each bit is inverted */
     uint8_t vstride, width, hstride; /* elements; in Align16 width is 4 */
     uint8_t swizzle[4];
     bool flat;           /* indirect: the second pass goes on in the region, else it has an address of its own */
@@ -111,34 +113,39 @@ struct g4_op {
     bool predicate_inverse;
     bool acc_write; /* writes the accumulator implicitly, and the value may be read */
     bool breakpoint;
-    bool undefined;   /* the device does not have the opcode */
+    bool undefined;     /* the device does not have the opcode */
+    bool general_only;  /* no fast handler knows its types or forms */
+    bool whole_product; /* mul: all bits of two dwords are multiplied */
     uint8_t function; /* math: enum gen7_math_function; send: number of the shared function; sel: 1, compare unsigned */
     bool grf_payload; /* send: the payload is in the GRF from `mrf` on; no implied move */
-    uint8_t payload_length; /* its registers, or as many as there can be */
-    bool eot;               /* send: ends the thread */
-    bool writes_target;     /* send: a render target write whose descriptor is an immediate */
-    uint8_t target_entry;   /* its binding table entry */
-    uint8_t color_pixels;   /* send: of a target write with nothing but their colors: 8, 16; 0: another message */
-    bool color_replicated;  /* one color for them all, in one register */
-    bool channel_pointers;  /* branches: flow_gen6.c executes them */
-    uint8_t jump_unit;      /* jmpi: bytes that a count of 1 means */
-    bool joins;             /* parked channels may continue here (flow_gen6.c) */
-    uint8_t mrf;            /* send: first payload register, destination of the implied move */
-    uint8_t pop;            /* branches: pop count */
-    uint8_t half;           /* half of the masks that the first pass uses */
-    uint8_t parts;          /* fast handlers: number of parts */
-    uint8_t count;          /* channels of a part */
-    uint8_t acc;            /* implicit accumulator of the first pass */
-    bool whole_move;        /* send: the implied move copies whole registers */
-    bool dword_move;        /* send: the implied move copies dwords from in[0].off */
-    uint8_t move_top;       /* send: one more than the highest register of these dwords */
-    uint32_t ip;            /* byte offset from the first instruction of the kernel */
-    uint32_t next;          /* ip of the following instruction */
-    uint32_t target;        /* branches: ip of the target (JIP), without a count from a register */
-    uint32_t uip;           /* branches with two targets: ip of the other one */
-    uint32_t descriptor;    /* send: the immediate descriptor */
-    uint32_t word0;         /* first dword of the instruction, for reports */
-    g4_lanes size_lanes;    /* lanes of a half that are below the execution size */
+    uint8_t payload_length;                /* its registers, or as many as there can be */
+    uint8_t second_payload, second_length; /* split send: where the payload goes on, and its registers there */
+    bool length_in_register;               /* that number is in a0.`length_address` */
+    uint8_t length_address;
+    bool eot;              /* send: ends the thread */
+    bool writes_target;    /* send: a render target write whose descriptor is an immediate */
+    uint8_t target_entry;  /* its binding table entry */
+    uint8_t color_pixels;  /* send: of a target write with nothing but their colors: 8, 16; 0: another message */
+    bool color_replicated; /* one color for them all, in one register */
+    bool channel_pointers; /* branches: flow_gen6.c executes them */
+    uint8_t jump_unit;     /* jmpi: bytes that a count of 1 means */
+    bool joins;            /* parked channels may continue here (flow_gen6.c) */
+    uint8_t mrf;           /* send: first payload register, destination of the implied move */
+    uint8_t pop;           /* branches: pop count */
+    uint8_t half;          /* half of the masks that the first pass uses */
+    uint8_t parts;         /* fast handlers: number of parts */
+    uint8_t count;         /* channels of a part */
+    uint8_t acc;           /* implicit accumulator of the first pass */
+    bool whole_move;       /* send: the implied move copies whole registers */
+    bool dword_move;       /* send: the implied move copies dwords from in[0].off */
+    uint8_t move_top;      /* send: one more than the highest register of these dwords */
+    uint32_t ip;           /* byte offset from the first instruction of the kernel */
+    uint32_t next;         /* ip of the following instruction */
+    uint32_t target;       /* branches: ip of the target (JIP), without a count from a register */
+    uint32_t uip;          /* branches with two targets: ip of the other one */
+    uint32_t descriptor;   /* send: the immediate descriptor */
+    uint32_t word0;        /* first dword of the instruction, for reports */
+    g4_lanes size_lanes;   /* lanes of a half that are below the execution size */
     struct g4_dst dst;
     struct g4_src src[3];
     g4_lanes written; /* size_lanes that the Align16 channel enables leave */
@@ -174,8 +181,8 @@ static inline uint32_t g4_vector_float(uint32_t v) {
 }
 
 /* Models point to these (core/model.h). */
-g4_expand_instruction_fn g4_expand_gen4, g4_expand_gen7;
-g4_decode_instruction_fn g4_decode_gen4, g4_decode_gen7, g4_decode_gen75;
+g4_expand_instruction_fn g4_expand_gen4, g4_expand_gen7, g4_expand_gen9;
+g4_decode_instruction_fn g4_decode_gen4, g4_decode_gen7, g4_decode_gen75, g4_decode_gen9;
 
 /* Whether an instruction may read the accumulator. */
 bool g4_op_reads_acc(const struct g4_op *op);

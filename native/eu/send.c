@@ -126,12 +126,20 @@ static void unpack_descriptor(const struct g4_op *op, struct g4_send *send) {
         send->mlen = (uint8_t)gen7_message_descriptor_message_length(send->descriptor);
         send->rlen = (uint8_t)gen7_message_descriptor_response_length(send->descriptor);
         send->eot = op->eot;
+        send->split = op->second_length > 0;
+        send->first_length = send->mlen;
+        send->second = op->second_payload;
     } else {
         send->sfid = (uint8_t)g4_message_descriptor_shared_function(send->descriptor);
         send->mlen = (uint8_t)g4_message_descriptor_message_length(send->descriptor);
         send->rlen = (uint8_t)g4_message_descriptor_response_length(send->descriptor);
         send->eot = g4_message_descriptor_end_of_thread(send->descriptor) && op->src[1].kind == G4_KIND_IMM;
     }
+}
+
+/* The registers of the second part of a split payload. */
+static unsigned second_length(const struct g4_gang *gang, const struct g4_op *op, int thread) {
+    return op->length_in_register ? gang->a0[thread][op->length_address & 6] >> 6 & 15 : op->second_length;
 }
 
 static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *send, const struct g4_send *whole) {
@@ -142,6 +150,9 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
         send->emask[h] = whole->emask[h] & lanes;
     }
     unpack_descriptor(op, send);
+    if (send->split) {
+        send->mlen = (uint8_t)(send->mlen + second_length(gang, op, __builtin_ctz(send->threads)));
+    }
     send->has_dst = send->rlen > 0 && op->dst.kind == G4_KIND_GRF;
     if (!op->grf_payload && g4_message_descriptor_end_of_thread(send->descriptor) && !send->eot) {
         g4_message_report(run->eu, gang, send, G4_EVENT_EOT_IGNORED);

@@ -31,6 +31,9 @@ static struct g4_row_set rows_read(const struct g4_op *op) {
         for (unsigned i = 0; i < op->payload_length; i++) {
             g4_row_set_add(&set, op->mrf + i);
         }
+        for (unsigned i = 0; i < op->second_length; i++) {
+            g4_row_set_add(&set, op->second_payload + i);
+        }
     }
     for (unsigned s = 0; s < sources; s++) { /* other operands are bits of immediates and jumps */
         const struct g4_src *const src = &op->src[s];

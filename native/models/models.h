@@ -15,6 +15,9 @@ extern const struct g4_model g4_model_ivy_bridge;
 extern const struct g4_model g4_model_bay_trail;
 extern const struct g4_model g4_model_haswell;
 
+extern const struct g4_model g4_model_skylake;
+extern const struct g4_model g4_model_kaby_lake;
+
 /* Implementations that models choose from; models/ itself has only data. */
 g4_load_draw_fn g4_load_draw_gen4; /* draw/load_gen4.c */
 g4_load_draw_fn g4_load_draw_gen7; /* draw/load_gen7.c */

@@ -1,4 +1,4 @@
-"""Random programs of Gen7 and Gen7.5, and their comparison with the reference.
+"""Random programs of Gen7, Gen7.5 and Gen9, and their comparison with the reference.
 
 All fields of everything that the reference executes are random, with a bias to instructions that Mesa emits.
 """
@@ -44,7 +44,7 @@ from tests.eu.reference.thread import Unspecified
 from tests.harness.probe import Status
 
 T = RegType
-PARTS = (Gen.IVB, Gen.HSW)
+PARTS = (Gen.IVB, Gen.HSW, Gen.KBL)
 _FLOATS = ("mov", "add", "mul", "mad", "mad", "lrp", "frc", "rndd", "rnde", "rndz", "rndu", "cmp", "cmpn", "sel", "sel",
            "dp4", "dph", "dp3", "dp2", "line", "pln", "math", "math", "f32to16")
 _INTEGERS = ("mov", "sel", "sel", "not", "and", "or", "xor", "shr", "shl", "asr", "cmp", "cmpn", "add", "mul", "avg",
@@ -95,7 +95,8 @@ class Generator:
     def alu(self) -> Instruction:
         rng = self.rng
         family = rng.choices(("float", "integer", "convert"), (60, 30, 10))[0]
-        name = rng.choice({"float": _FLOATS, "integer": _INTEGERS, "convert": ("mov",)}[family])
+        names = {"float": _FLOATS, "integer": _INTEGERS, "convert": ("mov",)}[family]
+        name = rng.choice([name for name in names if opcode_named(name, self.gen)])
         form = rng.choices(("align1", "wide", "align16", "words"), (38, 34, 20, 8))[0]
         if name in ("line", "pln"):
             form = rng.choice(("align1", "wide"))
@@ -271,7 +272,9 @@ class Generator:
         out = self.destination(kind, base, direct=True)
         match rng.randrange(4):
             case 0:
-                first = replace(base, opcode=self.opcode("mul"), dst=replace(acc, type=kind), src0=a, src1=b)
+                words = replace(b, type=T.UW, region=region(16, 8, 2))  # Gen9's product of dwords is whole
+                first = replace(base, opcode=self.opcode("mul"), dst=replace(acc, type=kind), src0=a,
+                                src1=words if self.gen is Gen.KBL else b)
                 self.queue = [replace(base, opcode=self.opcode("mach"), acc_write=True, dst=out, src0=a, src1=b),
                               replace(base, dst=self.destination(kind, base, direct=True),
                                       src0=replace(acc, type=kind, region=_PACKED))]
@@ -517,6 +520,7 @@ class FlowProgram:
     def __init__(self, seed: int, gen: Gen, *, plain: bool = False) -> None:
         self.rng = random.Random(seed)
         self.gen = gen
+        self.unit = 16 if gen is Gen.KBL else 2  # of jumps, in an instruction: bytes, or 64 bits
         self.plain = plain
         self.size = self.rng.choice((8, 16, 16))
         self.code: list[Instruction] = []
@@ -660,7 +664,7 @@ class FlowProgram:
         self.depth -= 1
 
     def point(self, branch: int, **targets: int) -> None:
-        changes = {name: 2 * (target - branch) for name, target in targets.items()}
+        changes = {name: self.unit * (target - branch) for name, target in targets.items()}
         self.code[branch] = replace(self.code[branch], **changes)
 
     def block_end(self, index: int) -> int | None:
@@ -675,7 +679,7 @@ class FlowProgram:
                 if depth == 0:
                     return at
                 depth -= 1
-            elif (name == "else" and depth == 0) or (name == "while" and at + inst.jip // 2 <= index) or (
+            elif (name == "else" and depth == 0) or (name == "while" and at + inst.jip // self.unit <= index) or (
                     name == "halt" and depth == 0):
                 return at
         return None

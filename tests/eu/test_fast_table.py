@@ -12,7 +12,8 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 
 NATIVE = Path(__file__).parents[2] / "native"
-SOURCES = ("eu/fast/table.c", "eu/fast/prepare.c", "eu/decode_gen4.c", "eu/decode_gen7.c")
+SOURCES = ("eu/fast/table.c", "eu/fast/prepare.c", "eu/decode_gen4.c", "eu/decode.c", "eu/decode_gen7.c",
+           "eu/decode_gen9.c")
 
 # Prints the name of each instruction's handler, or the reason why there is none.
 PROGRAM = """

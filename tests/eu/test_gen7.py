@@ -1,4 +1,4 @@
-"""The execution units of Ivy Bridge and Haswell: values by number, flow control, random programs on the reference."""
+"""The execution units of Gen7, Gen7.5 and Gen9: values by number, flow control, random programs on the reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.eu.differential import Bench
 from tests.eu.gen7_programs import PARTS, check, check_flow, end, first_difference, flow_case, straight_case
 from tests.harness.probe import Probe
 
-both = pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
+both = pytest.mark.parametrize("gen", (Gen.IVB, Gen.HSW), ids=lambda g: g.name)
+every = pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
 
 
 def bits(*values: float) -> list[int]:
@@ -42,7 +43,7 @@ TERNARY = "{}(8) g10<1>{type} g2<4,4,1>{type} g3<4,4,1>{type} g4<4,4,1>{type} {{
 UNARY = "{}(8) g10<1>{to} g2<8,8,1>{type} {{ align1 1Q }};"
 
 
-@both
+@every
 @pytest.mark.parametrize(("name", "a", "b", "expected"), [
     ("mul", 0.1, 3.0, 0x3E99999A), ("add", 0.1, 0.2, 0x3E99999A), ("mul", 0.1, 0.1, 0x3C23D70B),
 ])
@@ -60,7 +61,7 @@ def test_a_double_that_rounds_to_the_least_normal_float_is_not_flushed() -> None
     assert result(Gen.HSW, code, registers)[::2] == [0x00800000, 0x80800000, 0, 0x80800000]
 
 
-@both
+@every
 @pytest.mark.parametrize(("value", "kind", "expected"), [
     (16777217, "D", 0x4B800000), (16777219, "D", 0x4B800002), (0xFFFFFFFF, "UD", 0x4F800000),
 ])
@@ -68,7 +69,7 @@ def test_integers_become_the_nearest_float(gen: Gen, value: int, kind: str, expe
     assert result(gen, UNARY.format("mov", to="F", type=kind), {2: value}) == [expected] * 8
 
 
-@both
+@every
 @pytest.mark.parametrize(("mode", "value", "expected"), [
     (0, 1.0, 0x3F800000), (1, 1.0, 0x3F800001), (2, 1.0, 0x3F800000), (3, -1.0, 0xBF800000), (2, -1.0, 0xBF800001),
 ])
@@ -77,20 +78,20 @@ def test_the_control_register_sets_the_rounding(gen: Gen, mode: int, value: floa
     assert result(gen, code, {2: bits(value)[0], 3: bits(2.0 ** -25 * value)[0]}) == [expected] * 8
 
 
-@both
+@every
 def test_mad_rounds_once(gen: Gen) -> None:
     code = TERNARY.format("mad", type="F")
     near = bits(1 + 2.0 ** -12)[0]
     assert result(gen, code, {2: bits(-1.0)[0], 3: near, 4: near}) == [0x3A000400] * 8
 
 
-@both
+@every
 def test_lrp_weighs_the_second_source_with_the_first(gen: Gen) -> None:
     code = TERNARY.format("lrp", type="F")
     assert result(gen, code, {2: bits(0.25)[0], 3: bits(8.0)[0], 4: bits(4.0)[0]}) == bits(5.0) * 8
 
 
-@both
+@every
 @pytest.mark.parametrize(("name", "kind", "sources", "expected"), [
     ("bfe", "UD", (4, 4, 0xF0), 0xF), ("bfe", "D", (4, 4, 0xF0), 0xFFFFFFFF), ("bfe", "UD", (0, 4, 0xF0), 0),
     ("bfe", "UD", (16, 24, 0xAB000000), 0xAB), ("bfi2", "UD", (0xFF0, 0xAB, 0xFFFFFFFF), 0xFFFFFABF),
@@ -101,7 +102,7 @@ def test_bit_fields(gen: Gen, name: str, kind: str, sources: tuple[int, int, int
     assert result(gen, TERNARY.format(name, type=kind), registers) == [expected] * 8
 
 
-@both
+@every
 @pytest.mark.parametrize(("name", "kind", "value", "expected"), [
     ("bfrev", "UD", 1, 0x80000000), ("fbh", "UD", 0x00010000, 15), ("fbh", "UD", 0, 0xFFFFFFFF),
     ("fbh", "D", 0xFFFFFFFF, 0xFFFFFFFF), ("fbh", "D", 0xFFFFFFFE, 31), ("fbh", "D", 1, 31),
@@ -119,7 +120,7 @@ def test_half_floats_are_rounded_to_nearest_even(gen: Gen) -> None:
     assert found == [0x3C00, 0x7BFF, 0x7BFF, 0x7C00, 0x0001, 0x0000, 0x0002, 0x0000]
 
 
-@both
+@every
 def test_sel_with_a_condition_prefers_the_number(gen: Gen) -> None:
     nan, minus = 0x7FC00000, 0x80000000
     registers: dict[int, list[int] | int] = {2: [nan, *bits(2.0), minus, 0, *bits(1.0, 3.0), 0, 0],
@@ -137,7 +138,7 @@ def test_the_second_dword_of_a_product_has_16_bits(gen: Gen) -> None:
     assert result(gen, code, {2: 0xFFFFFFFF, 3: 0xFFFFFFFF}) == [0xFFFFFFFE] * 8
 
 
-@both
+@every
 @pytest.mark.parametrize(("name", "a", "b", "expected", "carry"), [
     ("addc", 0xFFFFFFFF, 2, 1, 1), ("subb", 1, 2, 0xFFFFFFFF, 1), ("subb", 2, 1, 1, 0),
 ])
@@ -148,7 +149,7 @@ def test_the_accumulator_receives_the_carry(gen: Gen, name: str, a: int, b: int,
     assert result(gen, code, {2: a, 3: b}, reg=11) == [carry] * 8
 
 
-@both
+@every
 @pytest.mark.parametrize(("kind", "source", "add", "a", "b", "expected"), [
     ("UD", "-acc0", "add.sat", 16, 128, 112), ("UD", "-acc0", "add.sat", 128, 16, 0),
     ("UD", "-acc0", "add", 0xFFFFFFFF, 0, 1), ("D", "-acc0", "add", 5, 3, 0xFFFFFFFE),
@@ -164,7 +165,7 @@ def test_modifiers_see_all_bits_of_the_accumulator(gen: Gen, kind: str, source: 
     assert result(gen, code, {2: a, 3: b}) == [expected] * 8
 
 
-@both
+@every
 @pytest.mark.parametrize(("name", "x", "y", "expected"), [
     ("inv", 3.0, 0.0, 0x3EAAAAAB), ("sqrt", 2.0, 0.0, 0x3FB504F3), ("exp", 0.5, 0.0, 0x3FB504F3),
     ("fdiv", 1.0, 3.0, 0x3EAAAAAB), ("pow", 2.0, 10.0, 0x44800000),
@@ -174,7 +175,7 @@ def test_math_is_an_instruction(gen: Gen, name: str, x: float, y: float, expecte
     assert result(gen, code, {2: bits(x)[0], 3: bits(y)[0]}) == [expected] * 8
 
 
-@both
+@every
 @pytest.mark.parametrize(("name", "kind", "a", "b", "expected"), [
     ("intdiv", "UD", 7, 2, 3), ("intmod", "UD", 7, 2, 1), ("intdiv", "D", 0xFFFFFFF9, 2, 0xFFFFFFFD),
     ("intmod", "D", 0xFFFFFFF9, 2, 0xFFFFFFFF),
@@ -201,7 +202,7 @@ def test_both_sides_of_an_if_run_and_all_channels_meet_behind_it(gen: Gen) -> No
     assert result(gen, code, {}, flags=0x0F, dmask=0x3C) == [0, 0, 17, 17, 18, 18, 0, 0]
 
 
-@both
+@every
 def test_channels_leave_a_loop_one_by_one(gen: Gen) -> None:
     code = """LOOP:
               add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
@@ -212,7 +213,7 @@ def test_channels_leave_a_loop_one_by_one(gen: Gen) -> None:
     assert result(gen, code, {2: list(range(8))}) == [1, 1, 2, 3, 4, 5, 6, 7]
 
 
-@both
+@every
 def test_halted_channels_are_on_again_behind_the_last_halt(gen: Gen) -> None:
     code = """(+f0.0) halt(8) JIP: END UIP: END { align1 1Q };
               add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
@@ -222,7 +223,7 @@ def test_halted_channels_are_on_again_behind_the_last_halt(gen: Gen) -> None:
     assert result(gen, code, {}, flags=0x0F) == [16] * 4 + [17] * 4
 
 
-@both
+@every
 @pytest.mark.parametrize("general_only", [True, False])
 def test_each_read_of_the_clock_gives_a_greater_number(gen: Gen, general_only: bool) -> None:
     probe = Probe(gen)
@@ -237,7 +238,7 @@ def test_each_read_of_the_clock_gives_a_greater_number(gen: Gen, general_only: b
         assert 0 < first < second < third
 
 
-@both
+@every
 def test_straight_programs_agree_with_the_reference(gen: Gen) -> None:
     bench = Bench(gen)
     for seed in range(40):
@@ -246,7 +247,7 @@ def test_straight_programs_agree_with_the_reference(gen: Gen) -> None:
         assert not found, (found, first_difference(bench, straight))
 
 
-@both
+@every
 def test_programs_of_doubles_agree_with_the_reference_in_all_variants(gen: Gen) -> None:
     bench = Bench(gen)
     before = lib.g4_variant_current()
@@ -259,7 +260,7 @@ def test_programs_of_doubles_agree_with_the_reference_in_all_variants(gen: Gen) 
             assert not found, (found, first_difference(bench, straight))
 
 
-@both
+@every
 def test_programs_with_branches_agree_with_the_reference(gen: Gen) -> None:
     bench = Bench(gen)
     compared = 0

@@ -30,11 +30,12 @@ PYTHON_ORDER = [{"_native", "core_enums", "deferred", "errors", "__init__"}, {"s
 # Files that include a generated header.  The others reach it through the headers named here.
 GENERATED = {
     "enums.h": {"api/status.h"},
-    "chips.h": {"models/gen4.c", "models/gen7.c"},
+    "chips.h": {"models/gen4.c", "models/gen7.c", "models/gen9.c"},
     "hw_enums.h": {"core/context.h", "core/memory.c"},
     "hw_formats.h": {"core/surface.h", "color/convert.h", "color/early.c", "geometry/fetch.h"},
     "isa.h": {"eu/op.h"},
     "isa_gen7.h": {"eu/decode_gen7.c", "eu/math.c"},
+    "isa_gen9.h": {"eu/decode.c", "eu/decode_gen9.c"},
     "mpeg2.h": {"media/vld.c"},
     "sampler_messages.h": {"sampler/message.h"},
 }

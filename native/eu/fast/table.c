@@ -598,6 +598,9 @@ const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
     if (op->handler != G4_HANDLER_GENERAL) {
         return NULL;
     }
+    if (op->general_only) {
+        return "lanes have no form for 64-bit integers, half floats, complements and whole products";
+    }
     if (g4_is_dot_integer(op)) {
         op->handler = G4_HANDLER_DOT_INTEGER;
         return NULL;

@@ -42,6 +42,9 @@ static void mark_payload(struct row_facts *facts, const struct g4_op *op) {
     for (unsigned i = 0; i < op->payload_length && op->mrf + i < G4_GRF_COUNT; i++) {
         g4_row_set_add(&facts->always, op->mrf + i);
     }
+    for (unsigned i = 0; i < op->second_length && op->second_payload + i < G4_GRF_COUNT; i++) {
+        g4_row_set_add(&facts->always, op->second_payload + i);
+    }
 }
 
 static void collect(struct row_facts *facts, const struct g4_op *op) {

@@ -401,8 +401,8 @@ def read_bits(gang: Gang, src: Operand, inst: Instruction, form: Form, index: in
     return gather(gang, first, element_offsets(src, form, n)[at], size)
 
 
-def values_of(bits: Array, src: Operand, kind: str) -> Array:
-    """Numbers with modifiers, in the type of the arithmetic."""
+def values_of(bits: Array, src: Operand, kind: str, *, complement: bool = False) -> Array:
+    """Numbers with modifiers, in the type of the arithmetic.  `complement`: negation inverts all bits."""
     own = type_of(src)
     negate = not isinstance(src, Immediate) and src.negate
     absolute = not isinstance(src, Immediate) and src.abs
@@ -411,6 +411,8 @@ def values_of(bits: Array, src: Operand, kind: str) -> Array:
         d = np.abs(d) if absolute else d
         return -d if negate else d
     i = wrap(bits.astype(np.int64), own)
+    if complement and negate:
+        return ~i
     if absolute:
         i = wrap(np.abs(i), own) if own is T.D else np.abs(i)
     if negate:
@@ -559,7 +561,7 @@ def _integer(name: str, values: list[Array], inst: Instruction) -> Array:
             return a + b + 1 >> 1
         case "mul":
             dwords = all(TYPE_BYTES[type_of(s)] == 4 for s in sources(inst))
-            if not dwords:
+            if not dwords or inst.gen & Gen.GEN9:
                 return a * b
             low = b & 0xFFFF
             signed = type_of(sources(inst)[1]) is T.D and not is_accumulator(inst.dst)
@@ -749,7 +751,8 @@ def compute(gang: Gang, inst: Instruction, form: Form, index: int, on: Array, ch
                 raise Unspecified("an accumulator as another type")
             values.append(read_accumulator(gang, acc, n, own, on))
         else:
-            values.append(values_of(b, s, kind))
+            complement = bool(inst.gen & Gen.GEN9) and name in ("not", "and", "or", "xor")
+            values.append(values_of(b, s, kind, complement=complement))
     if name in ("mov", "dim"):
         keep = np.full(on.shape, copies(inst, operands[0]) or name == "dim")
         return Result(values[0], bits[0], keep)
@@ -800,7 +803,7 @@ def compute(gang: Gang, inst: Instruction, form: Form, index: int, on: Array, ch
     if name in ("addc", "subb"):
         a, b = (v & 0xFFFFFFFF for v in values)
         return Result(value, acc=(a + b >> 32 if name == "addc" else (a < b).astype(np.int64)))
-    if name == "mul" and kind == "D" and all(TYPE_BYTES[type_of(s)] == 4 for s in operands):
+    if name == "mul" and kind == "D" and all(TYPE_BYTES[type_of(s)] == 4 for s in operands) and not inst.gen & Gen.GEN9:
         return Result(value, acc=values[0] * (values[1] & 0xFFFF))
     return Result(value)
 

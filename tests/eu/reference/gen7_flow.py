@@ -73,7 +73,8 @@ class Walk:
         active = sum(1 << n for n in range(group, min(group + inst.channels, 16)) if on >> n & 1)
         taken = sum(1 << n for n in range(16)
                     if active >> n & 1 and predicate(flags, inst, group, n - group))
-        jip, uip = self.ip + 8 * inst.jip, self.ip + 8 * inst.uip
+        unit = 1 if self.gang.gen & Gen.GEN9 else 8
+        jip, uip = self.ip + unit * inst.jip, self.ip + unit * inst.uip
         self._move(on, following)
         if name == "while":
             self._move(taken, jip)
@@ -95,7 +96,7 @@ class Walk:
         if not isinstance(inst.src1, Immediate):
             raise Unspecified("a jump by a register")
         first = predicate(self.gang.flags[0], inst, 0, 0) and (inst.nomask or bool(on & 1))
-        unit = 1 if self.gang.gen is Gen.HSW else 8
+        unit = 8 if self.gang.gen is Gen.IVB else 1
         return following + unit * signed_immediate(inst.src1) if first else following
 
 

@@ -1,0 +1,173 @@
+"""The execution units of Skylake and Kaby Lake: what Gen7.5 does not have.  tests/eu/test_gen7.py has the rest."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from gen4emu.core_enums import Status
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import assemble, encode_bytes
+from tests.eu.gen7_programs import end
+from tests.eu.test_gen7 import result
+from tests.harness.probe import Probe
+
+GEN = Gen.KBL
+WIDE = "{}(4) g10<1>{type} g2<4,4,1>{type} g3<4,4,1>{type} {{ align1 1N }};"
+HALF = "{}(8) g10<1>{to} g2<8,8,1>{type} g3<8,8,1>{type} {{ align1 1Q }};"
+
+
+def quads(*values: int) -> list[int]:
+    """Four numbers of 64 bits as eight dwords."""
+    whole = [value & (1 << 64) - 1 for value in values * (4 // len(values))]
+    return [part for value in whole for part in (value & 0xFFFFFFFF, value >> 32)]
+
+
+def halves(*values: float) -> list[int]:
+    """Sixteen half floats as eight dwords."""
+    data = np.array(values * (16 // len(values)), np.float16).tobytes()
+    return list(struct.unpack("<8I", data))
+
+
+@pytest.mark.parametrize(("name", "kind", "a", "b", "expected"), [
+    ("add", "Q", 0xFFFFFFFF, 1, 1 << 32), ("add", "UQ", (1 << 64) - 1, 2, 1), ("add", "Q", -3, 1, -2),
+    ("shl", "UQ", 1, 40, 1 << 40), ("shr", "UQ", 1 << 63, 60, 8), ("asr", "Q", -(1 << 62), 60, -4),
+    ("and", "UQ", 0xFF00FF00FF00, 0x0FF00FF00FF0, 0x0F000F000F00), ("xor", "Q", -1, 5, ~5),
+    ("mul", "Q", 1 << 20, 1 << 21, 1 << 41),
+])
+def test_integers_of_64_bits(name: str, kind: str, a: int, b: int, expected: int) -> None:
+    found = result(GEN, WIDE.format(name, type=kind), {2: quads(a), 3: quads(b), 10: 0})
+    assert found == quads(expected)
+
+
+@pytest.mark.parametrize(("kind", "a", "b", "greater"), [
+    ("UQ", 1 << 63, 1, 0xF), ("Q", -(1 << 63), 1, 0), ("UQ", 1, (1 << 63) + 1, 0), ("Q", 1 << 40, (1 << 40) - 1, 0xF),
+])
+def test_integers_of_64_bits_are_compared_with_their_sign(kind: str, a: int, b: int, greater: int) -> None:
+    code = f"cmp.g.f0.0(4) null<1>{kind} g2<4,4,1>{kind} g3<4,4,1>{kind} {{ align1 1N }};\n" \
+           "mov(1) g10<1>UD f0<0,1,0>UW { align1 WE_all 1N };"
+    assert result(GEN, code, {2: quads(a), 3: quads(b), 10: 0})[0] == greater
+
+
+@pytest.mark.parametrize(("source", "to", "value", "expected"), [
+    ("Q", "DF", -5, struct.unpack("<Q", struct.pack("<d", -5.0))[0]),
+    ("UQ", "DF", 1 << 63, struct.unpack("<Q", struct.pack("<d", 2.0 ** 63))[0]),
+    ("DF", "Q", struct.unpack("<Q", struct.pack("<d", -2.5))[0], -2),
+    ("DF", "UQ", struct.unpack("<Q", struct.pack("<d", 2.0 ** 63))[0], 1 << 63),
+    ("DF", "UQ", struct.unpack("<Q", struct.pack("<d", -1.0))[0], 0),
+])
+def test_integers_of_64_bits_are_converted(source: str, to: str, value: int, expected: int) -> None:
+    code = f"mov(4) g10<1>{to} g2<4,4,1>{source} {{ align1 1N }};"
+    assert result(GEN, code, {2: quads(value), 10: 0}) == quads(expected)
+
+
+def test_a_dword_becomes_64_bits() -> None:
+    code = "mov(4) g10<1>Q g2<4,4,1>D { align1 1N };"
+    found = result(GEN, code, {2: [0xFFFFFFFE, 7, 0, 1, 0, 0, 0, 0], 10: 0})
+    assert found == [0xFFFFFFFE, 0xFFFFFFFF, 7, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(("kind", "literal", "expected"), [
+    ("DF", "0x3ff8000000000000DF", 0x3FF8000000000000), ("UQ", "0x123456789abcdef0UQ", 0x123456789ABCDEF0),
+])
+def test_immediates_have_64_bits(kind: str, literal: str, expected: int) -> None:
+    code = f"mov(4) g10<1>{kind} {literal} {{ align1 1N }};"
+    assert result(GEN, code, {10: 0}) == quads(expected)
+
+
+@pytest.mark.parametrize(("a", "b", "kind", "expected"), [
+    (0x12345678, 0x9ABCDEF0, "UD", 0x12345678 * 0x9ABCDEF0 & 0xFFFFFFFF),
+    (0x10001, 0x10001, "D", 0x20001),
+])
+def test_the_product_of_dwords_is_whole(a: int, b: int, kind: str, expected: int) -> None:
+    code = f"mul(8) g10<1>{kind} g2<8,8,1>{kind} g3<8,8,1>{kind} {{ align1 1Q }};"
+    assert result(GEN, code, {2: a, 3: b}) == [expected] * 8
+
+
+def test_the_product_of_dwords_fits_64_bits() -> None:
+    code = "mul(4) g10<1>UQ g2<4,4,1>UD g3<4,4,1>UD { align1 1N };"
+    assert result(GEN, code, {2: 0xFFFFFFFF, 3: 0xFFFFFFFF, 10: 0}) == quads(0xFFFFFFFF ** 2)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("and", 0x0A & ~0x06), ("or", 0x0A | ~0x06), ("xor", 0x0A ^ ~0x06)])
+def test_negation_inverts_the_operand_of_a_logic_instruction(name: str, expected: int) -> None:
+    code = f"{name}(8) g10<1>UD g2<8,8,1>UD ~g3<8,8,1>UD {{ align1 1Q }};"
+    assert result(GEN, code, {2: 0x0A, 3: 0x06}) == [expected & 0xFFFFFFFF] * 8
+
+
+@pytest.mark.parametrize(("name", "a", "b", "expected"), [
+    ("add", 1.0, 2.0 ** -11, 1.0), ("add", 1.0, 3 * 2.0 ** -11, 1 + 2.0 ** -9), ("mul", 2.0 ** -14, 0.5, 2.0 ** -15),
+    ("add", 65504.0, 16.0, float("inf")), ("mul", 300.0, 300.0, float("inf")), ("add", 2048.0, 1.0, 2048.0),
+])
+def test_half_floats_are_rounded_to_nearest_even(name: str, a: float, b: float, expected: float) -> None:
+    found = result(GEN, HALF.format(name, to="HF", type="HF"), {2: halves(a), 3: halves(b), 10: 0})
+    assert found[:4] == halves(expected)[:4] and found[4:] == [0] * 4
+
+
+def test_the_sum_of_a_half_float_and_a_tiny_one_is_rounded_once() -> None:
+    """Rounded to a float first, 2048 + 2^-14 + 1 would be a tie."""
+    code = "mad(8) g10<1>HF g2<4,4,1>HF g3<4,4,1>HF g4<4,4,1>HF { align16 1Q };"
+    found = result(GEN, code, {2: halves(2049 - 1.0), 3: halves(1.0009765625), 4: halves(1.0), 10: 0})
+    assert found[0] & 0xFFFF == np.array([2050.0], np.float16).view(np.uint16)[0]
+
+
+@pytest.mark.parametrize(("code", "source", "expected"), [
+    ("mov(8) g10<1>F g2<8,8,1>HF { align1 1Q };", halves(1.5), 0x3FC00000),
+    ("mov(8) g10<1>F -g2<8,8,1>HF { align1 1Q };", halves(2.0 ** -24), 0xB3800000),
+    ("mov(8) g10<1>D g2<8,8,1>HF { align1 1Q };", halves(-3.7), 0xFFFFFFFD),
+])
+def test_half_floats_are_converted(code: str, source: list[int], expected: int) -> None:
+    assert result(GEN, code, {2: source}) == [expected] * 8
+
+
+def test_floats_become_half_floats() -> None:
+    code = "mov(8) g10<2>HF g2<8,8,1>F { align1 1Q };"
+    values = np.array([1.0, 65519.0, 65520.0, 2.0 ** -24, 2.0 ** -25, 3 * 2.0 ** -25, -0.0, 0.1], np.float32)
+    found = result(GEN, code, {2: [int(v) for v in values.view(np.uint32)], 10: 0, 11: 0})
+    assert found == [0x3C00, 0x7BFF, 0x7C00, 0x0001, 0x0000, 0x0002, 0x8000, 0x2E66]
+
+
+def test_csel_compares_its_third_source_with_zero() -> None:
+    code = "csel.l(8) g10<1>F g2<4,4,1>F g3<4,4,1>F g4<4,4,1>F { align16 1Q };"
+    values = [int(v) for v in np.array([-1, 1, 0, -2, 3, -0.0, -5, 5], np.float32).view(np.uint32)]
+    found = result(GEN, code, {2: 0x3F800000, 3: 0x40000000, 4: values})
+    assert found == [0x3F800000 if v < 0 else 0x40000000 for v in (-1, 1, 0, -2, 3, 0, -5, 5)]
+
+
+def test_a_split_send_joins_two_payloads() -> None:
+    """A header in one place and the data of an OWord block write in another."""
+    code = "sends(8) nullUD g2UD g20UD 0x020a02ff 0x00000040 data { align1 WE_all 1Q };"
+    data = [0x11111111 * n for n in range(8)]
+    for general_only in (True, False):
+        probe = Probe(GEN)
+        probe.start(1)
+        probe.grf(2)[:] = [0, 0, 0x4000 // 16, 0, 0, 0, 0, 0]
+        probe.grf(20)[:] = data
+        assert probe.run(assemble(code, GEN) + encode_bytes(end(GEN)), general_only=general_only) is Status.OK
+        assert not probe.events()
+        assert list(probe.memory.read_dwords(0x4000, 8)) == data
+
+
+def test_a_branch_counts_bytes() -> None:
+    code = """
+        cmp.l.f0.0(8) null<1>D g2<8,8,1>D 4D { align1 1Q };
+        (+f0.0) if(8) JIP: 48 UIP: 64 { align1 1Q };
+        mov(8) g10<1>D 1D { align1 1Q };
+        else(8) JIP: 32 UIP: 32 { align1 1Q };
+        mov(8) g10<1>D 2D { align1 1Q };
+        endif(8) JIP: 16 { align1 1Q };
+    """
+    assert result(GEN, code, {2: [0, 1, 2, 3, 4, 5, 6, 7]}) == [1, 1, 1, 1, 2, 2, 2, 2]
+
+
+def test_compacted_instructions_are_expanded() -> None:
+    words = encode_bytes(end(GEN))
+    code = assemble("mov(8) g10<1>F g2<8,8,1>F { align1 1Q compacted };", GEN)
+    assert len(code) == 8
+    probe = Probe(GEN)
+    probe.start(1)
+    probe.grf(2)[:] = 0x40490FDB
+    assert probe.run(code + words) is Status.OK
+    assert probe.grf(10).tolist() == [0x40490FDB] * 8
