@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, counts_matter, last_hit
@@ -52,6 +53,27 @@ class DrawStop:
 
     def wanted(self, place: Place) -> bool:
         return self.at is not None and place.draw >= self.at
+
+
+class _Arrived(Exception):
+    """A replay has come to the place where it ends."""
+
+
+class _Before(Listener):
+    """Ends a replay before a draw; None: at the end of the trace."""
+
+    def __init__(self, draw: int | None) -> None:
+        self._draw = draw
+        self._device: Device | None = None
+
+    def join(self, device: Device) -> None:
+        self._device = device
+        device.add_listener(self)
+
+    def draw_started(self, words: Words) -> None:
+        assert self._device is not None
+        if self._draw is not None and self._device.place.draw >= self._draw:
+            raise _Arrived
 
 
 class Session(Listener):
@@ -248,6 +270,21 @@ class Session(Listener):
         """On the way to a draw the trace runs at full speed if there is nothing to stop at before it."""
         assert self.debugger is not None
         self.debugger.attach(not self._detached and (self.draw_stop.at is None or self.debugger.is_watching))
+
+    @contextmanager
+    def unchanged(self, *, at_end: bool) -> Iterator[Device]:
+        """A device without the user's changes, before the draw that has begun here or at the end of the trace."""
+        bookmark = self._bookmarks.last() if at_end else self._bookmarks.before(self.place().draw)
+        there = _Before(None if at_end else self.place().draw)
+        replay = Replay(self.trace, self.part, self.options, on_start=there.join, at=bookmark)
+        try:
+            with suppress(_Arrived):
+                for _ in replay.frames():
+                    pass
+            assert replay.device is not None
+            yield replay.device
+        finally:
+            replay.close()
 
     def history(self, x: int, y: int, until: Place | None, frames: Selection = ALL) -> History:
         """The history of a pixel, from a replay of its own."""

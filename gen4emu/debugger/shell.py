@@ -8,10 +8,11 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
-from gen4emu.debugger import inspect
+from gen4emu.debugger import inspect, views
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, position_before, position_of
 from gen4emu.debugger.debugger import Debugger, Stop, stop_lines, units_of
 from gen4emu.debugger.expressions import Context, Expression, json_values, parse, value_text
@@ -26,9 +27,13 @@ from gen4emu.debugger.watch import Watch, lane_lines
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
+from gen4emu.device.targets import Target
+from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.command_reader import Words
+from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.image.picture import read_pixels, save_pixels
 from gen4emu.isa import assemble
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.selection import ALL, Selection
@@ -39,6 +44,7 @@ Say = Callable[[str], None]
 Command = Callable[["Shell", list[str]], DebugAction | None]
 
 
+_MOST_SIDE = 8192  # of a picture of memory
 SCHEMA = "gen4emu.debug/1"  # of the lines with --json
 
 
@@ -593,6 +599,74 @@ def _memory(shell: Shell, arguments: list[str]) -> None:
     shell.answer(inspect.dump(number(arguments[0]), data), {"address": number(arguments[0]), "data": data.hex()})
 
 
+def _struct(shell: Shell, arguments: list[str]) -> None:
+    device = shell.session.device
+    names = views.block_names(device.info.gen)
+    if not arguments:
+        shell.answer(names, {"names": names})
+        return
+    _need(arguments, 2, "struct NAME ADDRESS, or struct for the names")
+    if arguments[0].upper() not in names:
+        raise Usage(_unknown("block", arguments[0], names))
+    view = views.block_view(device.memory, arguments[0].upper(), number(arguments[1], "address"), device.info.gen)
+    shell.answer(view.lines(), view.as_json())
+
+
+def surface_of(arguments: list[str]) -> Target:
+    """ADDRESS FORMAT WIDTH HEIGHT PITCH linear|x|y as a surface."""
+    address, form, width, height, pitch, tiling = arguments
+    if form.upper() not in SurfaceFormat.__members__:
+        raise Usage(_unknown("format", form, SurfaceFormat.__members__))
+    if tiling not in ("linear", "x", "y"):
+        raise Usage(f"unknown tiling {tiling!r} (known: linear, x, y)")
+    return Target("surface", number(address, "address"), SurfaceFormat[form.upper()],
+                  number(width, "width", _MOST_SIDE, 1), number(height, "height", _MOST_SIDE, 1),
+                  number(pitch, "pitch", 1 << 20, 1), Tiling[tiling.upper()])
+
+
+def _latest_targets(shell: Shell) -> list[Target]:
+    """Of the last draw or blit that has ended."""
+    targets = views.ordered(shell.session.device.targets.latest) if shell.session.started else []
+    if not targets:
+        raise Usage("nothing has been drawn yet")
+    return targets
+
+
+def _image(shell: Shell, arguments: list[str]) -> None:
+    """A target of the last draw, or memory, as a PNG file."""
+    usage = "image FILE [INDEX], or image FILE ADDRESS FORMAT WIDTH HEIGHT PITCH linear|x|y"
+    if not arguments:
+        titles = [views.title(target) for target in _latest_targets(shell)]
+        shell.answer((f"{i}: {text}" for i, text in enumerate(titles)), {"targets": titles})
+        return
+    path, *rest = arguments
+    if len(rest) == 6:
+        target = surface_of(rest)
+    elif len(rest) <= 1:
+        targets = _latest_targets(shell)
+        target = targets[number(rest[0], "target", len(targets) - 1) if rest else 0]
+    else:
+        raise Usage(f"usage: {usage}")
+    save_pixels(Path(path), read_pixels(shell.session.device.memory, target))
+    shell.answer([f"{path}: {views.title(target)}"], {"file": path, "target": views.title(target)})
+
+
+def _compare(shell: Shell, arguments: list[str]) -> None:
+    """The last draw with what `set` and `patch` have changed, and without."""
+    if len(arguments) > 1:
+        raise Usage("usage: compare [DIRECTORY]")
+    targets, memory = _latest_targets(shell), shell.session.device.memory
+    found = []
+    with shell.session.unchanged(at_end=shell.ended) as device:
+        for i, target in enumerate(targets):
+            found.append(views.deviation(target, device.memory, memory))
+            if arguments:
+                Path(arguments[0]).mkdir(parents=True, exist_ok=True)
+                save_pixels(Path(arguments[0], f"target-{i}-unchanged.png"), read_pixels(device.memory, target))
+                save_pixels(Path(arguments[0], f"target-{i}-now.png"), read_pixels(memory, target))
+    shell.answer((of_target.line() for of_target in found), {"compared": [of_target.as_json() for of_target in found]})
+
+
 def _surfaces(shell: Shell, arguments: list[str]) -> None:
     found = inspect.surfaces(shell.session.device, shell.live_thread.thread)
     shell.answer((f"{i}: {text}" for i, text in found), {"surfaces": dict(found)})
@@ -770,6 +844,10 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("disasm [all|ADDRESS]", _disasm, "code around the thread, all of its kernel, or the code at an address"),
     ("patch ADDRESS ASSEMBLY", _patch, "change code; it counts from the next instruction on"),
     ("x ADDRESS [BYTES]", _memory, "memory"),
+    ("struct [NAME ADDRESS]", _struct, "memory as a state block; alone: the names of those"),
+    ("image [FILE [INDEX]]", _image, "a target of the last draw as a PNG file, or memory: FILE ADDRESS FORMAT WIDTH"
+                                     " HEIGHT PITCH linear|x|y; alone: the targets"),
+    ("compare [DIRECTORY]", _compare, "the last draw's targets with those without `set` and `patch`; pictures of both"),
     ("surfaces", _surfaces, "the thread's binding table"),
     ("bases", _bases, "base addresses of the context"),
     ("history X Y [TARGET]", _history, "every fragment that reached a pixel so far, and what became of it;"

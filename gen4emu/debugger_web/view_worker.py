@@ -18,24 +18,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gen4emu.debugger import views
 from gen4emu.debugger.history import record
 from gen4emu.debugger.model import Fragment
-from gen4emu.debugger.shell import Usage, number
+from gen4emu.debugger.shell import Usage, number, surface_of
 from gen4emu.debugger_web.shell_worker import Opener
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Memory, Missing
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.targets import Target
-from gen4emu.device.tiling import Tiling
 from gen4emu.device.timeline import Timeline
 from gen4emu.errors import Gen4emuError, HangError
-from gen4emu.hw.catalogue import block_named, catalogue_of
 from gen4emu.hw.chips import Device as Part
-from gen4emu.hw.fields import Const, Mbz
-from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block
 from gen4emu.image.picture import read_pixels
 from gen4emu.report.record import Choices, Recorded, Recorder
 
@@ -194,8 +190,8 @@ class ViewWorker:
         before = len(a) > 1 and a[1] == "before"
         if draw not in self._targets:
             self._go(draw)
-        targets = _ordered(self._targets[draw])
-        titles = [_title(target) for target in targets]
+        targets = views.ordered(self._targets[draw])
+        titles = [views.title(target) for target in targets]
         if not targets:
             return {**head, "targets": [], "draw": draw}
         index = number(a[2], "target", len(targets) - 1) if len(a) > 2 else 0
@@ -222,7 +218,7 @@ class ViewWorker:
         draw = number(a[0], "draw")
         if draw not in self._targets:
             self._go(draw)
-        targets = _ordered(self._targets[draw])
+        targets = views.ordered(self._targets[draw])
         if not targets:
             raise Usage(f"draw {draw} has no picture")
         return targets[number(a[1], "target", len(targets) - 1) if len(a) > 1 else 0]
@@ -234,7 +230,7 @@ class ViewWorker:
         draw, x, y = number(a[0], "draw"), number(a[1], "x", _MOST_SIDE - 1), number(a[2], "y", _MOST_SIDE - 1)
         if draw not in self._targets:
             self._go(draw)
-        targets = _ordered(self._targets[draw])
+        targets = views.ordered(self._targets[draw])
         index = number(a[3], "target", max(0, len(targets) - 1)) if len(a) > 3 else 0
         chosen = targets[index] if targets and targets[index].kind != "depth" else None
         assert self._timeline is not None
@@ -263,31 +259,18 @@ class ViewWorker:
         if len(a) not in (1, 3):
             raise Usage("usage: struct NAME ADDRESS DRAW, or struct DRAW for the names")
         memory = self._go(number(a[-1], "draw"))
-        gen = self._gen
-        names = sorted({block.name for block in catalogue_of(gen).all_layouts() if type(block) is Block})
+        names = views.block_names(self._gen)
         if len(a) == 1:
             return {**head, "names": names}
         if a[0] not in names:
             raise Usage(f"unknown block {a[0]!r}")
-        block, address = block_named(a[0], gen), number(a[1], "address")
-        size = block.size(gen)
-        data = memory.read(address, min(4 * size, (1 << 32) - address), Missing.ZERO).ljust(4 * size, b"\0")
-        view = block.view(struct.unpack(f"<{size}I", data), gen=gen)
-        fields = [[f.name, f.text(raw), raw] for f, raw in view.fields() if not isinstance(f, Mbz | Const)]
-        return {**head, "name": a[0], "address": address, "bytes": 4 * size, "fields": fields}
+        return {**head, **views.block_view(memory, a[0], number(a[1], "address"), self._gen).as_json()}
 
     def _image(self, a: list[str], head: dict[str, Any]) -> Answer:
         """image ADDRESS FORMAT WIDTH HEIGHT PITCH TILING DRAW: memory as a picture."""
         if len(a) != 7:
             raise Usage("usage: image ADDRESS FORMAT WIDTH HEIGHT PITCH linear|x|y DRAW")
-        if a[1].upper() not in SurfaceFormat.__members__:
-            raise Usage(f"unknown format {a[1]!r}")
-        if a[5] not in ("linear", "x", "y"):
-            raise Usage(f"unknown tiling {a[5]!r} (known: linear, x, y)")
-        target = Target("surface", number(a[0], "address"), SurfaceFormat[a[1].upper()],
-                        number(a[2], "width", _MOST_SIDE, 1), number(a[3], "height", _MOST_SIDE, 1),
-                        number(a[4], "pitch", 1 << 20, 1), Tiling[a[5].upper()])
-        found = _picture_of(self._go(number(a[6], "draw")), target)
+        found = _picture_of(self._go(number(a[6], "draw")), surface_of(a[:6]))
         return packed({**head, **found.head}, found.pixels)
 
 
@@ -305,20 +288,10 @@ def _live(target: Target, head: dict[str, Any], reply: Reply) -> Callable[[Devic
     return answer
 
 
-def _ordered(targets: tuple[Target, ...]) -> list[Target]:
-    """Colors before depth."""
-    return sorted(targets, key=lambda target: target.kind == "depth")
-
-
-def _title(target: Target) -> str:
-    return (f"{target.kind} 0x{target.address:08x} {target.format.name} {target.width}x{target.height}"
-            + (f" level {target.level}" if target.level else "") + (f" slice {target.slice}" if target.slice else ""))
-
-
 def _picture_of(memory: Memory, target: Target) -> _Picture:
     pixels = read_pixels(memory, target)
     height, width = pixels.shape[:2]
-    head = {"width": width, "height": height, "wide": pixels.dtype == np.uint16, "title": _title(target)}
+    head = {"width": width, "height": height, "wide": pixels.dtype == np.uint16, "title": views.title(target)}
     if pixels.dtype == np.uint16:
         return _Picture(head, np.ascontiguousarray(pixels).astype("<u2").tobytes())
     rgba: Bytes = np.full((height, width, 4), 255, np.uint8)

@@ -8,6 +8,7 @@ import lzma
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gen4emu.cli.main import run
@@ -16,6 +17,7 @@ from gen4emu.device.device import Device
 from gen4emu.device.replay import Bookmark, Replay
 from gen4emu.device.timeline import Bookmarks
 from gen4emu.hw.command_reader import Words
+from gen4emu.image.compare import compare, load, pair
 from tests.harness.joined import join
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
@@ -400,3 +402,48 @@ def test_commands_come_from_standard_input_too(capsys: Text, monkeypatch: pytest
 def test_skipped_draws_are_not_there(capsys: Text) -> None:
     lines = debug(capsys, FBO, "next", options=("--skip-prims", "2"))
     assert lines[0] == "draw 2: 3DPRIMITIVE TRISTRIP, 4 vertices from 0, sequential"
+
+
+# --- memory and pictures ----------------------------------------------------------------------------------------------
+PATCH = "patch 0x0014f2f0 'mov(8) g20<1>F 0.5F { align1 };'"  # instead of the alpha of a gear
+
+
+def test_memory_is_shown_as_a_state_block(capsys: Text) -> None:
+    surface = next(line for line in debug(capsys, GEARS, "draw 4", "trap pixel 60 60", "c", "surfaces")
+                   if line.startswith("0: "))
+    assert "256x256" in surface
+    lines = debug(capsys, GEARS, "draw 4", "struct cc_viewport 0x00150d00")
+    assert lines[-3] == "CC_VIEWPORT at 0x00150d00, 8 bytes"
+    assert [line.split()[0] for line in lines[-2:]] == ["minimum_depth", "maximum_depth"]
+    (answer,) = [a for a in as_json(capsys, GEARS, "draw 4", "struct CC_VIEWPORT 0x00150d00") if a["kind"] == "answer"]
+    assert (answer["name"], answer["address"], answer["bytes"]) == ("CC_VIEWPORT", 0x150D00, 8)
+    assert "SURFACE_STATE" in debug(capsys, GEARS, "struct")
+    assert errors(capsys, GEARS, "struct SURFACE_STAT 0x1000") == ["unknown block 'SURFACE_STAT'; did you mean "
+                                                                   "'SURFACE_STATE'?"]
+
+
+def test_targets_and_memory_become_pictures(capsys: Text, tmp_path: Path) -> None:
+    path, other = tmp_path / "target.png", tmp_path / "memory.png"
+    lines = debug(capsys, GEARS, "draw 5", "image", f"image {path}",
+                  f"image {other} 0x0010e000 B8G8R8A8_UNORM 256 256 1024 x")
+    assert lines[-4:-2] == ["0: color 0x0010e000 B8G8R8A8_UNORM 256x256",
+                            "1: depth 0x00154000 R24_UNORM_X8_TYPELESS 256x256"]
+    assert run(["replay", GEARS, "-q", "--draws", "-o", str(tmp_path / "frames")]) == 0
+    replayed = load(tmp_path / "frames/draw-00004-color-0010e000.png")
+    assert np.array_equal(load(path), replayed)
+    assert load(other).shape == load(path).shape
+    assert errors(capsys, GEARS, "image x.png") == ["nothing has been drawn yet"]
+    assert errors(capsys, GEARS, f"image {other} 0 NONE 1 1 4 x")[0].startswith("unknown format 'NONE'")
+    assert errors(capsys, GEARS, f"image {other} 0 R8_UNORM 1 1 4 w") == ["unknown tiling 'w' (known: linear, x, y)"]
+
+
+def test_an_edit_is_compared_with_the_unchanged_trace(capsys: Text, tmp_path: Path) -> None:
+    lines = debug(capsys, GEARS, "draw 4", PATCH, "next", f"compare {tmp_path / 'pictures'}")
+    assert lines[-2].startswith("color 0x0010e000 B8G8R8A8_UNORM 256x256: 2113 of 65536 pixels differ, "
+                                "in 49,37 to 119,110; first 89,37: ")
+    assert lines[-1] == "depth 0x00154000 R24_UNORM_X8_TYPELESS 256x256: no pixel differs"
+    pictures = pair(*(tmp_path / "pictures" / f"target-0-{name}.png" for name in ("unchanged", "now")))
+    assert compare(*pictures).differing == 2113
+    assert "no pixel differs" in debug(capsys, GEARS, "c", "compare")[-1]
+    assert "2113 of 65536 pixels differ" in debug(capsys, GEARS, "draw 4", PATCH, "c", "compare")[-1]
+    assert errors(capsys, GEARS, "compare") == ["nothing has been drawn yet"]
