@@ -254,18 +254,18 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
 }
 
 /* Handlers that are the same for all vector variants.  The arguments may be the general handler. */
-#define COMMON_HANDLERS(dot, wide, indirect)                                                                           \
+#define COMMON_HANDLERS(dot, dwords, indirect)                                                                         \
     {                                                                                                                  \
         {                                                                                                              \
             [G4_HANDLER_GENERAL] = g4_general, [G4_HANDLER_FLOW] = g4_flow, [G4_HANDLER_SEND] = g4_send_message,       \
             [G4_HANDLER_WAIT] = g4_wait, [G4_HANDLER_MASK_STACK] = g4_mask_stack_op, [G4_HANDLER_NOP] = g4_nop,        \
             [G4_HANDLER_ILLEGAL] = g4_illegal, [G4_HANDLER_BREAKPOINT] = g4_breakpoint,                                \
-            [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_WIDE_PRODUCT] = (wide), [G4_HANDLER_INDIRECT] = (indirect),  \
+            [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_DWORDS] = (dwords), [G4_HANDLER_INDIRECT] = (indirect),      \
             [G4_HANDLER_STRAY] = g4_stray, [G4_HANDLER_FLOW_GEN6] = g4_flow_gen6, [G4_HANDLER_JOIN] = g4_join,         \
         }                                                                                                              \
     }
 
-static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_integer, g4_wide_product, g4_indirect);
+static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_integer, g4_dwords, g4_indirect);
 static const struct g4_fast_handlers common_general_handlers = COMMON_HANDLERS(g4_general, g4_general, g4_general);
 
 void g4_execute(struct g4_run *run, const struct g4_op *op) {

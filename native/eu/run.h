@@ -50,13 +50,13 @@ enum g4_handler {
     G4_HANDLER_MASK_STACK, /* msave, mrest, push, pop */
     G4_HANDLER_NOP,
     G4_HANDLER_ILLEGAL,
-    G4_HANDLER_BREAKPOINT,   /* general, after checking cr0 for breakpoints */
-    G4_HANDLER_DOT_INTEGER,  /* dot products of words and dwords of media kernels */
-    G4_HANDLER_WIDE_PRODUCT, /* products of dwords that pass through the accumulator */
-    G4_HANDLER_INDIRECT,     /* a fast one, if all addresses are in range */
-    G4_HANDLER_STRAY,        /* not decoded with the kernel */
-    G4_HANDLER_FLOW_GEN6,    /* branches that work on channel pointers */
-    G4_HANDLER_JOIN,         /* lets parked channels join, and runs g4_op.joined */
+    G4_HANDLER_BREAKPOINT,  /* general, after checking cr0 for breakpoints */
+    G4_HANDLER_DOT_INTEGER, /* dot products of words and dwords of media kernels */
+    G4_HANDLER_DWORDS,      /* products through the accumulator, and quotients */
+    G4_HANDLER_INDIRECT,    /* a fast one, if all addresses are in range */
+    G4_HANDLER_STRAY,       /* not decoded with the kernel */
+    G4_HANDLER_FLOW_GEN6,   /* branches that work on channel pointers */
+    G4_HANDLER_JOIN,        /* lets parked channels join, and runs g4_op.joined */
     G4_HANDLERS,
 };
 
@@ -64,7 +64,7 @@ enum g4_handler {
 enum g4_handler g4_handler_of(const struct g4_op *op);
 
 g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
-    g4_dot_integer, g4_wide_product, g4_indirect, g4_stray, g4_flow_gen6, g4_join;
+    g4_dot_integer, g4_dwords, g4_indirect, g4_stray, g4_flow_gen6, g4_join;
 
 bool g4_is_dot_integer(const struct g4_op *op);
 

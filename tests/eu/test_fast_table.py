@@ -44,7 +44,7 @@ int main(void) {
         const char *const reason = g4_fast_select(&op, &model.quirks);
         const unsigned handler = op.handler == G4_HANDLER_INDIRECT ? op.ordinary : op.handler;
         const char *const lanes = names[handler >> 8][handler & 255];
-        const char *const name = handler == G4_HANDLER_WIDE_PRODUCT ? "wide product" : lanes ? lanes : "-";
+        const char *const name = handler == G4_HANDLER_DWORDS ? "dwords" : lanes ? lanes : "-";
         puts(reason ? reason : name);
     }
     return 0;
@@ -110,11 +110,12 @@ HANDLERS = [
     (EL, "mul(8) g20<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "MULD_P"),
     (EL, "mul(8) g20<1>D g22<8,8,1>UW g23<8,8,1>UW { align1 };", "MUL_PP"),
     (EL, "mul.sat(8) g20<1>W g22<8,8,1>W g23<8,8,1>W { align1 };", "MUL_PP"),
-    (EL, "mul(8) acc0<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "wide product"),
-    (EL, "mach(8) g20<1>D g22<8,8,1>D -g23<8,8,1>D { align1 };", "wide product"),
-    (HSW, "mul(8) acc0<1>UD g22<4>.xyzwUD g23<0>.xUD { align16 1Q };", "wide product"),
-    (HSW, "mach(8) g20<1>.xyUD g22<4>UD g23<4>UD { align16 1Q AccWrEnable };", "wide product"),
-    (HSW, "mach(8) null<1>UD g22<8,8,1>UD 0xaaaaaaabUD { align1 2Q AccWrEnable };", "wide product"),
+    (EL, "mul(8) acc0<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "dwords"),
+    (EL, "mach(8) g20<1>D g22<8,8,1>D -g23<8,8,1>D { align1 };", "dwords"),
+    (HSW, "mul(8) acc0<1>UD g22<4>.xyzwUD g23<0>.xUD { align16 1Q };", "dwords"),
+    (HSW, "mach(8) g20<1>.xyUD g22<4>UD g23<4>UD { align16 1Q AccWrEnable };", "dwords"),
+    (HSW, "mach(8) null<1>UD g22<8,8,1>UD 0xaaaaaaabUD { align1 2Q AccWrEnable };", "dwords"),
+    (IVB, "math intdiv(8) g20<1>D g22<8,8,1>D g23<0,1,0>D { align1 1Q };", "dwords"),
     (EL, "add(1) ip<1>UD ip<0,1,0>UD 64D { align1 nomask };", "IPADD"),
     (EL, "mov(8) g20<1>F g[a0]<8,8,1>F { align1 };", "MOV_P"),
     (EL, "dp4(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP4_P"),
@@ -163,6 +164,7 @@ GENERAL = [
     (EL, "mach(8) g20<1>UD g22<8,8,1>UD -g23<8,8,1>UD { align1 };", "an accumulator operand"),
     (EL, "add(8) g20<1>D g22<8,8,1>D (abs)g23<8,8,1>D { align1 };", "no exact form in lanes"),
     (EL, "mov(1) ip<1>UD g22<0,1,0>UD { align1 nomask };", "jump to different places"),
+    (HSW, "math intdivmod(8) g20<1>D g22<8,8,1>D g24<8,8,1>D { align1 1Q };", "one by one"),
     (HSW, "mov.nz.f0.0(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "doubles"),
     (HSW, "rndd(8) g20<1>DF g22<4,4,1>DF { align1 1Q };", "doubles"),
 ]

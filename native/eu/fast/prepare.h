@@ -27,8 +27,8 @@ enum {
 /* Prepare the operands for the handlers of quad.c, by pass: element 4 * pass + c of `off` and `imm`.  False: those have
  * no such form. */
 bool g4_fast_prepare_quad(struct g4_op *op);
-/* Prepare the operands for g4_wide_product.  False: it does not execute this instruction. */
-bool g4_fast_prepare_wide_product(struct g4_op *op);
+/* Prepare the operands for g4_dwords.  False: it does not execute this instruction. */
+bool g4_fast_prepare_dwords(struct g4_op *op);
 /* Recognize the implied moves of a send that have a fast path: whole_move, or dword_move with in[0].off. */
 void g4_fast_prepare_send(struct g4_op *op);
 /* With indirect operands: let G4_HANDLER_INDIRECT check the addresses before the chosen handler runs. */

@@ -605,8 +605,8 @@ const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
         op->handler = G4_HANDLER_DOT_INTEGER;
         return NULL;
     }
-    if (g4_fast_prepare_wide_product(op)) {
-        op->handler = G4_HANDLER_WIDE_PRODUCT;
+    if (g4_fast_prepare_dwords(op)) {
+        op->handler = G4_HANDLER_DWORDS;
         return NULL;
     }
     if (is_ip_add(op)) {
