@@ -45,6 +45,7 @@ Command = Callable[["Shell", list[str]], DebugAction | None]
 
 
 _MOST_SIDE = 8192  # of a picture of memory
+_MOST_LISTED = 20  # known names in an error
 SCHEMA = "gen4emu.debug/1"  # of the lines with --json
 
 
@@ -266,7 +267,8 @@ def _unknown(noun: str, text: str, known: Iterable[str]) -> str:
     """"unknown command 'foo'; did you mean 'bar'?"."""
     names = list(known)
     near = difflib.get_close_matches(text, names, 1)
-    meant = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(names)})" if noun != "command" else ""
+    listed = f" (known: {', '.join(names)})" if noun != "command" and len(names) <= _MOST_LISTED else ""
+    meant = f"; did you mean {near[0]!r}?" if near else listed
     return f"unknown {noun} {text!r}{meant}"
 
 
