@@ -3,7 +3,7 @@
     python tests/eu/fuzz_eu.py --count 1000000 --seed 1
 
 `--count` is in instructions of straight programs and of programs with branches, each executed by one to eight threads.
-`--gen7` compares Ivy Bridge and Haswell instead of Gen4 and Gen4.5.
+`--gen7` compares Ivy Bridge, Haswell and Kaby Lake instead of Gen4 and Gen4.5.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def main() -> int:
     parser.add_argument("--length", type=int, default=24, help="instructions of a straight program")
     parser.add_argument("--general", action="store_true", help="the general handler only")
     parser.add_argument("--stop", type=int, default=20, help="mismatches to show before giving up")
-    parser.add_argument("--gen7", action="store_true", help="Ivy Bridge and Haswell")
+    parser.add_argument("--gen7", action="store_true", help="Ivy Bridge, Haswell and Kaby Lake")
     args = parser.parse_args()
     if args.gen7:
         return 1 if compare_gen7(args.count, args.seed, args.length, args.stop) else 0
