@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from gen4emu.cli.index import write_index
 from gen4emu.cli.run import PASS_ON, LiveOptions, live_options, make_server, run_program
 from gen4emu.errors import NotExecutedError
 from gen4emu.live.recorder import watch_capture
@@ -17,8 +18,11 @@ from gen4emu.trace.output import Output
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE",
               help="The trace: a capture in the g4c format if its name ends in .g4c, else an AUB file; .xz, .gz or "
                    ".zst at the end compresses it.")
+@click.option("--checkpoints", type=click.FloatRange(0, 3600), metavar="SECONDS",
+              help="When the program has ended, replay the trace and write checkpoints at this distance to FILE.index, "
+                   "as `gen4emu index` does.")
 @live_options
-def capture(command: tuple[str, ...], output: Path, options: LiveOptions) -> int:
+def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, options: LiveOptions) -> int:
     """Run PROGRAM on the emulated GPU and write what it submits to FILE; `gen4emu replay` draws the same pictures.
 
     Chips that do not execute yet (see `gen4emu devices`) complete their batches at once: they are recorded, but
@@ -32,10 +36,16 @@ def capture(command: tuple[str, ...], output: Path, options: LiveOptions) -> int
     """
     if not options.device.executes and options.frames is not None:
         raise NotExecutedError(f"--frames: {options.device.name} does not execute yet, so there are no pictures")
+    if not options.device.executes and checkpoints is not None:
+        raise NotExecutedError(f"--checkpoints: {options.device.name} does not execute yet")
     if not output.exists() or output.is_file():
         Output(output).discard()  # a file that cannot be written is an error before the program runs
     server = make_server(options)
     watch_capture(server, output)
     if not options.device.executes:
         server.log(f"{options.device.name} does not execute yet: batches are recorded, pictures stay empty")
-    return run_program(server, command, options, output)
+    status = run_program(server, command, options, output)
+    if checkpoints is not None:
+        for captured in server.totals.captures:
+            status = write_index(str(captured.path), checkpoints) or status
+    return status

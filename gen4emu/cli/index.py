@@ -53,6 +53,11 @@ def index(trace: str, interval: float, partial: bool) -> int:
     """
     if not Path(trace).is_file():
         raise click.UsageError(f"{trace} is not a file: an index lies beside its trace")
+    return write_index(trace, interval, partial=partial)
+
+
+def write_index(trace: str, interval: float, *, partial: bool = False) -> int:
+    """Execute a trace and write its index; the exit status."""
     bookmarks, primitives = Bookmarks(interval), _Primitives()
     opened = open_trace(trace)
     progress = Progress(f"executing {trace}", lambda: opened.fraction)

@@ -19,6 +19,7 @@ import pytest
 
 from gen4emu.check.execute import draw
 from gen4emu.check.manifest import Case
+from gen4emu.device import bookmark_file
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.hw.chips import BY_NAME
@@ -350,6 +351,17 @@ def test_capture_and_replay_on_the_command_line(suffix: str, tmp_path: Path) -> 
     pictures = {pixels_digest(load(p)) for p in (tmp_path / "frames").glob("*.png")}
     for frame in real_client.frames(tmp_path / "live.raw", SIZE):
         assert pixels_digest(frame) in pictures
+
+
+@needs_client
+def test_a_capture_with_checkpoints_has_the_index_that_replays_use(tmp_path: Path,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    trace = tmp_path / "app.g4c"
+    done = command("capture", "--checkpoints", "0", "-o", str(trace), "--", real_client.scenes("gl"), "gears",
+                   str(tmp_path / "live.raw"), str(SIZE), "3")
+    assert done.returncode == 0 and f"{trace}.index: " in done.stderr
+    assert len(bookmark_file.read(str(trace)).bookmarks) > 3
 
 
 @needs_client
