@@ -204,6 +204,20 @@ class CountedStage(CoreEnum):
     DS = 7
 
 
+class CountedPixels(CoreEnum):
+    """Counts that the core can keep for each pixel."""
+
+    COVERED = 0  # by objects, behind stipples
+    STENCIL_FAILED = 1
+    DEPTH_FAILED = 2
+    SHADED = 3  # given to pixel shader threads
+    ENDED = 4  # in the messages that end them
+    ALPHA_FAILED = 5
+    WRITTEN = 6
+    UNWRITTEN = 7  # passed all tests without a render target to write
+    INSTRUCTIONS = 8  # of the threads that shade it
+
+
 class SurfaceRole(CoreEnum):
     """How a surface is used."""
 
@@ -321,6 +335,7 @@ _EMITTED: list[tuple[type[IntEnum] | type[IntFlag], str, str, str]] = [
     (Event, "g4_event", "G4_EVENT_", "G4_EVENTS"),
     (HierarchicalDepthMode, "g4_hierarchical_depth_mode", "G4_HIERARCHICAL_DEPTH_MODE_", ""),
     (CountedStage, "g4_counted_stage", "G4_COUNTED_", "G4_COUNTED_STAGES"),
+    (CountedPixels, "g4_counted_pixels", "G4_MAP_", "G4_PIXEL_MAPS"),
     (SurfaceRole, "g4_surface_role", "G4_ROLE_", "G4_SURFACE_ROLES"),
     (DebugKind, "g4_debug_kind", "G4_DEBUG_", ""),
     (DebugAction, "g4_debug_action", "G4_DEBUG_", ""),

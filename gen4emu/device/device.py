@@ -23,6 +23,7 @@ from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, load_log, log_faults, save_log
 from gen4emu.device.observer import Observer
 from gen4emu.device.options import Options
+from gen4emu.device.pixel_maps import PixelMaps, pixel_maps
 from gen4emu.device.place import DrawKind, DrawNumbers, Place
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
@@ -280,6 +281,20 @@ class Device:
     def lost_line_counts(self) -> int:
         """Executions that `kernel_counts` lacks, because memory for them is bounded."""
         return int(lib.g4_device_lost_line_counts(self.native))
+
+    def map_pixels(self) -> None:
+        """Count for each pixel of the window, too, while draws are counted; instructions need `count_lines`."""
+        if not self._counting:
+            raise ValueError("counting is off")
+        if lib.g4_device_map_pixels(self.native) != lib.G4_OK:
+            raise MemoryError("not enough memory for counters")
+
+    def pixel_maps(self, width: int, height: int) -> PixelMaps:
+        """The counts of the pixels since `map_pixels` or `clear_pixel_maps`, of a window of this size."""
+        return pixel_maps(self.native, width, height)
+
+    def clear_pixel_maps(self) -> None:
+        lib.g4_device_clear_pixel_maps(self.native)
 
     def _begun(self) -> _Begun:
         """The most recent draw command."""

@@ -71,6 +71,16 @@ struct g4_kernel_count {
     uint64_t elsewhere;         /* executions of code that a computed branch leads to */
 };
 
+enum {
+    G4_PIXEL_MAP_TILE = 32, /* pixels, across and down */
+};
+
+/* Counts of the pixels of a tile whose upper left pixel is x, y: G4_PIXEL_MAPS maps, each of rows from the top. */
+struct g4_pixel_map_tile {
+    uint32_t x, y;
+    const uint32_t *counts;
+};
+
 /* Switch counting on or off.  G4_NO_MEMORY: nothing has changed. */
 enum g4_status g4_device_count(struct g4_device *device, bool on);
 /* The sums since counting began, or since the last g4_device_clear_counters; valid until the next call on this
@@ -85,5 +95,13 @@ enum g4_status g4_device_count_lines(struct g4_device *device);
 uint32_t g4_device_kernel_counts(const struct g4_device *device, const struct g4_kernel_count **kernels);
 /* Executions that are missing in them, because the counts would have needed too much memory. */
 uint64_t g4_device_lost_line_counts(const struct g4_device *device);
+
+/* Count for each pixel, too (enum g4_counted_pixels), from now on until counting is switched off.  Counting must be on;
+ * instructions need g4_device_count_lines.  G4_NO_MEMORY: nothing has changed. */
+enum g4_status g4_device_map_pixels(struct g4_device *device);
+/* The tiles with counts since then, or since the last clear, in no particular order; valid until the next draw.
+ * False: some are missing, because the counts would have needed too much memory. */
+bool g4_device_pixel_maps(const struct g4_device *device, const struct g4_pixel_map_tile **tiles, uint32_t *count);
+void g4_device_clear_pixel_maps(struct g4_device *device);
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/hooks.h"
 #include "core/report.h"
 #include "eu/counters.h"
+#include "eu/pixel_maps.h"
 #include "hw_messages.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -205,6 +206,28 @@ static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pi
                          : tested;
 }
 
+/* Add pixels of a message to a map. */
+static void map_pixels(struct g4_pixel_maps *maps, enum g4_counted_pixels map, const struct g4_pixels *at,
+                       uint32_t pixels) {
+    for (uint32_t s = 0; s < 4; s++) {
+        g4_pixel_maps_add(maps, map, at->x[s], at->y[s], pixels >> (4 * s), 1);
+    }
+}
+
+/* count_pixels() for each pixel, with the last message of its thread. */
+static void count_in_maps(const struct message *m, const struct g4_pixels *at, uint32_t live, uint32_t tested,
+                          uint32_t past, uint32_t passed, uint32_t colored) {
+    struct g4_pixel_maps *const maps = m->eu->counters->maps;
+    const uint32_t written = m->target->write ? colored : 0;
+
+    map_pixels(maps, G4_MAP_ENDED, at, live);
+    map_pixels(maps, G4_MAP_ALPHA_FAILED, at, live & ~tested);
+    map_pixels(maps, G4_MAP_STENCIL_FAILED, at, tests_late(m) ? tested & ~past : 0);
+    map_pixels(maps, G4_MAP_DEPTH_FAILED, at, tests_late(m) ? past & ~passed : 0);
+    map_pixels(maps, G4_MAP_WRITTEN, at, written);
+    map_pixels(maps, G4_MAP_UNWRITTEN, at, passed & ~written);
+}
+
 /* Counts the pixels of a message by their fate.  Pixels end with the last message of their thread. */
 static void count_pixels(const struct message *m, uint32_t live, uint32_t tested, uint32_t past, uint32_t passed,
                          uint32_t colored) {
@@ -284,6 +307,9 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     }
     if (counted) {
         count_pixels(m, live, tested, past, passed, colored);
+        if (m->last && m->eu->counters->maps) {
+            count_in_maps(m, pixels, live, tested, past, passed, colored);
+        }
     }
 }
 

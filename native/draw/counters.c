@@ -7,12 +7,16 @@
 #include "draw/device.h"
 #include "eu/counters.h"
 #include "eu/line_counts.h"
+#include "eu/pixel_maps.h"
 #include "media/media.h"
 
 void g4_device_free_counters(struct g4_device *device) {
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
         g4_counters_free(device->worker[i]->eu.counters);
         device->worker[i]->eu.counters = NULL;
+    }
+    if (device->counters) {
+        g4_pixel_maps_free(device->counters->maps);
     }
     g4_counters_free(device->counters);
     device->counters = NULL;
@@ -115,4 +119,36 @@ uint32_t g4_device_kernel_counts(const struct g4_device *device, const struct g4
 
 uint64_t g4_device_lost_line_counts(const struct g4_device *device) {
     return device->counters && device->counters->lines ? device->counters->lines->lost : 0;
+}
+
+/* ---- pixels ---- */
+
+enum g4_status g4_device_map_pixels(struct g4_device *device) {
+    if (device->counters->maps) {
+        return G4_OK;
+    }
+    struct g4_pixel_maps *const maps = g4_pixel_maps_new();
+    if (!maps) {
+        return G4_NO_MEMORY;
+    }
+    device->counters->maps = maps;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        device->worker[i]->eu.counters->maps = maps;
+    }
+    return G4_OK;
+}
+
+bool g4_device_pixel_maps(const struct g4_device *device, const struct g4_pixel_map_tile **tiles, uint32_t *count) {
+    if (device->counters && device->counters->maps) {
+        return g4_pixel_maps_tiles(device->counters->maps, tiles, count);
+    }
+    *tiles = NULL;
+    *count = 0;
+    return true;
+}
+
+void g4_device_clear_pixel_maps(struct g4_device *device) {
+    if (device->counters && device->counters->maps) {
+        g4_pixel_maps_clear(device->counters->maps);
+    }
 }

@@ -17,6 +17,7 @@
 #include "eu/eu.h"
 
 struct g4_line_counts;
+struct g4_pixel_maps;
 
 struct g4_counters {
     struct g4_draw_counters sum;
@@ -28,6 +29,7 @@ struct g4_counters {
     struct g4_surface_cache *cache; /* separate from the worker's, whose reads report faults */
     struct g4_port look;            /* its faults are not those of the draw */
     struct g4_line_counts *lines;   /* NULL unless each instruction is counted */
+    struct g4_pixel_maps *maps;     /* of the device; NULL unless each pixel is counted */
 };
 
 /* Add bytes of a surface.  Zero bytes do not count as a use. */

@@ -85,6 +85,9 @@ static unsigned channels_of(const struct g4_run *run, const struct g4_op *op) {
 
 void g4_line_counts_add(struct g4_line_counts *counts, const struct g4_run *run, const struct g4_op *op) {
     const unsigned executions = (unsigned)__builtin_popcount(run->threads);
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        counts->thread[t] += run->threads >> t & 1;
+    }
     if (counts->current == UINT32_MAX) {
         counts->lost += executions;
         return;
@@ -102,6 +105,7 @@ void g4_line_counts_add(struct g4_line_counts *counts, const struct g4_run *run,
 enum g4_status g4_line_counts_run(struct g4_line_counts *counts, struct g4_eu *eu, struct g4_gang *gang,
                                   const struct g4_kernel *kernel) {
     counts->current = find(counts, kernel->content, kernel->bytes);
+    memset(counts->thread, 0, sizeof counts->thread);
     return g4_gang_run_counting(eu, gang, kernel);
 }
 

@@ -9,13 +9,15 @@
 
 #include "api/counters.h"
 #include "eu/eu.h"
+#include "eu/gang.h"
 
 struct g4_line_counts {
     struct g4_kernel_count *kernel; /* in the order of first use */
     uint32_t kernels, capacity;
-    uint32_t current; /* the kernel that runs; UINT32_MAX: no memory is left for its counts */
-    size_t bytes;     /* allocated for kernels */
-    uint64_t lost;    /* executions of kernels without memory */
+    uint32_t current;                 /* the kernel that runs; UINT32_MAX: no memory is left for its counts */
+    uint32_t thread[G4_GANG_THREADS]; /* instructions of the threads of the gang that ran last */
+    size_t bytes;                     /* allocated for kernels */
+    uint64_t lost;                    /* executions of kernels without memory */
 };
 
 /* NULL without memory. */

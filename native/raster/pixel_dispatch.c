@@ -5,6 +5,9 @@
 
 #include "core/hooks.h"
 #include "core/report.h"
+#include "eu/counters.h"
+#include "eu/line_counts.h"
+#include "eu/pixel_maps.h"
 #include "raster/windower_state.h"
 
 /* Kernel entry points by the enabled modes: contiguous 64, contiguous 32, 32, 16, 8 from bit 4 down. */
@@ -111,6 +114,28 @@ static enum g4_status notify_start(struct g4_worker *worker) {
     return hooks->threads_started(hooks, worker->gang, start, (int)wm->waiting);
 }
 
+/* Add the instructions of each thread that ran to its pixels. */
+static void map_instructions(const struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    const struct g4_counters *const counters = worker->eu.counters;
+
+    for (uint32_t t = 0; t < wm->waiting; t++) {
+        const struct g4_pixel_thread *const thread = &wm->thread[t];
+        const uint32_t count = counters->lines->thread[t];
+        for (uint32_t i = 0; i < 16 && wm->mode >= G4_WM_CONTIGUOUS_32; i++) {
+            g4_pixel_maps_add(counters->maps, G4_MAP_INSTRUCTIONS, thread->x + i % 4 * 2, thread->y + i / 4 * 2,
+                              thread->mask[i / 8] >> (i % 8 * 4), count);
+        }
+        for (uint32_t b = 0; b < (wm->mode == G4_WM_32 ? 2u : 1u) && wm->mode < G4_WM_CONTIGUOUS_32; b++) {
+            const struct g4_pixel_block *const block = &thread->block[b];
+            for (uint32_t s = 0; s < G4_BLOCK_SUBSPANS; s++) {
+                g4_pixel_maps_add(counters->maps, G4_MAP_INSTRUCTIONS, block->x[s], block->y[s], block->lit >> (4 * s),
+                                  count);
+            }
+        }
+    }
+}
+
 enum g4_status g4_wm_flush(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     if (wm->waiting == 0) {
@@ -123,6 +148,9 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
         status = worker->eu.hooks ? notify_start(worker) : G4_OK;
         if (status == G4_OK) {
             status = g4_gang_run(&worker->eu, worker->gang, kernel);
+            if (worker->eu.counters && worker->eu.counters->maps && worker->eu.counters->lines && !worker->eu.hooks) {
+                map_instructions(worker);
+            }
         }
     } else {
         const g4_address address = wm->draw->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;

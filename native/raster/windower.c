@@ -6,6 +6,7 @@
 #include "color/state.h"
 #include "core/hooks.h"
 #include "eu/counters.h"
+#include "eu/pixel_maps.h"
 #include "geometry/coverage.h"
 #include "raster/fast_clear.h"
 #include "raster/samples.h"
@@ -279,16 +280,30 @@ static uint32_t lit_pixels(const struct g4_wm *wm) {
     return pixels;
 }
 
-/* The number of pixels of the object that pass the stencil test. */
+/* Add `count` to the lit pixels in a map. */
+static void map_lit(struct g4_pixel_maps *maps, enum g4_counted_pixels map, const struct g4_wm *wm, uint32_t count) {
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        g4_pixel_maps_add(maps, map, wm->subspan[s].x, wm->subspan[s].y, wm->subspan[s].lit, count);
+    }
+}
+
+/* The number of pixels of the object that pass the stencil test; with maps, each counts as dropped by one of
+ * both tests. */
 static uint32_t stencil_passes(struct g4_worker *worker) {
     const struct g4_wm *const wm = worker->wm;
+    struct g4_pixel_maps *const maps = worker->eu.counters->maps;
     uint32_t pixels = 0;
 
     for (uint32_t s = 0; s < wm->subspans; s++) {
         const uint16_t x[G4_BLOCK_SUBSPANS] = {wm->subspan[s].x};
         const uint16_t y[G4_BLOCK_SUBSPANS] = {wm->subspan[s].y};
-        pixels += (uint32_t)__builtin_popcount(
-            g4_cc_stencil_passes(worker, x, y, wm->subspan[s].lit, wm->setup->array_index, wm->setup->back_facing));
+        const uint32_t passed =
+            g4_cc_stencil_passes(worker, x, y, wm->subspan[s].lit, wm->setup->array_index, wm->setup->back_facing);
+        pixels += (uint32_t)__builtin_popcount(passed);
+        if (maps) {
+            g4_pixel_maps_add(maps, G4_MAP_STENCIL_FAILED, x[0], y[0], wm->subspan[s].lit & ~passed, 1);
+            g4_pixel_maps_add(maps, G4_MAP_DEPTH_FAILED, x[0], y[0], passed, 1); /* those that pass are taken off */
+        }
     }
     return pixels;
 }
@@ -297,11 +312,15 @@ static uint32_t stencil_passes(struct g4_worker *worker) {
 static void count_covered(struct g4_worker *worker, struct g4_coverage *coverage, bool threads, bool watched) {
     struct g4_wm *const wm = worker->wm;
     struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+    struct g4_pixel_maps *const maps = worker->eu.counters->maps;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
     const bool tests = early && g4_cc_of(worker)->depth.test;
     collect(wm, coverage);
     const uint32_t pixels = lit_pixels(wm);
     const uint32_t blocks = wm->subspans;
+    if (maps) {
+        map_lit(maps, G4_MAP_COVERED, wm, 1);
+    }
     const uint32_t past_stencil = tests ? stencil_passes(worker) : pixels;
 
     if (watched) {
@@ -317,12 +336,18 @@ static void count_covered(struct g4_worker *worker, struct g4_coverage *coverage
         sum->early_stencil_failed += pixels - past_stencil;
         sum->early_depth_failed += past_stencil - left;
         g4_cc_count_depth(worker, pixels, left, true, true);
+        if (maps) {
+            map_lit(maps, G4_MAP_DEPTH_FAILED, wm, UINT32_MAX); /* one less */
+        }
     }
     sum->depth_passed += early ? left : 0;
     if (!threads) {
         sum->without_shader += left;
     } else if (wm->dispatch.any_normal || wm->dispatch.any_contiguous) {
         sum->shaded += left;
+        if (maps) {
+            map_lit(maps, G4_MAP_SHADED, wm, 1);
+        }
     }
 }
 
