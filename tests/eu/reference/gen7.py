@@ -647,7 +647,7 @@ def math_bits(gang: Gang, inst: Instruction, bits: list[Array], on: Array) -> Ar
         value = _MATH[function](x, y)
     if function == 6:
         value = np.where(x == 0, x, value)
-    out = float_bits(round_float(value, np.array(gang.alternate)))
+    out = float_bits(round_float(_rounded_as_denormal(value), np.array(gang.alternate)))
     nan = np.isnan(value)
     zero = (y_bits & np.uint64(INF32)) == 0
     for own, source in ((y_bits, np.isnan(y)), (x_bits, np.isnan(x))):  # a NaN operand stays; the first one wins
