@@ -282,11 +282,11 @@ class Device:
         """Executions that `kernel_counts` lacks, because memory for them is bounded."""
         return int(lib.g4_device_lost_line_counts(self.native))
 
-    def map_pixels(self) -> None:
+    def map_pixels(self, on: bool = True) -> None:
         """Count for each pixel of the window, too, while draws are counted; instructions need `count_lines`."""
         if not self._counting:
             raise ValueError("counting is off")
-        if lib.g4_device_map_pixels(self.native) != lib.G4_OK:
+        if lib.g4_device_map_pixels(self.native, on) != lib.G4_OK:
             raise MemoryError("not enough memory for counters")
 
     def pixel_maps(self, width: int, height: int) -> PixelMaps:

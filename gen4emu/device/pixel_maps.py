@@ -12,14 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Map = npt.NDArray[np.uint32]
-
-
 @dataclass(slots=True)
 class PixelMaps:
     """Counts by pixel; row 0 is the uppermost one of the window.  All maps have the same size."""
 
-    maps: dict[CountedPixels, Map]
+    maps: dict[CountedPixels, npt.NDArray[np.uint32]]
     complete: bool  # False: pixels are missing, because memory for maps is bounded
 
 

@@ -26,6 +26,7 @@ from gen4emu.isa import disassemble
 from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, deflated_json
 from gen4emu.report.line_counts import line_counts
 from gen4emu.report.live_registers import live_registers
+from gen4emu.report.maps import PixelOverlays
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
 from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, Decoded, decoded
 from gen4emu.selection import ALL, Selection
@@ -110,6 +111,7 @@ class Recorder:
         self._rows: list[_Row] = []
         self._thumbnails = Thumbnails(self._add, choices.thumbnail_width)
         self._pictures = Pictures(self._add, self._thumbnails)
+        self._overlays = PixelOverlays(self._add, has_limit=choices.full is None)
         self._without_picture = 0
         self._error = ""
         self._hang: dict[str, Any] | None = None
@@ -145,16 +147,21 @@ class Recorder:
         if self._choices.kernels:
             device.counting = True
             device.count_lines()
+            device.map_pixels()
 
     def _draw_done(self, run: Replay, number: int) -> None:
         self._tick("draw", number)
         device = run.device
-        if device is None or (self._choices.frames is not None and run.place.frame not in self._choices.frames):
+        if device is None:
+            return
+        if self._choices.frames is not None and run.place.frame not in self._choices.frames:
+            device.clear_pixel_maps()
             return
         self._observe(device, number)
         targets = device.targets.latest
         taken = self._taken[number] = _Taken()
-        if self._wants_full(number):
+        full = self._wants_full(number)
+        if full:
             for target in targets:
                 found = self._pictures.before_and_after(device.memory, target)
                 if found is not None:
@@ -164,6 +171,8 @@ class Recorder:
         shown = next((t for t in targets if t.kind != "depth"), None) or next(iter(targets), None)
         if shown is not None:
             taken.thumbnail = self._pictures.thumbnail(device.memory, shown)
+        if self._choices.kernels:
+            self._overlays.draw_done(device, number, run.place.frame, shown, full)
 
     def _wants_full(self, number: int) -> bool:
         full = self._choices.full
@@ -234,6 +243,7 @@ class Recorder:
 
     def _states(self, known: Decoded) -> None:
         before: list[Block] | None = None
+        maps = self._overlays.names()
         for at in range(0, len(self._rows), STATES):
             blocks: dict[int, int] = {}
             fields: dict[int, int] = {}
@@ -260,7 +270,8 @@ class Recorder:
                 before = self._blocks(known, row)
                 draws.append([number(block) for block in before])
             counters = [row.counted.counters.as_json()
-                        | {"pictures": row.taken.pictures, "mesh": self._mesh(known, row)} for row in rows]
+                        | {"pictures": row.taken.pictures, "mesh": self._mesh(known, row),
+                           "maps": maps.get(row.counted.place.draw)} for row in rows]
             self._add(f"states-{at // STATES}", deflated_json(
                 {"before": first, "draws": draws, "blocks": texts, "fields": field_texts, "counters": counters}))
 
@@ -335,6 +346,10 @@ class Recorder:
         left_out = []
         if self._without_picture:
             left_out.append(f"full-size pictures of {self._without_picture} draws (--draws-full chooses others)")
+        if self._overlays.is_full:
+            left_out.append("overlays of later draws (--draws-full chooses others)")
+        if self._overlays.incomplete:
+            left_out.append(f"overlays of {self._overlays.incomplete} draws with too many pixels")
         return {
             "schema": SCHEMA, "version": gen4emu.__version__, "title": self._title,
             "device": None if info is None else {"name": info.name, "marketing": info.marketing},

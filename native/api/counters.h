@@ -96,9 +96,9 @@ uint32_t g4_device_kernel_counts(const struct g4_device *device, const struct g4
 /* Executions that are missing in them, because the counts would have needed too much memory. */
 uint64_t g4_device_lost_line_counts(const struct g4_device *device);
 
-/* Count for each pixel, too (enum g4_counted_pixels), from now on until counting is switched off.  Counting must be on;
- * instructions need g4_device_count_lines.  G4_NO_MEMORY: nothing has changed. */
-enum g4_status g4_device_map_pixels(struct g4_device *device);
+/* Switch counts for each pixel (enum g4_counted_pixels) on or off; counting must be on.  Instructions need
+ * g4_device_count_lines.  G4_NO_MEMORY: nothing has changed. */
+enum g4_status g4_device_map_pixels(struct g4_device *device, bool on);
 /* The tiles with counts since then, or since the last clear, in no particular order; valid until the next draw.
  * False: some are missing, because the counts would have needed too much memory. */
 bool g4_device_pixel_maps(const struct g4_device *device, const struct g4_pixel_map_tile **tiles, uint32_t *count);

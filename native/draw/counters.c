@@ -123,18 +123,20 @@ uint64_t g4_device_lost_line_counts(const struct g4_device *device) {
 
 /* ---- pixels ---- */
 
-enum g4_status g4_device_map_pixels(struct g4_device *device) {
-    if (device->counters->maps) {
+enum g4_status g4_device_map_pixels(struct g4_device *device, bool on) {
+    struct g4_pixel_maps *const before = device->counters->maps;
+    if (on == (before != NULL)) {
         return G4_OK;
     }
-    struct g4_pixel_maps *const maps = g4_pixel_maps_new();
-    if (!maps) {
+    struct g4_pixel_maps *const maps = on ? g4_pixel_maps_new() : NULL;
+    if (on && !maps) {
         return G4_NO_MEMORY;
     }
     device->counters->maps = maps;
     for (uint32_t i = 0; i < device->workers; i++) {
         device->worker[i]->eu.counters->maps = maps;
     }
+    g4_pixel_maps_free(before);
     return G4_OK;
 }
 

@@ -191,9 +191,9 @@ def test_one_file_stays_below_its_size(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["-q", "report", trace, "--single-file", "whole.html"]) == 0
     whole = (tmp_path / "whole.html").stat().st_size
     capsys.readouterr()
-    assert run(["-q", "report", trace, "--single-file", "small.html", "--max-size", "120k"]) == 0
+    assert run(["-q", "report", trace, "--single-file", "small.html", "--max-size", "128k"]) == 0
     small = (tmp_path / "small.html").stat().st_size
-    assert small <= 120 << 10 < whole
+    assert small <= 128 << 10 < whole
     assert "left out full-size pictures" in capsys.readouterr().err
     assert run(["-q", "report", trace, "--single-file", "tiny.html", "--max-size", "10k"]) == 2
     assert not (tmp_path / "tiny.html").exists()

@@ -1,7 +1,18 @@
 // Screen 3: one draw: its pipeline, its state, and what it changed.
 import { add, button, fieldName, hex, link, plural, short, table } from "./dom.js";
-import { PLANE_COLORS, PictureView, difference } from "./picture.js";
+import { PLANE_COLORS, PictureView, difference, layerColor } from "./picture.js";
 
+// The overlays, in the order of their colours.
+const MEANINGS = {
+  covered: "how many fragments cover a pixel",
+  "stencil failed": "fragments that fail the stencil test",
+  "depth failed": "fragments that fail the depth test",
+  discarded: "fragments that the pixel shader or the alpha test discards",
+  written: "how often a pixel is written",
+  unwritten: "fragments that pass all tests, but have no target to write",
+  instructions: "instructions of the threads that shade a pixel",
+};
+const PLANES = Object.keys(MEANINGS);
 const VIEWS = ["after", "before", "difference"];
 
 export class DrawPane {
@@ -10,11 +21,13 @@ export class DrawPane {
     this.box = "";
     this.view = "after";
     this.active = new Set();
+    this.counted = "draw";  // or "frame": the draws that overlays count
     this.pipeline = add(parent, "div", undefined, "pipeline");
     const rest = add(parent, "div", undefined, "split three");
     this.state = add(rest, "div", undefined, "scroll state");
     const middle = add(rest, "div", undefined, "middle");
     this.bar = add(middle, "div", undefined, "bar");
+    this.legend = add(middle, "div", undefined, "ranges");
     this.note = add(middle, "p", "", "faint note");
     this.picture = new PictureView(middle);
     this.side = add(rest, "div", undefined, "scroll side");
@@ -117,6 +130,7 @@ export class DrawPane {
     const { app, bar } = this, { draw } = app;
     const names = details.counters.pictures ?? [];
     bar.replaceChildren();
+    this.legend.replaceChildren();
     if (!names.length) {
       this.note.textContent = app.rows.thumb[draw] < 0 ? "This draw has no picture." :
         "This report holds only a thumbnail of this draw. Use --draws-full to choose others.";
@@ -133,28 +147,55 @@ export class DrawPane {
     const image = await app.source.picture(after);
     const earlier = before && this.view !== "after" ? await app.source.picture(before) : null;
     const changed = earlier && this.view === "difference" ? difference(earlier, image) : null;
-    const maps = details.counters.maps && index === 0 ? await app.source.maps(details.counters.maps) : null;
+    const chunks = details.counters.maps ?? {};
+    const counted = chunks[this.counted] ? this.counted : Object.keys(chunks)[0];
+    let maps = counted ? await app.source.maps(chunks[counted]) : null;
     if (draw !== app.draw) return;
-    this.overlays(maps, details);
-    const planes = (maps?.planes ?? []).map((plane, i) => ({ ...plane, color: PLANE_COLORS[i % PLANE_COLORS.length],
+    if (maps && (maps.width !== image.width || maps.height !== image.height)) maps = null;
+    const known = maps?.planes ?? [];
+    const planes = known.map(plane => ({ ...plane, color: PLANE_COLORS[PLANES.indexOf(plane.name)],
       width: maps.width, height: maps.height })).filter(plane => this.active.has(plane.name));
+    this.overlays(known, details, chunks, counted);
+    this.explain(planes);
     this.note.textContent = title;
     this.picture.show(this.view === "before" && earlier ? earlier : changed ?? image, planes);
   }
 
-  overlays(maps, details) {
-    if (!maps) return;
-    add(this.bar, "span", "overlays:", "faint");
-    maps.planes.forEach((plane, i) => {
-      const count = plane.counts.reduce((sum, n) => sum + (n > 0), 0);
-      if (!count) return;
-      const made = button(this.bar, plane.name, () => {
-        if (!this.active.delete(plane.name)) this.active.add(plane.name);
+  overlays(planes, details, chunks, counted) {
+    if (!planes.length) return;
+    add(this.bar, "span", "overlays of the", "faint");
+    for (const which of Object.keys(chunks))
+      button(this.bar, which, () => { this.counted = which; this.pictures(details); }, which === counted);
+    for (const { name } of planes) {
+      const made = button(this.bar, name, () => {
+        if (!this.active.delete(name)) this.active.add(name);
         this.pictures(details);
-      }, this.active.has(plane.name));
-      made.title = plural(count, "pixel");
-      made.style.borderLeft = `6px solid ${PLANE_COLORS[i % PLANE_COLORS.length]}`;
-    });
+      }, this.active.has(name));
+      made.title = MEANINGS[name];
+      made.style.borderLeft = `6px solid ${PLANE_COLORS[PLANES.indexOf(name)]}`;
+    }
+  }
+
+  // The range of the counts of each overlay, from faint to opaque.
+  explain(planes) {
+    this.legend.replaceChildren();
+    for (const { name, counts, color } of planes) {
+      let pixels = 0, low = Infinity, high = 0, sum = 0;
+      for (const count of counts) {
+        if (!count) continue;
+        pixels++;
+        sum += count;
+        low = Math.min(low, count);
+        high = Math.max(high, count);
+      }
+      const line = add(this.legend, "div");
+      add(line, "b", name);
+      add(line, "span", String(low));
+      const ramp = add(line, "i");
+      ramp.style.background = `linear-gradient(to right, ${layerColor(color, low / high)}, ${layerColor(color, 1)})`;
+      add(line, "span", String(high));
+      add(line, "span", `${plural(pixels, "pixel")}, ${short(sum)} in all`, "faint");
+    }
   }
 }
 

@@ -1,7 +1,12 @@
 // A picture on a canvas: zoom by wheel, move by drag, values of single pixels, planes of counts above it.
 import { add, button } from "./dom.js";
 
-export const PLANE_COLORS = ["#ff2d6f", "#ffb000", "#00c2ff", "#9d5cff", "#31d158", "#ff7a1a"];
+export const PLANE_COLORS = ["#ff2d6f", "#ffb000", "#00c2ff", "#9d5cff", "#31d158", "#ff7a1a", "#e8e8e8"];
+
+function opacity(share) { return 90 + 150 * share; }
+
+// The colour of a count that is this share of the largest.
+export function layerColor(color, share) { return color + Math.round(opacity(share)).toString(16); }
 
 export class PictureView {
   constructor(parent) {
@@ -81,7 +86,7 @@ export class PictureView {
     for (let i = 0; i < counts.length; i++) {
       if (!counts[i]) continue;
       rgba.set(parts, 4 * i);
-      rgba[4 * i + 3] = 90 + 150 * counts[i] / most;
+      rgba[4 * i + 3] = opacity(counts[i] / most);
     }
     return this.offscreen({ width, height, rgba });
   }

@@ -150,13 +150,17 @@ export class ReportSource {
     });
   }
 
-  // Planes of counts, one number for each pixel of the target.
+  // Planes of counts, one number of 1, 2 or 4 bytes for each pixel of the target.
   maps(name) {
     return this.once(name, async () => {
       const [head, bytes] = await this.packed(name);
       const size = head.width * head.height;
-      const counts = new Uint32Array(bytes.slice().buffer);
-      return { ...head, planes: head.planes.map((name, i) => ({ name, counts: counts.subarray(i * size, (i + 1) * size) })) };
+      let at = 0;
+      const planes = head.planes.map(({ name, bytes: each }) => {
+        const part = bytes.slice(at, at += each * size).buffer;
+        return { name, counts: Uint32Array.from(new { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[each](part)) };
+      });
+      return { ...head, planes };
     });
   }
 }
