@@ -219,6 +219,12 @@ class LineCount:
 
     executions: int  # one for each thread
     channels: int  # enabled in them, by the masks and, except for branches and `sel`, by the predicate
+    nans: int = 0  # float results of these channels
+    infinities: int = 0
+
+    def __add__(self, other: LineCount) -> LineCount:
+        return LineCount(self.executions + other.executions, self.channels + other.channels, self.nans + other.nans,
+                         self.infinities + other.infinities)
 
 
 @dataclass(slots=True, frozen=True)
@@ -239,8 +245,8 @@ def kernel_counts(native: Any) -> list[KernelCount]:
 
 
 def _lines(kernel: Any) -> dict[int, LineCount]:
-    counts = memoryview(ffi.buffer(kernel.line, kernel.bytes // 8 * 16)).cast("Q")
-    return {4 * at: LineCount(counts[at], counts[at + 1]) for at in range(0, len(counts), 2) if counts[at]}
+    counts = memoryview(ffi.buffer(kernel.line, kernel.bytes // 8 * 32)).cast("Q")
+    return {2 * at: LineCount(*counts[at:at + 4]) for at in range(0, len(counts), 4) if counts[at]}
 
 
 def total(counters: Iterable[Counters]) -> Counters:

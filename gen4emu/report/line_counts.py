@@ -19,7 +19,6 @@ def line_counts(codes: list[bytes], counted: list[KernelCount]) -> list[dict[int
         into = max(same, key=lambda i: min(len(codes[i]), len(kernel.code)))
         lines = found[into] or {}
         for offset, line in kernel.lines.items():
-            known = lines.get(offset, LineCount(0, 0))
-            lines[offset] = LineCount(known.executions + line.executions, known.channels + line.channels)
+            lines[offset] = lines.get(offset, LineCount(0, 0)) + line
         found[into] = lines
     return found

@@ -430,7 +430,8 @@ def _kernel(use: KernelUse, draws: list[int], cost: int, live: dict[int, int] | 
     lines = [{"offset": line.offset, "text": line.text, "label": line.label,
               "executions": None if counted is None else counts[line.offset].executions,
               "channels": None if counted is None else counts[line.offset].channels,
-              "nan": 0, "inf": 0, "live": None if live is None else live.get(line.offset), "target": None,
+              "nan": counts[line.offset].nans, "inf": counts[line.offset].infinities,
+              "live": None if live is None else live.get(line.offset), "target": None,
               "message": line.comment}
              for line in disassemble(use.code.code, use.gen, end=len(use.code.code))]
     labels = {str(line["label"]): line["offset"] for line in lines if line["label"]}

@@ -59,8 +59,9 @@ struct g4_draw_counters {
 
 /* Of one instruction of a kernel. */
 struct g4_line_count {
-    uint64_t executions; /* one for each thread */
-    uint64_t channels;   /* enabled in them, by the masks and, except for branches and sel, by the predicate */
+    uint64_t executions;       /* one for each thread */
+    uint64_t channels;         /* enabled in them, by the masks and, except for branches and sel, by the predicate */
+    uint64_t nans, infinities; /* float results of these channels; not of destinations with indirect addresses */
 };
 
 /* A kernel.  Kernels with the same code are the same kernel. */

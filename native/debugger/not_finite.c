@@ -5,14 +5,8 @@
 #include <string.h>
 
 #include "debugger/debug.h"
+#include "eu/not_finite.h"
 #include "hw_messages.h"
-
-enum {
-    EXPONENT = 0x7f800000,
-    MATH = 1, /* the shared function */
-};
-
-#define EXPONENT_OF_DOUBLE UINT64_C(0x7ff0000000000000)
 
 /* The breakpoint for a thread that has not stopped at one yet; G4_DEBUG_NONE: none. */
 static uint32_t breakpoint_of(const struct g4_debug *debug, int t) {
@@ -25,21 +19,6 @@ static uint32_t breakpoint_of(const struct g4_debug *debug, int t) {
         }
     }
     return G4_DEBUG_NONE;
-}
-
-/* A message to the extended math function of Gen4 with a float as its result. */
-static bool is_math_message(const struct g4_op *op) {
-    const unsigned function = g4_extended_math_message_math_function(op->descriptor);
-    return !op->grf_payload && op->src[1].kind == G4_KIND_IMM &&
-           g4_message_descriptor_shared_function(op->descriptor) == MATH &&
-           (function < G4_MATH_FUNCTION_INT_DIV_BOTH || function > G4_MATH_FUNCTION_INT_DIV_REMAINDER);
-}
-
-/* Results of comparisons are bits, also with a float as their type; other messages have responses of any type. */
-static bool computes_float(const struct g4_op *op) {
-    const bool is_float = op->dst.type == G4_TYPE_F || op->dst.type == G4_TYPE_DF;
-    const bool is_stored = op->dst.kind == G4_KIND_GRF || op->dst.kind == G4_KIND_MRF;
-    return is_float && is_stored && !g4_op_compares(op) && (op->opcode != G4_OPCODE_SEND || is_math_message(op));
 }
 
 static uint64_t source_bits(struct g4_gang *gang, const struct g4_src *src, int pass, int t, unsigned c, bool *known) {
@@ -76,7 +55,7 @@ static void copy_thread(struct g4_debug_operands *operands, struct g4_run *run, 
 void g4_debug_copy_operands(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op) {
     struct g4_debug_operands *const operands = &debug->operands;
     operands->threads = 0;
-    for (int t = 0; t < G4_GANG_THREADS && computes_float(op); t++) {
+    for (int t = 0; t < G4_GANG_THREADS && g4_computes_float(op); t++) {
         if ((run->threads >> t & 1) && breakpoint_of(debug, t) != G4_DEBUG_NONE) {
             operands->threads |= (uint8_t)(1u << t);
             copy_thread(operands, run, op, t);
@@ -95,29 +74,6 @@ static void copy_payload(struct g4_debug_operands *operands, const struct g4_gan
     }
 }
 
-static bool result_of(struct g4_gang *gang, const struct g4_op *op, int t, int pass, unsigned c, uint64_t *bits) {
-    const struct g4_dst *const dst = &op->dst;
-    const unsigned step = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES : dst->pass_bytes;
-    const unsigned at = dst->base + (pass ? step : 0u) + c * dst->hstride * dst->size;
-    *bits = 0;
-    for (unsigned i = 0; i < dst->size; i++) {
-        const unsigned byte = at + i;
-        const uint8_t *place = g4_grf_byte(gang, t, byte);
-        if (dst->kind == G4_KIND_MRF) {
-            place = byte < G4_MRF_COUNT * G4_REGISTER_BYTES ? &gang->mrf[byte / 32].ub[t][byte % 32] : NULL;
-        }
-        if (!place) {
-            return false;
-        }
-        *bits |= (uint64_t)*place << (8 * i);
-    }
-    return true;
-}
-
-static bool is_not_finite(uint64_t bits, unsigned type) {
-    return type == G4_TYPE_DF ? (bits & EXPONENT_OF_DOUBLE) == EXPONENT_OF_DOUBLE : (bits & EXPONENT) == EXPONENT;
-}
-
 /* Find the first channel of a thread with such a result; false: all are finite. */
 static bool find_result(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, int t,
                         struct g4_debug_event *event) {
@@ -126,7 +82,7 @@ static bool find_result(struct g4_debug *debug, struct g4_run *run, const struct
         for (unsigned c = 0; c < op->channels && c < G4_PASS_CHANNELS; c++) {
             const bool is_written = (operands->enabled[t][pass] >> c & 1) && (op->dst.writemask >> (c & 3) & 1);
             uint64_t bits;
-            if (!is_written || !result_of(run->gang, op, t, pass, c, &bits) || !is_not_finite(bits, op->dst.type)) {
+            if (!is_written || !g4_float_result(run->gang, op, t, pass, c, &bits) || g4_is_finite(bits, op->dst.type)) {
                 continue;
             }
             if (op->opcode == G4_OPCODE_SEND) {

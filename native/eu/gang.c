@@ -514,11 +514,17 @@ static void count_and_run(struct g4_run *run, const struct g4_op *op) {
         g4_flow_join(run, op->ip);
         handler = op->joined;
     }
-    g4_line_counts_add(run->eu->counters->lines, run, op);
+    struct g4_line_counts *const lines = run->eu->counters->lines;
+    struct g4_float_channels floats;
+    g4_line_counts_add(lines, run, op);
+    g4_line_counts_find_floats(&floats, run, op);
     run->tables = run->counted; /* which the handler may replace (g4_run_control), and calls itself (g4_indirect) */
     run->tables[handler >> 8]->handler[handler & 0xff](run, op);
     run->counted = run->tables;
     run->tables = counting_tables;
+    if (floats.threads) {
+        g4_line_counts_add_results(lines, run, op, &floats);
+    }
 }
 
 static const struct g4_fast_handlers counting = {{[0 ... G4_FAST_ROOM - 1] = count_and_run}};

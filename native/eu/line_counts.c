@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "eu/kernel.h"
+#include "eu/not_finite.h"
 #include "eu/run.h"
 
 enum {
@@ -102,6 +103,66 @@ void g4_line_counts_add(struct g4_line_counts *counts, const struct g4_run *run,
     line->channels += channels_of(run, op);
 }
 
+void g4_line_counts_find_floats(struct g4_float_channels *floats, const struct g4_run *run, const struct g4_op *op) {
+    const bool predicated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
+    floats->threads = g4_computes_float(op) ? (uint8_t)run->threads : 0;
+    for (int t = 0; t < G4_GANG_THREADS && floats->threads; t++) {
+        for (int pass = 0; pass < op->passes && (floats->threads >> t & 1); pass++) {
+            if (predicated) {
+                floats->enabled[t][pass] = g4_enabled_channels(run, op, pass, t, true);
+                continue;
+            }
+            const uint32_t mask = op->nomask ? UINT16_MAX : g4_mask16(run->exec, t);
+            const uint32_t at = op->first_channel[pass] & 15;
+            floats->enabled[t][pass] = (mask >> at | mask << (16 - at)) & ((1u << op->channels) - 1);
+        }
+    }
+}
+
+/* Whether a pass has written one whole row of finite floats, which is the usual case. */
+static bool is_finite_row(struct g4_gang *gang, const struct g4_op *op, int t, int pass) {
+    const unsigned at = op->dst.base + (pass ? op->dst.pass_bytes : 0u);
+    const uint8_t *const row = g4_grf_byte(gang, t, at);
+    uint32_t bits[8];
+    bool finite = true;
+
+    if (op->dst.kind != G4_KIND_GRF || op->dst.size != sizeof *bits || op->dst.hstride != 1 || op->channels != 8 ||
+        at % G4_REGISTER_BYTES || op->opcode == G4_OPCODE_SEND || !row) {
+        return false;
+    }
+    memcpy(bits, row, sizeof bits);
+    for (int c = 0; c < 8; c++) {
+        finite &= g4_is_finite(bits[c], G4_TYPE_F);
+    }
+    return finite;
+}
+
+void g4_line_counts_add_results(struct g4_line_counts *counts, const struct g4_run *run, const struct g4_op *op,
+                                const struct g4_float_channels *floats) {
+    struct g4_kernel_count *const kernel = counts->current == UINT32_MAX ? NULL : &counts->kernel[counts->current];
+    if (!kernel || op->ip >= kernel->bytes) {
+        return;
+    }
+    struct g4_line_count *const line = &kernel->line[op->ip / SLOT_BYTES];
+    for (unsigned threads = floats->threads; threads; threads &= threads - 1) {
+        const int t = __builtin_ctz(threads);
+        for (int pass = 0; pass < op->passes; pass++) {
+            if (is_finite_row(run->gang, op, t, pass)) {
+                continue;
+            }
+            for (uint32_t left = floats->enabled[t][pass]; left; left &= left - 1) {
+                const unsigned c = (unsigned)__builtin_ctz(left);
+                uint64_t bits;
+                if (c < op->channels && (op->dst.writemask >> (c & 3) & 1) &&
+                    g4_float_result(run->gang, op, t, pass, c, &bits) && !g4_is_finite(bits, op->dst.type)) {
+                    line->nans += !g4_is_infinite(bits, op->dst.type);
+                    line->infinities += g4_is_infinite(bits, op->dst.type);
+                }
+            }
+        }
+    }
+}
+
 enum g4_status g4_line_counts_run(struct g4_line_counts *counts, struct g4_eu *eu, struct g4_gang *gang,
                                   const struct g4_kernel *kernel) {
     counts->current = find(counts, kernel->content, kernel->bytes);
@@ -138,6 +199,8 @@ void g4_line_counts_merge(struct g4_line_counts *into, struct g4_line_counts *fr
         for (uint32_t slot = 0; slot < slots; slot++) {
             sum->line[slot].executions += added->line[slot].executions;
             sum->line[slot].channels += added->line[slot].channels;
+            sum->line[slot].nans += added->line[slot].nans;
+            sum->line[slot].infinities += added->line[slot].infinities;
         }
     }
     into->lost += from->lost;

@@ -167,6 +167,28 @@ def test_a_loop_counts_the_channels_that_are_still_in_it() -> None:
     assert threads > 0 and add.executions == 7 * threads and add.channels == 29 * threads
 
 
+@pytest.mark.parametrize("general_only", [False, True])
+def test_float_results_that_are_not_finite_are_counted(general_only: bool) -> None:
+    scene = Scene(options=Options(workers=2, general_only=general_only))
+    scene.pixel_kernel = assemble("\n".join((
+        "mov(8) g10<1>UD 0x7f800000UD { align1 };",  # bits, not a float result
+        "mov(8) g11<1>F g10<8,8,1>F { align1 };",
+        "mul(8) g12<1>F g11<8,8,1>F 0F { align1 };",
+        "mov(8) g14<1>UW 0x76543210V { align1 };",
+        "mov(8) g15<1>F g14<8,8,1>UW { align1 };",
+        "cmp.l.f0(8) null<1>F g15<8,8,1>F 0x40400000F { align1 };",
+        "(+f0) mov(8) g12<1>F g10<8,8,1>F { align1 };",
+        "add(8) g13<1>F g12<8,8,1>F g11<8,8,1>F { align1 };",
+        END)), Gen.CTG)
+    count_lines(scene.device)
+    scene.draw(SQUARE, T.RECTLIST)
+    (kernel,) = (k for k in scene.device.kernel_counts() if k.code[:16] == scene.pixel_kernel[:16])
+    lines = [kernel.lines[line.offset] for line in disassemble(kernel.code, Gen.CTG, end=len(kernel.code))]
+    threads = lines[0].executions
+    found = [(line.nans // threads, line.infinities // threads) for line in lines]
+    assert found == [(0, 0), (0, 8), (8, 0), (0, 0), (0, 0), (0, 0), (0, 3), (5, 3), (0, 0)]
+
+
 def test_counting_has_to_be_on_before_lines_are_counted() -> None:
     with pytest.raises(ValueError, match="counting is off"):
         Scene().device.count_lines()
