@@ -86,44 +86,44 @@ def write_junit(path: Path, report: Report) -> None:
     numbers = {"tests": str(len(report.results)),
                "failures": str(counts[Outcome.FAIL] + counts[Outcome.UNEXPECTED_PASS]),
                "errors": str(counts[Outcome.CRASH] + counts[Outcome.TIMEOUT]),
-               "skipped": str(sum(counts[o] for o in _SKIPPED)), "time": f"{report.seconds:.3f}"}
+               "skipped": str(sum(counts[o] for o in SKIPPED)), "time": f"{report.seconds:.3f}"}
     root = ElementTree.Element("testsuites", numbers)
     suite = ElementTree.SubElement(
-        root, "testsuite", numbers | {"name": "gen4emu check", "hostname": _xml(socket.gethostname()),
+        root, "testsuite", numbers | {"name": "gen4emu check", "hostname": xml_text(socket.gethostname()),
                                       "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")})
     for result in report.results:
         _add_case(suite, result)
     if report.stale:
-        ElementTree.SubElement(suite, "system-err").text = _xml("\n".join(report.stale))
+        ElementTree.SubElement(suite, "system-err").text = xml_text("\n".join(report.stale))
     ElementTree.indent(root)
     with replacing(path) as file:
         ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
 
 
-_SKIPPED = (Outcome.SKIP, Outcome.EXPECTED_FAIL, Outcome.FLAKE)
+SKIPPED = (Outcome.SKIP, Outcome.EXPECTED_FAIL, Outcome.FLAKE)
 
 
 def _add_case(suite: ElementTree.Element, result: Result) -> None:
-    case = ElementTree.SubElement(suite, "testcase", classname=_xml(str(result.case.manifest)),
-                                  name=_xml(result.case.name), time=f"{result.seconds:.3f}")
+    case = ElementTree.SubElement(suite, "testcase", classname=xml_text(str(result.case.manifest)),
+                                  name=xml_text(result.case.name), time=f"{result.seconds:.3f}")
     properties = ElementTree.SubElement(case, "properties")
     for name, value in _properties(result):
-        ElementTree.SubElement(properties, "property", name=name, value=_xml(value))
+        ElementTree.SubElement(properties, "property", name=name, value=xml_text(value))
     text = "\n".join(result.failures)
     first = result.failures[0] if result.failures else result.reason
     if result.outcome in (Outcome.CRASH, Outcome.TIMEOUT):
-        ElementTree.SubElement(case, "error", message=_xml(first), type=result.outcome.value).text = _xml(text)
+        ElementTree.SubElement(case, "error", message=xml_text(first), type=result.outcome.value).text = xml_text(text)
     elif result.is_bad:
         more = f" (and {len(result.failures) - 1} more)" if len(result.failures) > 1 else ""
-        ElementTree.SubElement(case, "failure", message=_xml(first + more),
-                               type=result.outcome.value).text = _xml(text)
-    elif result.outcome in _SKIPPED:
-        ElementTree.SubElement(case, "skipped", message=_xml(f"{result.outcome}: {result.reason or first}"))
+        ElementTree.SubElement(case, "failure", message=xml_text(first + more),
+                               type=result.outcome.value).text = xml_text(text)
+    elif result.outcome in SKIPPED:
+        ElementTree.SubElement(case, "skipped", message=xml_text(f"{result.outcome}: {result.reason or first}"))
     out = _output(result)
     if out:
-        ElementTree.SubElement(case, "system-out").text = _xml(out)
+        ElementTree.SubElement(case, "system-out").text = xml_text(out)
     if result.log:
-        ElementTree.SubElement(case, "system-err").text = _xml(result.log)
+        ElementTree.SubElement(case, "system-err").text = xml_text(result.log)
 
 
 def _properties(result: Result) -> list[tuple[str, str]]:
@@ -146,6 +146,6 @@ def _output(result: Result) -> str:
     return "\n".join(lines)
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
     """Without the characters that XML cannot hold."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

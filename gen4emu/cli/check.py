@@ -8,6 +8,7 @@ import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +16,8 @@ import click
 
 import gen4emu
 from gen4emu.check.execute import Task
-from gen4emu.check.history import SHOWN, append, read, run_of
-from gen4emu.check.manifest import Case, Manifest, read_manifest, unknown_names
+from gen4emu.check.history import SHOWN, append, key, read, run_of
+from gen4emu.check.manifest import Case, Listing, Manifest, read_manifest, unknown_names
 from gen4emu.check.reports import Report, write_junit
 from gen4emu.check.results import Outcome, Result, count
 from gen4emu.check.runner import Limits, Runner
@@ -25,10 +26,14 @@ from gen4emu.check.update import update_manifests
 from gen4emu.check.verdict import judge, skipped
 from gen4emu.cli import options
 from gen4emu.cli.printable import printable
+from gen4emu.cli.results_options import in_shard, results_options, writer
 from gen4emu.cli.terminal import Progress, is_quiet, is_verbose, some, wants_color
 from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device
+from gen4emu.suite.lines import Writer
+from gen4emu.suite.shards import Shard
+from gen4emu.suite.traces import SUITE, input_digest, line_of, result_of
 
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _MIN_MEMORY = 256 << 20
@@ -69,6 +74,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
 @click.option("--memory", callback=size, metavar="SIZE", help="Limit on the address space of each replay, such as 4G.")
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="check-results",
               show_default=True, help="Where failures leave actual, expected and heat map.")
+@results_options
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit report.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -79,7 +85,8 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
               help="What --history calls this run, such as a commit.  [default: the version of gen4emu]")
 @options.verbosity_options
 def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: Device | None, force_device: bool,
-          hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, results: Path, as_json: bool,
+          hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, results: Path,
+          shard: Shard | None, earlier: tuple[Path, ...], jsonl: Path | None, resume: bool, as_json: bool,
           junit: Path | None, html: Path | None, history: Path | None, revision: str) -> int:
     """Replay the traces of manifests (TOML; a directory means its manifest.toml) and compare with expected pictures.
 
@@ -94,16 +101,26 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
         chosen = {id(case) for case in select([case for m in manifests for case in m.cases], expression)}
         manifests = [replace(m, cases=[c for c in m.cases if id(c) in chosen]) for m in manifests]
     stale = [] if expression is not None else [text for m in manifests for text in unknown_names(m)]
+    if shard is not None or earlier:
+        names = set(in_shard([key(case) for m in manifests for case in m.cases], SUITE, shard, earlier))
+        manifests = [replace(m, cases=[c for c in m.cases if key(c) in names]) for m in manifests]
+    if jsonl is not None and update:
+        raise click.UsageError("--jsonl and --update exclude each other")
+    file = writer(jsonl, resume)
     runs = [] if history is None else read(history)
     task = Task(results, update, Options(workers=1 if jobs > 1 else 0, hierarchical_depth=hiz), device, force_device,
                 thumbnails=html is not None)
     report = Report([m.file for m in manifests], stale=stale)
     started = time.perf_counter()
     say = _Printer(sum(len(m.cases) for m in manifests), as_json)
-    with Runner(task, Limits(timeout, memory), min(jobs, say.total), fork=True) as runner:
+    with ExitStack() as stack:
+        if file is not None:
+            stack.callback(file.close)
+        runner = stack.enter_context(Runner(task, Limits(timeout, memory), min(jobs, max(1, say.total)), fork=True))
+        log = _Log(file, task, hiz)
         for manifest, directory in zip(manifests, _directories(manifests, results), strict=True):
             runner.task = replace(task, results=directory)
-            found = list(_run(manifest, runner, say))
+            found = list(_run(manifest, runner, say, log))
             if update:
                 update_manifests(found)
             for result in found if update else []:
@@ -139,13 +156,39 @@ def _directories(manifests: Sequence[Manifest], results: Path) -> list[Path]:
     return directories
 
 
-def _run(manifest: Manifest, runner: Runner, say: _Printer) -> Iterator[Result]:
+class _Log:
+    """The --jsonl file, and the results that it holds of an earlier run with the same options."""
+
+    def __init__(self, file: Writer | None, task: Task, hiz: HierarchicalDepthMode) -> None:
+        self._file = file
+        self._details = {"hiz": hiz.name.lower(), "device": None if task.device is None else task.device.name}
+        self._done = {line.name: line for line in (file.done if file is not None else [])
+                      if line.suite == SUITE and line.version == gen4emu.__version__
+                      and line.details.get("options") == self._details}
+
+    def earlier(self, case: Case, listings: Sequence[Listing]) -> Result | None:
+        """The result of a case that is not run again: its expectations and its trace are as they were."""
+        line = self._done.get(key(case))
+        if line is None or line.details.get("input") != input_digest(case, listings):
+            return None
+        return result_of(case, line)
+
+    def add(self, result: Result, listings: Sequence[Listing]) -> None:
+        if self._file is not None:
+            self._file.add(line_of(result, listings, self._details))
+
+
+def _run(manifest: Manifest, runner: Runner, say: _Printer, log: _Log) -> Iterator[Result]:
     """The results of a manifest, in its order."""
     task = runner.task
     done: dict[int, Result] = {}
     todo: list[tuple[int, Case]] = []
     for i, case in enumerate(manifest.cases):
         result = skipped(case, manifest.listings, task.device, task.update)
+        if result is not None:
+            log.add(result, manifest.listings)
+        else:
+            result = log.earlier(case, manifest.listings)
         if result is None:
             todo.append((i, case))
         else:
@@ -157,6 +200,7 @@ def _run(manifest: Manifest, runner: Runner, say: _Printer) -> Iterator[Result]:
         while following not in done:
             index, result = next(ended)
             done[todo[index][0]] = judge(result, [] if task.update else manifest.listings)
+            log.add(result, manifest.listings)
             say.progress(1)
         result = done.pop(following)
         following += 1

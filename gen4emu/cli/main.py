@@ -35,6 +35,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "bisect": ("gen4emu.cli.bisect:bisect", "Find the first draw, pixel and instruction that differ, and why."),
     "digest": ("gen4emu.cli.digest:digest", "Write a digest of each draw of a trace, for bisect."),
     "check": ("gen4emu.cli.check:check", "Replay traces and compare with golden pictures or digests, for CI."),
+    "suite": ("gen4emu.cli.suite:suite", "Run piglit, dEQP or traces, and compare with what is known of them."),
+    "results": ("gen4emu.cli.results:results", "Join and compare files of results of check and suite."),
     "disasm": ("gen4emu.cli.disasm:disasm", "Disassemble EU machine code."),
     "state": ("gen4emu.cli.state:state", "Show everything that a draw executes with."),
     "kernels": ("gen4emu.cli.kernels:kernels", "List the kernels of a trace, or write them to files."),

@@ -69,8 +69,24 @@ def _verb(command: click.Command, context: click.Context) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context))
     yield f".B {_escape(name)}\n{_escape(usage)}"
     yield from _description(command)
-    yield from _options(context)
+    if isinstance(command, click.Group):
+        yield from _subcommands(command, context)
+    else:
+        yield from _options(context)
     yield from _closing("gen4emu")
+
+
+def _subcommands(group: click.Group, context: click.Context) -> Iterator[str]:
+    """Each command of a verb that is a group, with its options."""
+    yield ".SH OPTIONS"
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        usage = " ".join(command.collect_usage_pieces(inner))
+        yield f".SS {_escape(name)}\n{_escape(inner.command_path)} {_escape(usage)}"
+        yield f".PP\n{_escape(_first_line(command))}"
+        yield from _listed(inner)
 
 
 def _head(name: str, text: str) -> Iterator[str]:
@@ -102,6 +118,10 @@ def _description(command: click.Command) -> Iterator[str]:
 
 def _options(context: click.Context) -> Iterator[str]:
     yield ".SH OPTIONS"
+    yield from _listed(context)
+
+
+def _listed(context: click.Context) -> Iterator[str]:
     for parameter in context.command.params:
         record = parameter.get_help_record(context)
         if record is not None and isinstance(parameter, click.Option):

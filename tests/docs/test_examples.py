@@ -27,7 +27,8 @@ NOT_RUN = {
         "installs packages from the network; CI runs it in an empty container",
     ("docs/live.md", "export XDG_RUNTIME_DIR"): "needs root and Weston; tests/live/test_desktops.py runs it",
     ("docs/live.md", "printf 'Section"): "needs root and Xorg; tests/live/test_desktops.py runs it",
-    ("docs/live.md", "python -m tests.piglit"): "needs an installed piglit; CI runs its sample",
+    ("docs/suite.md", "gen4emu suite piglit"): "runs piglit for minutes; CI runs its sample",
+    ("docs/suite.md", "gen4emu suite deqp"): "needs dEQP; tests/suite runs a program in its place",
     ("README.md", "gen4emu debug traces/gears-g4x.aub.xz --web"): "serves until Ctrl-C; tests/debugger_web starts it",
     ("debug --help", "gen4emu debug trace.aub.xz --web"): "serves until Ctrl-C; tests/debugger_web starts it",
     ("docs/testing.md", "python -m pytest"): "runs the tests that run the examples",
@@ -164,6 +165,8 @@ def test_a_synopsis_names_a_verb_and_its_options(example: Example) -> None:
         return
     assert words[0] in VERBS, words[0]
     command = cli.get_command(click.Context(cli), words[0])
+    if isinstance(command, click.Group):
+        command = command.get_command(click.Context(command), words[1])
     assert command is not None
     known = {"--help", "-h"} | {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
     options = words[1:words.index("--")] if "--" in words else words[1:]

@@ -23,8 +23,8 @@ SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"
               {"ioctls.h"}, {"ioctls.c", "driver.c"}, {"hooks"}]
 PYTHON_ORDER = [{"_native", "core_enums", "deferred", "errors", "__init__"}, {"selection", "single_page"}, {"hw"},
                 {"isa"}, {"trace"},
-                {"device"}, {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"bisect"}, {"repro"},
-                {"report", "selftest"}, {"debugger_web"},
+                {"device"}, {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"suite", "bisect"},
+                {"repro"}, {"report", "selftest"}, {"debugger_web"},
                 {"cli", "pytest_plugin"}, {"__main__"}]
 
 # Files that include a generated header.  The others reach it through the headers named here.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.piglit import batches
-from tests.piglit.profiles import Case
+from gen4emu.suite.piglit import batches
+from gen4emu.suite.piglit.profiles import Case
 
 RUNNER = """#!/bin/sh
 # Reports as shader_runner does: a file holds the result of its test, or a signal to die by.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.piglit.expectations import Expectations, Summary, pairs
-from tests.piglit.outcome import Outcome
-from tests.piglit.reports import Reports, kind
+from gen4emu.suite.piglit.expectations import Expectations, Summary, pairs
+from gen4emu.suite.piglit.outcome import Outcome
+from gen4emu.suite.piglit.reports import Reports, kind
 
 EVENT = "illegal opcode: 3 times, first at 0x00356740 (value 0x00300000)"
 

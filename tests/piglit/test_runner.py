@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.piglit import outcome
-from tests.piglit.expectations import Expectations, Summary, Verdict, names
-from tests.piglit.outcome import Outcome
-from tests.piglit.profiles import Case, matching, spread
+from gen4emu.suite.piglit import outcome
+from gen4emu.suite.piglit.expectations import Expectations, Summary, Verdict, names
+from gen4emu.suite.piglit.outcome import Outcome
+from gen4emu.suite.piglit.profiles import Case, matching, spread
 
 KNOWN = Expectations(silicon={"spec@a@one", "spec@a@two@left"}, flakes={"spec@a@shaky"}, ours={"spec@b@ours"})
 
@@ -43,10 +43,27 @@ def test_a_test_that_aborts_is_run_again_with_a_window_system(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("end", ["kill -SEGV $$", """echo 'PIGLIT: {"result": "pass" }'; kill -ABRT $$"""])
-def test_a_test_that_dies_for_another_reason_is_not_run_again(tmp_path: Path, end: str) -> None:
+def test_a_test_that_crashes_is_tried_twice(tmp_path: Path, end: str) -> None:
     test = script(tmp_path, f"echo . >> {tmp_path}/runs; {end}")
     assert outcome.run(test, {"PATH": "/bin:/usr/bin"}, 20).result == "crash"
-    assert (tmp_path / "runs").read_text() == ".\n"
+    assert (tmp_path / "runs").read_text() == ".\n.\n"
+
+
+def test_a_crash_that_does_not_repeat_is_a_flake(tmp_path: Path) -> None:
+    once = script(tmp_path, f"[ -e {tmp_path}/ran ] || {{ touch {tmp_path}/ran; kill -SEGV $$; }}\n"
+                            """echo 'PIGLIT: {"result": "pass" }'\n""")
+    result = outcome.run(once, {"PATH": "/bin:/usr/bin"}, 20)
+    assert (result.result, result.crashed) == ("pass", True)
+    assert KNOWN.judge(result) == {result.name: Verdict.FLAKE}
+    failing = script(tmp_path, f"""echo . >> {tmp_path}/tries; echo 'PIGLIT: {{"result": "fail" }}'; exit 1""")
+    assert outcome.run(failing, {"PATH": "/bin:/usr/bin"}, 20).result == "fail"
+    assert (tmp_path / "tries").read_text() == ".\n", "only crashes are tried again"
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    # Waits, because the limit is set when the program has started.
+    test = script(tmp_path, "sleep 0.5; ulimit -v; exit 1")
+    assert outcome.run(test, {"PATH": "/bin:/usr/bin"}, 20, memory=512 << 20).output == f"{512 << 10}\n"
 
 
 def test_a_crash_stays_a_crash_and_a_missing_program_is_skipped(tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 
 import pytest
 
+from gen4emu.suite.piglit import profiles, runner
+from gen4emu.suite.piglit.expectations import Expectations, Summary, Verdict, sample
 from tests.live.real_client import missing
-from tests.piglit import profiles, runner
-from tests.piglit.expectations import Expectations, Summary, Verdict
 
 REASON = missing() or ("" if profiles.root() else "piglit is not installed")
 
@@ -20,7 +19,7 @@ REASON = missing() or ("" if profiles.root() else "piglit is not installed")
 @pytest.mark.skipif(bool(REASON), reason=REASON)
 @pytest.mark.parametrize(("device", "least"), [("g41", 600), ("ivb", 400), ("hsw", 400)])
 def test_the_sample_passes_where_silicon_does(device: str, least: int) -> None:
-    names = (Path(__file__).parent / device / "sample.txt").read_text().splitlines()
+    names = sample(device).read_text().splitlines()
     tests = [test for profile in ("quick_gl", "quick_shader") for test in profiles.load(profile) if test.name in names]
     assert {test.name for test in tests} == set(names)
     with runner.server(device) as server:

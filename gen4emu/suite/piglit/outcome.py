@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from tests.piglit.profiles import Case
+from gen4emu.suite.piglit.profiles import Case
 
 GOOD = ("pass", "skip", "warn")
 _REPORT = re.compile(r"PIGLIT: *(\{.*\})")
@@ -34,6 +35,7 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)  # of drivers and the shim
     reports: list[str] = field(default_factory=list)  # of the device server
     stall: str = ""  # the threads of a test that took too long, even if a second run of it ended
+    crashed: bool = False  # at the first of two tries
 
     def results(self) -> dict[str, str]:
         """By full name: of the subtests if there are any and the test got to its end."""
@@ -50,20 +52,29 @@ class Outcome:
 
 
 def run(test: Case, environment: Mapping[str, str], seconds: float,
-        reports: Callable[[int], list[str]] = lambda pid: []) -> Outcome:
+        reports: Callable[[int], list[str]] = lambda pid: [], memory: int = 0) -> Outcome:
     """Without a window system; a test that gives up because it wants a window gets one of GBM's.
 
-    A test that takes too long runs a second time, which tells a loop from a stall that does not repeat.
+    A test that takes too long or crashes runs a second time, which tells a loop or a bug from an event that does not
+    repeat.
     """
     surfaceless = {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}
-    outcome, status = _run(test, test.command, surfaceless, seconds, reports)
+
+    def attempt(command: tuple[str, ...], around: Mapping[str, str]) -> tuple[Outcome, int]:
+        return _run(test, command, around, seconds, reports, memory)
+
+    outcome, status = attempt(test.command, surfaceless)
     if outcome.stall:
-        again, status = _run(test, test.command, surfaceless, seconds, reports)
+        again, status = attempt(test.command, surfaceless)
         outcome = replace(again, stall=outcome.stall)
     if status == -signal.SIGABRT and not _REPORT.search(outcome.output):
         command = tuple(argument for argument in test.command if argument != "-fbo")
-        outcome, _ = _run(test, command, {**environment, "PIGLIT_PLATFORM": "gbm",
-                                       "WAFFLE_GBM_DEVICE": "/dev/dri/renderD128"}, seconds, reports)
+        window = {**environment, "PIGLIT_PLATFORM": "gbm", "WAFFLE_GBM_DEVICE": "/dev/dri/renderD128"}
+        outcome, _ = attempt(command, window)
+        if outcome.result == "crash":
+            outcome = replace(attempt(command, window)[0], crashed=True)
+    elif outcome.result == "crash":
+        outcome = replace(attempt(test.command, surfaceless)[0], crashed=True)
     return outcome
 
 
@@ -79,10 +90,14 @@ class Execution:
     stall: str = ""  # the threads of a program that took too long
 
 
-def execute(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> Execution:
+def execute(command: Sequence[str], environment: Mapping[str, str], seconds: float, memory: int = 0) -> Execution:
+    """Run a program in a process group of its own; `memory` limits its address space, if it is not 0."""
     start = time.monotonic()
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, process_group=0)
+    if memory:
+        with suppress(ProcessLookupError):
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
     stall = ""
     try:
         stdout, stderr = process.communicate(timeout=seconds)
@@ -96,10 +111,10 @@ def execute(command: Sequence[str], environment: Mapping[str, str], seconds: flo
 
 
 def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float,
-         reports: Callable[[int], list[str]]) -> tuple[Outcome, int]:
+         reports: Callable[[int], list[str]], memory: int) -> tuple[Outcome, int]:
     """Its output and its exit status."""
     try:
-        done = execute(command, environment, seconds)
+        done = execute(command, environment, seconds, memory)
     except FileNotFoundError:
         return Outcome(test.name, "skip"), 0  # not built
     result, subtests = parse(done.stdout, done.status)

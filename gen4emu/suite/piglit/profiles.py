@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
+from gen4emu.errors import SelectionError
+
 ROOTS = (Path("/usr/lib/x86_64-linux-gnu/piglit"), Path("/usr/lib/aarch64-linux-gnu/piglit"), Path("/usr/lib/piglit"))
 
 
@@ -38,8 +40,12 @@ def load(profile: str) -> list[Case]:
     """The tests of a profile that need no X server."""
     base = root()
     if base is None:
-        raise FileNotFoundError("piglit is not installed (the Debian package is called piglit)")
-    with gzip.open(base / "tests" / f"{profile}.xml.gz") as file:
+        raise SelectionError("piglit is not installed (the Debian package is called piglit)")
+    path = base / "tests" / f"{profile}.xml.gz"
+    if not path.exists():
+        known = sorted(file.name.partition(".")[0] for file in path.parent.glob("*.xml.gz"))
+        raise SelectionError(f"piglit has no profile {profile!r} (known: {', '.join(known)})")
+    with gzip.open(path) as file:
         return [test for element in ElementTree.parse(file).getroot() if (test := _test(base, element)) is not None]
 
 
@@ -60,7 +66,10 @@ def _test(base: Path, element: ElementTree.Element) -> Case | None:
 
 
 def matching(tests: Iterable[Case], pattern: str) -> list[Case]:
-    expression = re.compile(pattern, re.IGNORECASE)
+    try:
+        expression = re.compile(pattern, re.IGNORECASE)
+    except re.error as e:
+        raise SelectionError(f"{pattern!r} is not a regular expression: {e}") from None
     return [test for test in tests if expression.search(test.name)]
 
 

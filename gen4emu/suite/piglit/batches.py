@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.piglit import outcome
-from tests.piglit.outcome import GOOD, Outcome
-from tests.piglit.profiles import Case
+from gen4emu.suite.piglit import outcome
+from gen4emu.suite.piglit.outcome import GOOD, Outcome
+from gen4emu.suite.piglit.profiles import Case
 
 _BEGINS = re.compile(r"^PIGLIT TEST: \d+ - (.*)\n", re.MULTILINE)
 _FLAGS = ("-auto", "-fbo")
@@ -35,23 +35,24 @@ def group(tests: Iterable[Case], size: int) -> Iterator[list[Case]]:
 
 
 def run(tests: Sequence[Case], environment: Mapping[str, str], seconds: float,
-        reports: Callable[[int], list[str]] = lambda pid: []) -> list[Outcome]:
+        reports: Callable[[int], list[str]] = lambda pid: [], memory: int = 0) -> list[Outcome]:
     """A batch as group() gives it. A test that ends its process or takes too long costs only the rest another one."""
     done: list[Outcome] = []
     while len(tests) > 1:
-        good = _batch(tests, environment, seconds, reports)
+        good = _batch(tests, environment, seconds, reports, memory)
         done += [result for result in good if result]
-        done += [outcome.run(test, environment, seconds, reports)
+        done += [outcome.run(test, environment, seconds, reports, memory)
                  for test, result in zip(tests, good, strict=False) if not result]
         tests = tests[len(good):]
-    return done + [outcome.run(test, environment, seconds, reports) for test in tests]
+    return done + [outcome.run(test, environment, seconds, reports, memory) for test in tests]
 
 
 def _batch(tests: Sequence[Case], environment: Mapping[str, str], seconds: float,
-           reports: Callable[[int], list[str]]) -> list[Outcome | None]:
+           reports: Callable[[int], list[str]], memory: int) -> list[Outcome | None]:
     """The tests up to the one that was the last to begin, which is at least one; None for those to run alone."""
     command = (tests[0].command[0], *(test.command[1] for test in tests), *_FLAGS, "-report-subtests")
-    ended = outcome.execute(command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds)
+    ended = outcome.execute(command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds,
+                            memory)
     texts, talks = _sections(ended.stdout), _sections(ended.stderr)
     if reports(ended.pid):  # which test caused them is unknown
         return [None] * max(len(texts), 1)

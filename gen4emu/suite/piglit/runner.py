@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.piglit import batches, profiles
-from tests.piglit.outcome import Outcome
-from tests.piglit.profiles import Case
-from tests.piglit.reports import Reports
+from gen4emu.errors import Gen4emuError
+from gen4emu.suite.piglit import batches, profiles
+from gen4emu.suite.piglit.outcome import Outcome
+from gen4emu.suite.piglit.profiles import Case
+from gen4emu.suite.piglit.reports import Reports
 
 
-class ServerDied(Exception):
+class ServerDied(Gen4emuError):
     """The tests that are left cannot be run."""
 
 
@@ -33,7 +34,7 @@ class Server:
 @contextmanager
 def server(device: str, workers: int = 1) -> Iterator[Server]:
     """A `gen4emu run --serve`."""
-    with TemporaryDirectory(prefix="gen4emu-piglit-") as place:
+    with TemporaryDirectory(prefix="gen4emu-suite-") as place:
         directory = Path(place) / "live"
         command = [sys.executable, "-m", "gen4emu.cli.main", "run", "--serve", os.fspath(directory),
                    "--device", device, "--workers", str(workers), "--stats", "--verbose"]
@@ -66,11 +67,12 @@ def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
     return kept | told
 
 
-def run(tests: Sequence[Case], server: Server, jobs: int, seconds: float, batch_size: int = 50) -> Iterator[Outcome]:
+def run(tests: Sequence[Case], server: Server, jobs: int, seconds: float, batch_size: int = 50,
+        memory: int = 0) -> Iterator[Outcome]:
     """In the order in which they end; shader tests in batches of a process each."""
     with ThreadPoolExecutor(jobs) as pool:
         running: list[Future[list[Outcome]]] = [
-            pool.submit(batches.run, batch, server.environment, seconds, server.reports.take)
+            pool.submit(batches.run, batch, server.environment, seconds, server.reports.take, memory)
             for batch in batches.group(tests, batch_size)]
         try:
             for done in as_completed(running):

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from tests.piglit.outcome import GOOD, Outcome
-from tests.piglit.reports import kind
+from gen4emu.errors import DecodeError
+from gen4emu.suite.piglit.outcome import GOOD, Outcome
+from gen4emu.suite.piglit.reports import kind
 
 HERE = Path(__file__).parent
 # The devices whose lists count for a device, its own first.  Others have those of G41.
@@ -48,6 +49,18 @@ def pairs(path: Path) -> set[tuple[str, str]]:
     return {(test.strip().lower(), what.strip()) for test, bar, what in lines if bar}
 
 
+def skips(path: Path) -> dict[str, str]:
+    """Tests, and behind a bar the reason, which is required."""
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        test, _, reason = (part.strip() for part in line.split("#", 1)[0].partition("|"))
+        if test and not reason:
+            raise DecodeError(f"{path}: line {number}: {test}: needs a reason (TEST | REASON)")
+        if test:
+            found[test.lower()] = reason
+    return found
+
+
 def _without_result(line: str) -> str:
     name, _, result = line.rpartition(",")
     return recorded(name if result in ("Fail", "Crash", "Timeout") else line)
@@ -59,6 +72,7 @@ class Expectations:
     flakes: set[str] = field(default_factory=set)
     ours: set[str] = field(default_factory=set)
     warnings: set[tuple[str, str]] = field(default_factory=set)
+    skips: dict[str, str] = field(default_factory=dict)  # tests that are not run, and why
 
     @classmethod
     def of(cls, device: str) -> Expectations:
@@ -68,13 +82,20 @@ class Expectations:
                    flakes={name for folder in folders for name in names(folder / "flakes.txt")},
                    ours=names(folders[0] / "our-fails.txt"), warnings=pairs(folders[0] / "warnings.txt"))
 
-    def judge(self, outcome: Outcome) -> dict[str, Verdict]:
-        return {name: self._verdict(outcome.name, name, result) for name, result in outcome.results().items()}
+    def skip_reason(self, name: str) -> str:
+        """Why a test is not run; empty if it is."""
+        return self.skips.get(name.lower(), "")
 
-    def _verdict(self, test: str, name: str, result: str) -> Verdict:
+    def judge(self, outcome: Outcome) -> dict[str, Verdict]:
+        return {name: self._verdict(outcome.name, name, result, outcome.crashed)
+                for name, result in outcome.results().items()}
+
+    def _verdict(self, test: str, name: str, result: str, crashed: bool) -> Verdict:
         both = {recorded(test), recorded(name)}
         if result == "skip":
             return Verdict.SKIP
+        if crashed and result in GOOD:
+            return Verdict.FLAKE
         if result in GOOD:
             return Verdict.UNEXPECTED_PASS if recorded(name) in self.silicon else Verdict.PASS
         for known, verdict in ((self.flakes, Verdict.FLAKE), (self.silicon, Verdict.EXPECTED_FAIL),
@@ -82,6 +103,11 @@ class Expectations:
             if both & known:
                 return verdict
         return {"crash": Verdict.CRASH, "timeout": Verdict.TIMEOUT}.get(result, Verdict.UNEXPECTED_FAIL)
+
+
+def sample(device: str) -> Path:
+    """The names of a sample over all groups of tests, which CI runs."""
+    return HERE / RECORDS.get(device, ("g41",))[0] / "sample.txt"
 
 
 @dataclass(slots=True)

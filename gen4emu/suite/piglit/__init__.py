@@ -1,0 +1,1 @@
+"""piglit on an emulated device, compared with what real silicon passes."""

@@ -1,0 +1,94 @@
+"""dEQP: many tests in a process, and each result is that of the test alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gen4emu.errors import DecodeError
+from gen4emu.suite.deqp import Program, parse, read_cases, run_batch
+
+# Reports as a module of dEQP does: a test is called after its result.
+FAKE = """#!/bin/sh
+for argument; do
+    case $argument in
+        --deqp-caselist-file=*) list=${argument#*=} ;;
+        --deqp-log-filename=*) : > "${argument#*=}" ;;
+    esac
+done
+echo "$(wc -l < "$list")" >> "$0.runs"
+while read -r name; do
+    echo "$name" >> "$0.tests"
+    echo "Test case '$name'.."
+    case $name in
+        *.crash) kill -SEGV $$ ;;
+        *.sleep) sleep 60 ;;
+        *.once) [ -e "$0.once" ] || { : > "$0.once"; kill -SEGV $$; } ;;
+        *.warns) echo "crocus: bad" >&2 ;;
+        *.fail) echo "  Fail (Image comparison failed)"; continue ;;
+        *.skip) echo "  NotSupported (no)"; continue ;;
+        *.odd) echo "  InternalError (odd)"; continue ;;
+    esac
+    echo "  Pass (Pass)"
+done < "$list"
+"""
+ENVIRONMENT = {"PATH": "/bin:/usr/bin"}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    path = tmp_path / "deqp-fake"
+    path.write_text(FAKE)
+    path.chmod(0o755)
+    return Program(path)
+
+
+def results(program: Program, *names: str, seconds: float = 20) -> dict[str, str]:
+    done = run_batch(program, [f"a.{i}.{name}" for i, name in enumerate(names)], ENVIRONMENT, seconds)
+    assert len(done) == len(names)
+    return {one.name.rpartition(".")[2]: one.result for one in done}
+
+
+def test_good_tests_share_a_process(program: Program) -> None:
+    assert results(program, "one", "skip", "two") == {"one": "pass", "skip": "skip", "two": "pass"}
+    assert Path(f"{program.path}.runs").read_text() == "3\n"
+
+
+@pytest.mark.parametrize(("name", "result"), [("crash", "crash"), ("fail", "fail"), ("odd", "fail"), ("once", "pass")])
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_test_that_is_not_good_costs_no_other_its_result(program: Program, name: str, result: str,
+                                                           place: int) -> None:
+    names = ["one", "two", "three"]
+    names.insert(place, name)
+    assert results(program, *names) == {"one": "pass", "two": "pass", "three": "pass", name: result}
+
+
+def test_a_test_that_takes_too_long_is_a_timeout(program: Program) -> None:
+    assert results(program, "sleep", "one", seconds=0.5) == {"sleep": "timeout", "one": "pass"}
+
+
+def test_only_crashes_are_tried_again(program: Program) -> None:
+    results(program, "fail")
+    assert Path(f"{program.path}.tests").read_text() == "a.0.fail\n"
+    results(program, "crash")
+    assert Path(f"{program.path}.tests").read_text().count("crash") == 2
+
+
+def test_a_complaint_belongs_to_the_test_that_caused_it(program: Program) -> None:
+    done = run_batch(program, ["a.one", "a.warns"], ENVIRONMENT, 20)
+    assert [(one.name, one.warnings) for one in done] == [("a.one", []), ("a.warns", ["crocus: bad"])]
+
+
+def test_the_output_gives_results() -> None:
+    text = "x\nTest case 'a.b'..\n  Pass (Supported)\n\nTest case 'a.c'..\nTest case 'a.d'..\n  Waiver (ok)\n"
+    assert parse(text) == [("a.b", "pass", "Pass: Supported"), ("a.c", "crash", ""), ("a.d", "warn", "Waiver: ok")]
+
+
+def test_a_list_holds_names_only(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("# tests\na.b-c_d.1\n\na.b-c_d.1\nx.y # why\n")
+    assert read_cases(path) == ["a.b-c_d.1", "x.y"]
+    path.write_text("a.b\n--help\tx\n")
+    with pytest.raises(DecodeError, match=r"line 2: '--help.*is not the name of a test"):
+        read_cases(path)
