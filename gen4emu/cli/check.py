@@ -185,10 +185,10 @@ def _run(manifest: Manifest, runner: Runner, say: _Printer, log: _Log) -> Iterat
     todo: list[tuple[int, Case]] = []
     for i, case in enumerate(manifest.cases):
         result = skipped(case, manifest.listings, task.device, task.update)
-        if result is not None:
-            log.add(result, manifest.listings)
-        else:
+        if result is None:
             result = log.earlier(case, manifest.listings)
+        elif log.earlier(case, manifest.listings) is None:
+            log.add(result, manifest.listings)
         if result is None:
             todo.append((i, case))
         else:

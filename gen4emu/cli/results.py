@@ -28,9 +28,9 @@ def results() -> None:
 
     \b
     Examples:
-      gen4emu results merge results-*.jsonl -o all.jsonl --junit report.xml --html report.html
+      gen4emu results merge part-*.jsonl -o all.jsonl --junit report.xml --html report.html
       gen4emu results diff before.jsonl after.jsonl
-      gen4emu results history monday.jsonl tuesday.jsonl
+      gen4emu results history before.jsonl after.jsonl
     """
 
 

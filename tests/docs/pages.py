@@ -91,6 +91,8 @@ def is_synopsis(command: str) -> bool:
     verb = cli.get_command(click.Context(cli), words[1])
     if verb is None or "--help" in words:
         return False
+    if isinstance(verb, click.Group):
+        return len(words) == 2
     values, _, _ = verb.make_parser(click.Context(verb)).parse_args(words[2:])
     if values.get("rules") or values.get("explain"):
         return False
