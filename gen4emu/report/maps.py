@@ -15,7 +15,7 @@ from gen4emu.device.targets import Target
 from gen4emu.report.chunks import packed
 
 MAPS_BYTES = 6 << 20  # of maps in base64, unless the user names draws
-MOST_DRAWS = 4096  # whose maps are read, unless the user names draws
+MOST_DRAWS = 1024  # whose maps are read, unless the user names draws
 
 Maps = Mapping[P, npt.NDArray[Any]]  # of integers
 Names = dict[str, str]  # the chunks of a draw: of itself ("draw") and of its frame ("frame")
@@ -105,11 +105,14 @@ class PixelOverlays:
 
 def encoded(maps: Maps) -> str:
     """The text of a chunk: planes with counts other than 0, in integers as large as the largest count needs."""
-    wide = {kind: counts.astype(np.int64) for kind, counts in maps.items()}
-    planes = {
-        "covered": wide[P.COVERED], "stencil failed": wide[P.STENCIL_FAILED], "depth failed": wide[P.DEPTH_FAILED],
-        "discarded": np.maximum(wide[P.SHADED] - wide[P.ENDED], 0) + wide[P.ALPHA_FAILED],
-        "written": wide[P.WRITTEN], "unwritten": wide[P.UNWRITTEN], "instructions": wide[P.INSTRUCTIONS],
+    discarded = maps[P.ALPHA_FAILED]
+    if not np.array_equal(maps[P.SHADED], maps[P.ENDED]):
+        killed = np.maximum(maps[P.SHADED].astype(np.int64) - maps[P.ENDED].astype(np.int64), 0)
+        discarded = killed + discarded.astype(np.int64)
+    planes: dict[str, npt.NDArray[Any]] = {
+        "covered": maps[P.COVERED], "stencil failed": maps[P.STENCIL_FAILED], "depth failed": maps[P.DEPTH_FAILED],
+        "discarded": discarded, "written": maps[P.WRITTEN], "unwritten": maps[P.UNWRITTEN],
+        "instructions": maps[P.INSTRUCTIONS],
     }
     head = []
     data = b""
@@ -118,6 +121,6 @@ def encoded(maps: Maps) -> str:
         if most:
             size = 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4
             head.append({"name": name, "bytes": size})
-            data += np.minimum(counts, 0xffffffff).astype(f"<u{size}").tobytes()
-    height, width = wide[P.COVERED].shape
+            data += (np.minimum(counts, 0xffffffff) if size == 4 else counts).astype(f"<u{size}").tobytes()
+    height, width = maps[P.COVERED].shape
     return packed({"width": width, "height": height, "planes": head}, data)
