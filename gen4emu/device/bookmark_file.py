@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,10 @@ class _Pickler(pickle.Pickler):
     def persistent_id(self, obj: Any) -> Any:
         """Chips by their names."""
         return obj.name if isinstance(obj, chips.Device) else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Enumerations by value: some versions of Python refer to `getattr` instead, which `find_class` refuses."""
+        return (type(obj), (obj.value,)) if isinstance(obj, Enum) else NotImplemented
 
 
 class _Unpickler(pickle.Unpickler):
