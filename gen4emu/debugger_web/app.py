@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -12,12 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from gen4emu.debugger_web.server import File, Server
 from gen4emu.debugger_web.shell_worker import Opener, ShellWorker
 from gen4emu.debugger_web.view_worker import ReportWorker, ViewWorker
-from gen4emu.debugger_web.websocket import WebSocket
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device as Part
+from gen4emu.loopback.messages import json_text
+from gen4emu.loopback.server import File, Server
+from gen4emu.loopback.websocket import WebSocket
 from gen4emu.report.writer import MODULES
 
 SCHEMA = "gen4emu.debug-web/1"
@@ -26,7 +26,7 @@ LINGER_SECONDS = 30.0  # after the last page has left
 _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters
 _MOST_WAITING = 64  # commands
-_OWN = ("debug", "link", "scrub", "pixel", "why", "thread", "memory", "console")  # modules of this page alone
+_OWN = ("debug", "live_source", "scrub", "pixel", "why", "thread", "memory", "console")  # modules of this page alone
 _NOT_SERVED = ("start",)  # shows a report
 
 
@@ -37,26 +37,11 @@ def page_files() -> dict[str, File]:
     found = {f"/{name}.js": File(script, (shared / f"{name}.js").read_bytes())
              for name in MODULES if name not in _NOT_SERVED}
     found |= {f"/debug/{name}.js": File(script, (own / f"{name}.js").read_bytes()) for name in _OWN}
+    found["/link.js"] = File(script, (files("gen4emu.loopback") / "web" / "link.js").read_bytes())
     found["/report.css"] = File(style, (shared / "report.css").read_bytes())
     found["/debug.css"] = File(style, (own / "debug.css").read_bytes())
     found["/"] = File("text/html; charset=utf-8", (own / "debug.html").read_bytes())
     return found
-
-
-def _json(value: Any) -> str:
-    """JSON in which NaN and infinities, which it lacks, are strings."""
-    try:
-        return json.dumps(value, allow_nan=False)
-    except ValueError:
-        return json.dumps(_finite(value))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(slots=True)
@@ -102,7 +87,7 @@ class WebDebugger:
             pass
 
     def close(self) -> None:
-        self.server.close()
+        self.server.close("the debugger has ended")
         for worker in (self._report, self._view, self._shell):
             worker.close()
         if self._leave is not None:
@@ -162,12 +147,12 @@ class WebDebugger:
 
     @staticmethod
     def _reply(client: WebSocket, found: dict[str, Any] | bytes) -> None:
-        client.send(found if isinstance(found, bytes) else _json(found))
+        client.send(found if isinstance(found, bytes) else json_text(found))
 
     def _send(self, message: dict[str, Any]) -> None:
         client = self._client
         if client is not None:
-            client.send(_json(message))
+            client.send(json_text(message))
 
     # --- workers --------------------------------------------------------------------------------------------------
     def _chunk(self, name: str) -> dict[str, Any]:

@@ -5,9 +5,7 @@ The device goes wherever the page looks; the one under the debugger stays where 
 
 from __future__ import annotations
 
-import json
 import shlex
-import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -33,6 +31,7 @@ from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.gen import Gen
 from gen4emu.image.picture import read_pixels
+from gen4emu.loopback.messages import packed
 from gen4emu.report.record import Choices, Recorded, Recorder
 
 _CACHE_BYTES = 192 << 20
@@ -61,12 +60,6 @@ class _Picture:
 def _without_pictures(options: Options) -> Choices:
     """The page gets pictures from the view; those of the first pass would only delay it."""
     return Choices(partial=True, options=options, picture_bytes=0)
-
-
-def packed(head: dict[str, Any], data: bytes) -> bytes:
-    """A binary message: the length of a JSON header in four bytes, the header, and bytes."""
-    text = json.dumps(head).encode()
-    return struct.pack("<I", len(text)) + text + data
 
 
 class ReportWorker:

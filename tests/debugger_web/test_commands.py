@@ -16,10 +16,11 @@ import pytest
 from PIL import Image
 
 from gen4emu.cli.main import run
-from gen4emu.debugger_web.app import WebDebugger, _json
+from gen4emu.debugger_web.app import WebDebugger
 from gen4emu.device.options import Options
+from gen4emu.loopback.messages import json_text
 from gen4emu.trace.reader import open as open_trace
-from tests.debugger_web.client import Client
+from tests.loopback.client import Client
 
 TRACES = Path(__file__).parents[2] / "traces"
 GEARS = TRACES / "gears-g4x.aub.xz"
@@ -97,7 +98,7 @@ def test_a_pixel_has_a_verdict_and_the_fates_of_its_fragments(client: Client, dr
 
 
 def test_numbers_that_json_lacks_are_strings() -> None:
-    assert _json({"a": [1.5, float("nan"), (float("-inf"),)]}) == '{"a": [1.5, "nan", ["-inf"]]}'
+    assert json_text({"a": [1.5, float("nan"), (float("-inf"),)]}) == '{"a": [1.5, "nan", ["-inf"]]}'
 
 
 def test_memory_as_bytes_as_a_struct_and_as_a_picture(client: Client) -> None:

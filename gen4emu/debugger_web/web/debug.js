@@ -1,8 +1,9 @@
 // The page of `gen4emu debug --web`: the panes of the report on a live device, and those of the debugger.
 import { App, PANES } from "../app.js";
 import { add, button } from "../dom.js";
+import { Link } from "../link.js";
 import { Console } from "./console.js";
-import { LiveSource, Link } from "./link.js";
+import { LiveSource } from "./live_source.js";
 import { MemoryPane } from "./memory.js";
 import { LiveDrawPane, ScrubBar } from "./scrub.js";
 import { ThreadPane } from "./thread.js";
@@ -51,7 +52,7 @@ class Boot {
     place.delete("token");
     history.replaceState(null, "", "#" + place);
     this.note = add(document.body, "p", "Connecting ...", "boot");
-    this.link = new Link(message => this.told(message), text => this.ended(text));
+    this.link = new Link("debugger", message => this.told(message), text => this.ended(text));
     this.console = new Console(document.body, this.link, (reply, command) => this.app?.stopped(reply, command));
     this.link.open(this.token, false);
   }

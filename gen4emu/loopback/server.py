@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any, Protocol
 
-from gen4emu.debugger_web.websocket import CloseCode, WebSocket, accept_value, is_key
+from gen4emu.loopback.websocket import CloseCode, WebSocket, accept_value, is_key
 
 _ADDRESS = "127.0.0.1"
 _SECONDS = 10.0  # that a request, a frame, or the first message may take
@@ -33,7 +33,7 @@ SOCKET_PATH = "/socket"
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that every browser may read: it holds nothing of the trace."""
+    """A file that every browser may read: it holds nothing of a trace or a program."""
 
     type: str
     data: bytes
@@ -77,13 +77,14 @@ class Server:
     def start(self) -> None:
         self._thread.start()
 
-    def close(self) -> None:
+    def close(self, reason: str) -> None:
+        """End; the page shows the reason."""
         self._listener.shutdown()
         self._listener.server_close()
         with self._left:
             client, self._client = self._client, None
         if client is not None:
-            client.close(CloseCode.GOING_AWAY, "the debugger has ended")
+            client.close(CloseCode.GOING_AWAY, reason)
 
     @property
     def headers(self) -> dict[str, str]:

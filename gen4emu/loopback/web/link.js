@@ -1,11 +1,12 @@
 // The connection to the server: commands with numbers, and their answers.
-import { ReportSource } from "../source.js";
 
 const TAKEN_OVER = 4001;
 
 export class Link {
-  // `told(message)` gets what no command has asked for; `ended(text)` is called when the connection is over.
-  constructor(told, ended) {
+  // `peer` names the other end in messages.  `told(message)` gets messages that answer no command; `ended(text)` is
+  // called when the connection is over.
+  constructor(peer, told, ended) {
+    this.peer = peer;
     this.told = told;
     this.ended = ended;
     this.waiting = new Map();
@@ -20,9 +21,9 @@ export class Link {
     socket.addEventListener("message", ({ data }) => this.receive(data));
     socket.addEventListener("close", ({ code, reason }) => {
       if (socket !== this.socket) return;
-      for (const { reject } of this.waiting.values()) reject(new Error("the debugger has gone"));
+      for (const { reject } of this.waiting.values()) reject(new Error(`the ${this.peer} has gone`));
       this.waiting.clear();
-      this.ended(code === TAKEN_OVER ? "Another page has taken over." : reason || "The debugger has ended.");
+      this.ended(code === TAKEN_OVER ? "Another page has taken over." : reason || `The ${this.peer} has ended.`);
     });
   }
 
@@ -44,7 +45,7 @@ export class Link {
   // A command as one types it; the answer is an object, with `bytes` if there are any.
   ask(command) {
     return new Promise((resolve, reject) => {
-      if (this.socket?.readyState !== WebSocket.OPEN) { reject(new Error("the debugger has gone")); return; }
+      if (this.socket?.readyState !== WebSocket.OPEN) { reject(new Error(`the ${this.peer} has gone`)); return; }
       const id = ++this.last;
       this.waiting.set(id, { resolve, reject });
       this.socket.send(JSON.stringify({ id, command }));
@@ -64,15 +65,4 @@ export class Link {
     }
     return { ...found, rgba, grey };
   }
-}
-
-// The tables of the report, from the server instead of a file.
-export class LiveSource extends ReportSource {
-  constructor(link, overview) {
-    super();
-    this.link = link;
-    this.overview = overview;
-  }
-
-  async text(name) { return (await this.link.ask(`chunk ${name}`)).chunk; }
 }

@@ -1,4 +1,4 @@
-"""The server of `gen4emu debug --web`: whom it serves, and what hostile clients get."""
+"""The server of `--web` pages: whom it serves, and what hostile clients get."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from gen4emu.debugger_web import server as server_module
 from gen4emu.debugger_web.app import page_files
-from gen4emu.debugger_web.server import Server
-from gen4emu.debugger_web.websocket import CloseCode, WebSocket, accept_value
-from tests.debugger_web.client import KEY, Client, exchange, frame, handshake, request, status
+from gen4emu.loopback import server as server_module
+from gen4emu.loopback.server import Server
+from gen4emu.loopback.websocket import CloseCode, WebSocket, accept_value
+from tests.loopback.client import KEY, Client, exchange, frame, handshake, request, status
 
 
 class Echo:
@@ -39,7 +39,7 @@ def server() -> Iterator[Server]:
     found = Server(page_files(), Echo())
     found.start()
     yield found
-    found.close()
+    found.close("the test has ended")
 
 
 def signed_in(server: Server) -> Client:
