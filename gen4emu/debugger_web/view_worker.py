@@ -14,7 +14,6 @@ from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gen4emu.debugger import views
 from gen4emu.debugger.history import record
@@ -30,6 +29,7 @@ from gen4emu.device.timeline import Timeline
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.gen import Gen
+from gen4emu.image.canvas import canvas_bytes
 from gen4emu.image.picture import read_pixels
 from gen4emu.loopback.messages import packed
 from gen4emu.report.record import Choices, Recorded, Recorder
@@ -39,7 +39,6 @@ _MOST_DUMP_BYTES = 1 << 16
 _MOST_SIDE = 8192
 _MOST_ENTRIES = 500  # of the history of a pixel
 
-Bytes = npt.NDArray[np.uint8]
 Answer = dict[str, Any] | bytes
 Reply = Callable[[Answer], None]
 Look = Callable[[Callable[[Device | None], None]], None]
@@ -285,12 +284,4 @@ def _picture_of(memory: Memory, target: Target) -> _Picture:
     pixels = read_pixels(memory, target)
     height, width = pixels.shape[:2]
     head = {"width": width, "height": height, "wide": pixels.dtype == np.uint16, "title": views.title(target)}
-    if pixels.dtype == np.uint16:
-        return _Picture(head, np.ascontiguousarray(pixels).astype("<u2").tobytes())
-    rgba: Bytes = np.full((height, width, 4), 255, np.uint8)
-    if pixels.ndim == 2:
-        rgba[:, :, :3] = pixels[:, :, np.newaxis]
-    else:
-        rgba[:, :, :pixels.shape[2]] = pixels
-    return _Picture(head, rgba.tobytes())
-
+    return _Picture(head, canvas_bytes(pixels))

@@ -19,7 +19,13 @@ from gen4emu.image.picture import Buffer, PixelReader, Pixels
 STDOUT = Path("-")
 
 
-def _rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
+def frame_picture(targets: Sequence[Target]) -> Target | None:
+    """The picture of a frame: the one that is shown, or else the largest colour target."""
+    return max((t for t in targets if t.kind not in ("depth", "stencil")), default=None,
+               key=lambda t: (t.kind == "shown", t.width * t.height))
+
+
+def to_rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
     """8 bits of red, green and blue, from pixels of any kind."""
     narrow = (pixels >> 8 if pixels.dtype == np.uint16 else pixels).astype(np.uint8, copy=False)
     return np.ascontiguousarray(np.stack([narrow] * 3, axis=2) if narrow.ndim == 2 else narrow[:, :, :3])
@@ -41,9 +47,8 @@ class RawVideo:
         self.left_out = 0
 
     def add(self, memory: Memory, targets: Sequence[Target]) -> None:
-        """The picture of a frame: the one that is shown, or else the largest colour target."""
-        wanted = max((t for t in targets if t.kind not in ("depth", "stencil")), default=None,
-                     key=lambda t: (t.kind == "shown", t.width * t.height))
+        """Write `frame_picture` of the targets."""
+        wanted = frame_picture(targets)
         if wanted is None:
             return
         size = wanted.width, wanted.height
@@ -60,7 +65,7 @@ class RawVideo:
         if self._buffer is None or self._buffer.nbytes < reader.max_bytes:
             self._buffer = np.empty(reader.max_bytes, np.uint8)
         pixels = reader.read(self._buffer)
-        self._file.write(_rgb(pixels).data)
+        self._file.write(to_rgb(pixels).data)
         self.frames += 1
 
     def flush(self) -> None:

@@ -15,7 +15,7 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.hw.scanout import SCANOUT
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import PictureStore
-from gen4emu.live.connection import BufferUse, Connection, Mark, Observer, executing
+from gen4emu.live.connection import BufferUse, Connection, LiveDevice, Mark, Observer, executing
 from gen4emu.live.server import Server
 from gen4emu.trace.events import Submission
 
@@ -129,6 +129,30 @@ class Video(Frames):
                 self._server.warn_once(f"--frames: standard output: {e.strerror or e}")
 
 
+class Together(Frames):
+    """Hands the frames of one connection to several others, in order."""
+
+    def __init__(self, device: Device, parts: Sequence[Frames]) -> None:
+        super().__init__(device)
+        self._parts = parts
+
+    def before(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        for part in self._parts:
+            part.before(submission, buffers)
+
+    def forget(self) -> None:
+        for part in self._parts:
+            part.forget()
+
+    def show(self, place: Place, targets: Sequence[Target]) -> None:
+        for part in self._parts:
+            part.show(place, targets)
+
+    def close(self) -> None:
+        for part in self._parts:
+            part.close()
+
+
 class SharedVideo:
     """The raw video of a server: only the frames of the connection that shows the first one."""
 
@@ -159,13 +183,28 @@ class Directories:
             return self._directory if self._count == 1 else self._directory / f"connection-{self._count}"
 
 
+FramesFactory = Callable[[Connection, Device], Frames]
+
+
+def watch_frames(server: Server, *factories: FramesFactory) -> None:
+    """Create these for each connection: one observer, because targets can be taken from a device only once."""
+    def create(connection: Connection, device: LiveDevice) -> Frames:
+        able = executing(device)
+        return Together(able, [factory(connection, able) for factory in factories])
+
+    server.add_observer(create, targets=True)
+
+
 def watch_pictures(server: Server, directory: Path) -> None:
     """Write the frames of every connection that submits something; "-" is raw video on standard output."""
+    watch_frames(server, frame_writer(server, directory))
+
+
+def frame_writer(server: Server, directory: Path) -> FramesFactory:
+    """For `watch_frames`: as `watch_pictures`."""
     if directory == STDOUT:
         video = SharedVideo(server)
-        server.add_observer(lambda _, device: Video(server, executing(device), video), targets=True)
-        return
+        return lambda _, device: Video(server, device, video)
     directory.mkdir(parents=True, exist_ok=True)
     directories = Directories(directory)
-    server.add_observer(lambda connection, device: Pictures(server, connection, executing(device), directories.next),
-                        targets=True)
+    return lambda connection, device: Pictures(server, connection, device, directories.next)
