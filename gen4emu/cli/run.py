@@ -6,7 +6,9 @@ import functools
 import signal
 import sys
 import threading
+import webbrowser
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT
 from gen4emu.live import program, summary
 from gen4emu.live.error_states import ErrorStates
-from gen4emu.live.frames import watch_pictures
+from gen4emu.live.frames import frame_writer, watch_frames
+from gen4emu.live.screen import Screen, View
 from gen4emu.live.server import Server
 from gen4emu.trace.output import Output
 
@@ -92,25 +95,38 @@ def live_options(command: Command) -> Command:
     return collect
 
 
-def make_server(options: LiveOptions, directory: Path | None = None) -> Server:
+def make_server(options: LiveOptions, directory: Path | None = None, screen: Screen | None = None) -> Server:
+    """A server with the observers of the options; frames go to `screen`, too."""
     if options.json not in (None, "-"):
         Output(options.json).discard()  # a file that cannot be written is an error before the program runs
     device_options = Options(workers=options.workers, watchdog=options.watchdog, strict=options.strict,
                              hierarchical_depth=options.hiz)
     server = Server(options.device, device_options, directory=directory, quiet=options.quiet, verbose=options.verbose)
     server.error_state = ErrorStates(server, options.error_state)
-    if options.frames is not None:
-        watch_pictures(server, options.frames)
+    factories = [frame_writer(server, options.frames)] if options.frames is not None else []
+    if screen is not None:
+        factories.append(screen.watcher(server))
+    if factories:
+        watch_frames(server, *factories)
     return server
 
 
-def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, trace: Path | None = None) -> int:
+def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, trace: Path | None = None,
+                view: View | None = None) -> int:
     """The program's exit status, unless it is 0 and the server has a reason for another one."""
     program_status: int | None = None
     try:
         with server:
             stdout = sys.stderr if options.json == "-" or options.frames == STDOUT else None
-            program_status = program.wait(program.start(command, server.directory, stdout))
+            if view is not None:
+                view.start()
+            try:
+                program_status = program.wait(program.start(command, server.directory, stdout),
+                                              None if view is None else view.idle)
+            finally:
+                if view is not None:  # before the server closes: a pause would keep it waiting
+                    view.end(f"{Path(command[0]).name} has ended"
+                             + ("." if program_status is None else f" with status {program_status}."))
     except program.ProgramError as e:
         server.error(str(e))
         status = e.status
@@ -156,18 +172,32 @@ def _write_result(verb: str, server: Server, options: LiveOptions, status: int, 
               help="Run no program; serve any that connects through the new directory DIR, until interrupted.")
 @click.option("--attach", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
               help="Become PROGRAM, on the device that serves DIR.")
-def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, attach: Path | None) -> int:
+@click.option("--web", is_flag=True,
+              help="Serve a page that shows the frames in a browser on this machine, and print its address.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of --web.  [default: a free one]")
+@click.option("--open", "opens", is_flag=True, help="With --web: show the page in a browser.")
+@click.option("--window", is_flag=True, help="Show the frames in a window; needs the extra gen4emu[window].")
+def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, attach: Path | None, web: bool, port: int,
+        opens: bool, window: bool) -> int:
     """Run PROGRAM on the emulated GPU, with the drivers that are installed.
 
+    With --web or --window, its frames are shown as it draws them: it never waits for the page or the window, unless it
+    is paused there. Only this machine reaches the page, and only with the address that is printed.
+
     \b
-    Example:
+    Examples:
       gen4emu run --device g45 --stats -- ./my-gl-program
+      gen4emu run --web -- ./my-gl-program
     """
     if (serve is None) == (not command) or (serve is not None and attach is not None):
         raise click.UsageError("name a PROGRAM to run, or --serve DIR")
+    if web and window:
+        raise click.UsageError("--web and --window exclude each other")
+    if (port or opens) and not web:
+        raise click.UsageError("--port and --open need --web")
     if attach is not None:
-        if options.json is not None or options.require_gpu:
-            raise click.UsageError("--json and --require-gpu belong to the server, not to --attach")
+        if options.json is not None or options.require_gpu or web or window:
+            raise click.UsageError("--json, --require-gpu, --web and --window belong to the server, not to --attach")
         try:
             program.replace_self(command, attach)
         except program.ProgramError as e:
@@ -176,25 +206,59 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
     if not options.device.executes:
         raise NotExecutedError(f"{options.device.name} only captures, it does not execute yet: gen4emu capture "
                                f"--device {options.device.name} records what a program submits")
-    server = make_server(options, serve)
-    if serve is None:
-        return run_program(server, command, options)
-    return _serve(server, options)
+    screen = Screen() if web or window else None
+    with ExitStack() as cleanup:
+        view = None
+        if screen is not None:
+            title = Path(command[0]).name if command else "gen4emu"
+            view = _web_view(screen, title, options, port, opens) if web else _window_view(screen, title, options)
+            cleanup.callback(view.end, "The server has ended.")
+        server = make_server(options, serve, screen)
+        if serve is None:
+            return run_program(server, command, options, view=view)
+        return _serve(server, options, view)
 
 
-def _serve(server: Server, options: LiveOptions) -> int:
+def _web_view(screen: Screen, title: str, options: LiveOptions, port: int, opens: bool) -> View:
+    from gen4emu.live_web.app import WebView  # other runs need no web server
+
+    try:
+        view = WebView(screen, title, options.device.name, port)
+    except OSError as e:
+        raise Gen4emuError(f"port {port} of 127.0.0.1: {e.strerror}") from None
+    click.echo(f"gen4emu: watch {title} at {view.server.url}", err=True)
+    if opens:
+        webbrowser.open(view.server.url)
+    return view
+
+
+def _window_view(screen: Screen, title: str, options: LiveOptions) -> View:
+    from gen4emu.live.window import WindowView
+
+    return WindowView(screen, f"{title} on {options.device.name}",
+                      lambda text: None if options.quiet else click.echo(f"gen4emu: {text}", err=True))
+
+
+def _serve(server: Server, options: LiveOptions, view: View | None) -> int:
     """Until SIGINT or SIGTERM."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
     with server:
+        if view is not None:
+            view.start()
         try:
             for name, value in program.additions(server.directory, {}, for_shells=True).items():
                 click.echo(f"{name}={value}")
         except Gen4emuError as e:
             click.echo(f"gen4emu: {e}", err=True)
             return 2
-        stop.wait()
+        if view is None or view.idle is None:
+            stop.wait()
+        while view is not None and view.idle is not None and not stop.is_set():
+            view.idle()
+        if view is not None:
+            view.end("The server has ended.")
     status = _verdict(server, options, "")
     _write_result("run", server, options, status)
     return status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -80,12 +80,15 @@ def _cannot_start(name: str, error: OSError) -> ProgramError:
     return ProgramError(f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
 
 
-def wait(program: subprocess.Popen[bytes]) -> int:
+def wait(program: subprocess.Popen[bytes], idle: Callable[[], None] | None = None) -> int:
     """Wait until the program ends; its exit status, or 128 plus the number of a signal.
 
-    Signals to this process are forwarded to the program meanwhile.
+    Signals to this process are forwarded to the program meanwhile.  `idle`, which takes a moment, is called again and
+    again.
     """
     with _forwarding(program):
+        while idle is not None and program.poll() is None:
+            idle()
         status = program.wait()
     return 128 - status if status < 0 else status
 

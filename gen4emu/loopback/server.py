@@ -77,6 +77,10 @@ class Server:
     def start(self) -> None:
         self._thread.start()
 
+    def discard(self) -> None:
+        """Instead of `start`: free the port."""
+        self._listener.server_close()
+
     def close(self, reason: str) -> None:
         """End; the page shows the reason."""
         self._listener.shutdown()

@@ -32,6 +32,7 @@ NOT_RUN = {
     ("docs/suite.md", "gen4emu suite deqp"): "needs dEQP; tests/suite runs a program in its place",
     ("README.md", "gen4emu debug traces/gears-g4x.aub.xz --web"): "serves until Ctrl-C; tests/debugger_web starts it",
     ("debug --help", "gen4emu debug trace.aub.xz --web"): "serves until Ctrl-C; tests/debugger_web starts it",
+    ("docs/live.md", "gen4emu run --web -- glmark2-es2-drm"): "prints a random address; tests/live_web runs programs",
     ("docs/testing.md", "python -m pytest"): "runs the tests that run the examples",
     ("docs/api.md", ""): "tests/api/test_docs.py runs the page in order",
     ("docs/hardware-description.md", "CS_URB_STATE = gfx"): "an excerpt of gen4emu/hw/gen4/common.py",

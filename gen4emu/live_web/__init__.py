@@ -1,0 +1,1 @@
+"""A live program in a browser: its frames as it shows them (docs/live.md)."""
