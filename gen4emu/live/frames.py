@@ -195,13 +195,8 @@ def watch_frames(server: Server, *factories: FramesFactory) -> None:
     server.add_observer(create, targets=True)
 
 
-def watch_pictures(server: Server, directory: Path) -> None:
-    """Write the frames of every connection that submits something; "-" is raw video on standard output."""
-    watch_frames(server, frame_writer(server, directory))
-
-
 def frame_writer(server: Server, directory: Path) -> FramesFactory:
-    """For `watch_frames`: as `watch_pictures`."""
+    """For `watch_frames`: writes the frames of every connection; "-" is raw video on standard output."""
     if directory == STDOUT:
         video = SharedVideo(server)
         return lambda _, device: Video(server, device, video)

@@ -15,7 +15,7 @@ from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.scanout import SCANOUT
 from gen4emu.image.compare import load
-from gen4emu.live.frames import watch_pictures
+from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace.reader import open as open_trace
@@ -61,7 +61,7 @@ def test_shown_frames_have_the_names_and_digests_of_the_replay(suffix: str, tmp_
     trace, live = tmp_path / f"a.{suffix}", tmp_path / "live"
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         watch_capture(server, trace)
-        watch_pictures(server, live)
+        watch_frames(server, frame_writer(server, live))
         with connected(server) as client:
             for number, fourcc in enumerate((b"XR24", b"AR24", b"????", b"XR24")):
                 show(client, number, fourcc)
@@ -83,7 +83,7 @@ def test_every_format_that_is_shown_is_a_picture_of_the_replay_too(suffix: str, 
     trace, live = tmp_path / f"a.{suffix}", tmp_path / "live"
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         watch_capture(server, trace)
-        watch_pictures(server, live)
+        watch_frames(server, frame_writer(server, live))
         with connected(server) as client:
             show(client, 0, fourcc.encode())
     found = pictures(live)
@@ -97,7 +97,7 @@ def test_only_shown_frames_remain(tmp_path: Path) -> None:
     trace, live = tmp_path / "a.aub", tmp_path / "live"
     with Server(BY_NAME["gm45"], Options(workers=1)) as server:
         watch_capture(server, trace)
-        watch_pictures(server, live)
+        watch_frames(server, frame_writer(server, live))
         with FakeClient(server.directory, 256 << 20) as client:
             play(client, open_trace(TRACES / "clear-g4x.aub.xz"))
             client.send("mark", lib.G4_LIVE_MARK, address=0x113000, width=64, height=16, pitch=1024, tiling=1,
@@ -112,7 +112,7 @@ def test_frames_of_programs_that_show_none_equal_those_of_the_replay(name: str, 
     trace, live = tmp_path / "a.g4c", tmp_path / "live"
     with Server(BY_NAME["gm45"], Options(workers=1)) as server:
         watch_capture(server, trace)
-        watch_pictures(server, live)
+        watch_frames(server, frame_writer(server, live))
         with FakeClient(server.directory, 256 << 20) as client:
             play(client, open_trace(TRACES / f"{name}.aub.xz"))
     assert pictures(live) == replayed(trace, tmp_path / "replay") != []
@@ -122,7 +122,7 @@ def test_further_connections_have_their_own_directories(tmp_path: Path) -> None:
     trace, live = tmp_path / "a.aub", tmp_path / "live"
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         watch_capture(server, trace)
-        watch_pictures(server, live)
+        watch_frames(server, frame_writer(server, live))
         for count in (1, 2):
             with connected(server) as client:
                 for number in range(count):
@@ -133,7 +133,7 @@ def test_further_connections_have_their_own_directories(tmp_path: Path) -> None:
 
 def test_an_impossible_picture_does_not_end_the_connection(tmp_path: Path) -> None:
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
-        watch_pictures(server, tmp_path)
+        watch_frames(server, frame_writer(server, tmp_path))
         with connected(server) as client:
             show(client, 0, width=60000)
             show(client, 1, width=512)  # wider than the pitch

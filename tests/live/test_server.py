@@ -26,7 +26,7 @@ from gen4emu.image.compare import load
 from gen4emu.image.picture import without_opaque_alpha
 from gen4emu.live import program, summary
 from gen4emu.live.error_states import ErrorStates
-from gen4emu.live.frames import watch_pictures
+from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.server import Server
 from gen4emu.trace.reader import open as open_trace
 from tests.live.fake_client import FakeClient, Gone, memfd, play
@@ -228,7 +228,7 @@ def test_shared_buffers_are_found_by_name_and_by_descriptor(server: Server, clie
 @pytest.mark.parametrize("name", ["triangle-g4x", "texture-g4x", "fbo-g4x"])
 def test_a_capture_played_through_the_socket_draws_the_golden_picture(name: str, tmp_path: Path) -> None:
     with Server(BY_NAME["gm45"], Options(workers=2)) as server:
-        watch_pictures(server, tmp_path)
+        watch_frames(server, frame_writer(server, tmp_path))
         with FakeClient(server.directory, 256 << 20) as client:
             assert play(client, open_trace(TRACES / f"{name}.aub.xz")) >= 1
         wait_until(lambda: server.connections == 0)
@@ -240,7 +240,7 @@ def test_a_capture_played_through_the_socket_draws_the_golden_picture(name: str,
 def test_a_mark_becomes_a_picture_of_the_shown_surface(tmp_path: Path) -> None:
     """X tiled, 512 bytes a row: row 9 is the second row of the lower tile, which starts at 0x1000."""
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
-        watch_pictures(server, tmp_path)
+        watch_frames(server, frame_writer(server, tmp_path))
         with FakeClient(server.directory) as client:
             client.bind(DATA, 0x10000, 0x20000)
             client.words(0x20000 + 0x1000 + 512 + 4 * 5, 0x00112233)
