@@ -170,6 +170,16 @@ def test_keys_step_through_the_pairs_of_the_filter(opened: Page) -> None:
     opened.wait("location.hash.includes('pair=0')")
     opened.key("j")
     opened.wait("location.hash.includes('pair=1')")
+    opened.evaluate("history.back()")
+    opened.wait("location.hash.includes('pair=0') && document.querySelector('main').textContent.includes('pair 0:')")
+
+
+def test_two_quick_keys_are_two_steps(opened: Page) -> None:
+    opened.wait("document.querySelector('.compare .inner .row') !== null")
+    assert opened.evaluate("""(() => {
+        for (const _ of 'kk') document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', bubbles: true}));
+        return location.hash; })()""").endswith(f"pair={PAIR - 2}")
+    opened.wait(f"document.querySelector('main').textContent.includes('pair {PAIR - 2}:')")
 
 
 def test_a_draw_without_a_counterpart_is_in_one_file(page: Page, tmp_path: Path) -> None:

@@ -34,9 +34,7 @@ class DebuggerApp extends App {
 
   // Stops at the thread that drew a fragment.
   async debug(entry, x, y) {
-    this.place.set("pane", "thread");
-    history.pushState(null, "", "#" + this.place);
-    this.show();
+    this.go({ pane: "thread" });
     await this.paneNamed("thread").debug(entry, x, y);
   }
 

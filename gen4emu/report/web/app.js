@@ -21,7 +21,6 @@ export class App {
     this.source = source;
     this.kinds = kinds;
     this.panes = new Map();
-    this.place = new URLSearchParams(location.hash.slice(1));
   }
 
   // Panes see the app through a view, which has the source and the rows of one side of a comparison.
@@ -58,15 +57,15 @@ export class App {
     button(steps, "▶", () => this.step(1)).title = "next draw: j";
     this.total = add(steps, "span", "", "faint");
     this.main = add(document.body, "main");
-    addEventListener("hashchange", () => {
-      this.place = new URLSearchParams(location.hash.slice(1));
-      this.show();
-    });
+    addEventListener("hashchange", () => this.show());
     document.addEventListener("keydown", event => this.key(event));
     this.show();
   }
 
   get rows() { return this.view.rows; }
+
+  // Read from the URL at each use: a copy would be old between a click on a link and its "hashchange".
+  get place() { return new URLSearchParams(location.hash.slice(1)); }
 
   get view() { return this.views[Math.max(0, SIDES.indexOf(this.place.get("side"))) % this.views.length]; }
 
@@ -87,21 +86,15 @@ export class App {
     return `${topology[draw]} ${vertices[draw]}${instances[draw] > 1 ? ` x ${instances[draw]}` : ""}`;
   }
 
+  // The place changes at once, not with the next event: two quick keys are two steps.
   go(change) {
-    const next = new URLSearchParams(this.place);
-    for (const [name, value] of Object.entries(change)) next.set(name, String(value));
-    if (next.toString() === this.place.toString()) this.show();
-    else location.hash = next.toString();
+    const next = changed(this.place, change);
+    if (next !== location.hash) history.pushState(null, "", next);
+    dispatchEvent(new HashChangeEvent("hashchange"));
   }
 
   // Changes the place without a new entry in the history of the browser.
-  remember(change) {
-    for (const [name, value] of Object.entries(change)) {
-      if (value) this.place.set(name, value);
-      else this.place.delete(name);
-    }
-    history.replaceState(null, "", "#" + this.place);
-  }
+  remember(change) { history.replaceState(null, "", changed(this.place, change)); }
 
   // Each side of a comparison has panes of its own.
   keyOf(pane) { return pane === "compare" ? pane : `${this.views.indexOf(this.view)} ${pane}`; }
@@ -176,4 +169,13 @@ export class App {
     if (pane) this.go({ pane });
     else keys[event.key]();
   }
+}
+
+// A place as a fragment, with other values; empty ones are left out.
+function changed(place, change) {
+  for (const [name, value] of Object.entries(change)) {
+    if (value === "") place.delete(name);
+    else place.set(name, String(value));
+  }
+  return "#" + place;
 }
