@@ -80,6 +80,10 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
 
 /* ---- many at once ---- */
 
+static uint32_t first_lane(g4_lanes lanes) {
+    return (uint32_t)__builtin_ctzll(lanes);
+}
+
 /* Returns the lanes that are inside the level; x, y and slice of the others repeat those of the first lane inside. */
 static g4_lanes place(const struct g4_texture *texture, const struct g4_level *level, const struct g4_load_lanes *load,
                       g4_lanes active, int32_t x[G4_BATCH], int32_t y[G4_BATCH], int32_t slice[G4_BATCH]) {
@@ -96,18 +100,14 @@ static g4_lanes place(const struct g4_texture *texture, const struct g4_level *l
         found |= (g4_lanes)in << i;
     }
     found &= active;
-    const uint32_t first = found ? (uint32_t)__builtin_ctzll(found) : 0;
-    for (uint32_t i = 0; i < G4_BATCH; i++) {
-        const uint32_t from = found >> i & 1 ? i : first;
-        x[i] = x[from];
-        y[i] = y[from];
-        slice[i] = slice[from];
+    const uint32_t first = found ? first_lane(found) : 0;
+    for (g4_lanes left = ~found; left; left &= left - 1) {
+        const uint32_t i = first_lane(left);
+        x[i] = x[first];
+        y[i] = y[first];
+        slice[i] = slice[first];
     }
     return found;
-}
-
-static uint32_t first_lane(g4_lanes lanes) {
-    return (uint32_t)__builtin_ctzll(lanes);
 }
 
 static bool same_level(const struct g4_load_lanes *load, g4_lanes active) {
@@ -116,6 +116,12 @@ static bool same_level(const struct g4_load_lanes *load, g4_lanes active) {
         same &= (load->lod[i] == load->lod[first_lane(active)]) | !(active >> i & 1);
     }
     return same;
+}
+
+static void fill(uint32_t out[G4_BATCH], uint32_t value) {
+    for (uint32_t i = 0; i < G4_BATCH; i++) {
+        out[i] = value;
+    }
 }
 
 bool g4_load_can_batch(const struct g4_texture *texture, const struct g4_load_lanes *load, g4_lanes active) {
@@ -144,13 +150,13 @@ bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *text
     }
     for (int channel = 0; channel < 4; channel++) {
         const uint8_t source = texture->source[channel];
-        const uint32_t constant = source == G4_SOURCE_ONE ? texture->one : 0;
-        for (uint32_t i = 0; i < G4_BATCH; i++) {
-            uint32_t value = constant;
-            if (source < G4_SOURCE_ZERO) {
-                memcpy(&value, &work->texel[0][source][i], sizeof value);
-            }
-            out[channel][i] = found >> i & 1 ? value : none[channel];
+        if (source < G4_SOURCE_ZERO) {
+            memcpy(out[channel], work->texel[0][source], sizeof work->texel[0][source]);
+        } else {
+            fill(out[channel], source == G4_SOURCE_ONE ? texture->one : 0);
+        }
+        for (g4_lanes left = ~found; left; left &= left - 1) {
+            out[channel][first_lane(left)] = none[channel];
         }
     }
     return differs(texture, number, beyond_first);
