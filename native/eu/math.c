@@ -10,6 +10,11 @@
 
 G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
 
+static const struct g4_math_ops *current_ops(void) {
+    static const struct g4_math_ops *const variants[] = G4_VARIANT_TABLE(g4_math_ops);
+    return variants[g4_variant_current()];
+}
+
 static bool is_nan(uint32_t bits) {
     return (bits & 0x7fffffff) > 0x7f800000;
 }
@@ -50,8 +55,7 @@ static void finish(uint32_t *out, unsigned alternate, bool saturate) {
 }
 
 void g4_math_float(uint32_t function, unsigned alternate, bool saturate, g4_lanes lanes, struct g4_math_operands *o) {
-    static const struct g4_math_ops *const variants[] = G4_VARIANT_TABLE(g4_math_ops);
-    const struct g4_math_ops *const ops = variants[g4_variant_current()];
+    const struct g4_math_ops *const ops = current_ops();
 
     if (function == G4_MATH_FUNCTION_LOG || function == G4_MATH_FUNCTION_SQRT || function == G4_MATH_FUNCTION_RSQ) {
         absolute(o->x, alternate);
@@ -96,28 +100,10 @@ void g4_math_float(uint32_t function, unsigned alternate, bool saturate, g4_lane
     finish(o->out[0], alternate, saturate);
 }
 
-/* Truncating division; for division by zero and overflow see docs/decisions.md 25. */
-static void divide(uint32_t numerator, uint32_t denominator, bool is_signed, uint32_t *quotient, uint32_t *remainder) {
-    if (!is_signed) {
-        *quotient = denominator ? numerator / denominator : UINT32_MAX;
-        *remainder = denominator ? numerator % denominator : UINT32_MAX;
-    } else if (denominator == 0) {
-        *quotient = *remainder = numerator >> 31 ? 0x80000000 : 0x7fffffff;
-    } else {
-        const int64_t n = (int32_t)numerator;
-        const int64_t d = (int32_t)denominator;
-        *quotient = (uint32_t)(n / d);
-        *remainder = (uint32_t)(n % d);
-    }
-}
-
 void g4_math_integer(uint32_t function, bool is_signed, struct g4_math_operands *o) {
-    for (int i = 0; i < G4_MATH_LANES; i++) {
-        uint32_t quotient;
-        uint32_t remainder;
-        divide(o->y[i], o->x[i], is_signed, &quotient, &remainder);
-        o->out[0][i] = function == G4_MATH_FUNCTION_INT_DIV_REMAINDER ? remainder : quotient;
-        o->out[1][i] = remainder;
+    current_ops()->divide(o->y, o->x, is_signed, o->out[0], o->out[1]);
+    if (function == G4_MATH_FUNCTION_INT_DIV_REMAINDER) {
+        memcpy(o->out[0], o->out[1], sizeof o->out[0]);
     }
 }
 

@@ -288,6 +288,31 @@ static void div_lanes(const uint32_t *restrict x, const uint32_t *restrict y, ui
     }
 }
 
+/* The quotient of doubles truncates to the exact one in every rounding mode: a quotient that is not whole is at least
+ * 1 / denominator away from the next integer, and is rounded by less than 2^-20 of that. */
+static void divide(const uint32_t *restrict numerator, const uint32_t *restrict denominator, bool is_signed,
+                   uint32_t *restrict quotient, uint32_t *restrict remainder) {
+    const vu is_negative = (vu){0} + (is_signed ? 0x80000000 : 0);
+    for (int i = 0; i < G4_MATH_LANES; i += VD) {
+        const vu n = load(numerator + i);
+        const vu d = load(denominator + i);
+        const vu n_sign = (vu)((n & is_negative) != 0);
+        const vu d_sign = (vu)((d & is_negative) != 0);
+        const vu by_zero = (vu)(d == 0);
+        const vu size_n = (n ^ n_sign) - n_sign;
+        const vu size_d = ((d ^ d_sign) - d_sign) | (by_zero & 1);
+        const vu whole =
+            __builtin_convertvector(__builtin_convertvector(size_n, vd) / __builtin_convertvector(size_d, vd), vu);
+        const vu rest = size_n - whole * size_d;
+        const vu q_sign = n_sign ^ d_sign;
+        const vu undefined = is_signed ? 0x7fffffff - n_sign : ~(vu){0};
+        const vu q = (((whole ^ q_sign) - q_sign) & ~by_zero) | (undefined & by_zero);
+        const vu r = (((rest ^ n_sign) - n_sign) & ~by_zero) | (undefined & by_zero);
+        memcpy(quotient + i, &q, sizeof q);
+        memcpy(remainder + i, &r, sizeof r);
+    }
+}
+
 const struct g4_math_ops G4_V(g4_math_ops) = {
     .inv = inv,
     .log = log_lanes,
@@ -298,4 +323,5 @@ const struct g4_math_ops G4_V(g4_math_ops) = {
     .cos = cos_lanes,
     .pow = pow_lanes,
     .div = div_lanes,
+    .divide = divide,
 };

@@ -15,11 +15,15 @@ enum {
 typedef void g4_math_unary_fn(const uint32_t *restrict x, uint32_t *restrict out, g4_lanes lanes);
 typedef void g4_math_binary_fn(const uint32_t *restrict x, const uint32_t *restrict y, uint32_t *restrict out,
                                g4_lanes lanes);
+/* Truncating division of integers, all lanes; for division by zero and overflow see docs/decisions.md 25. */
+typedef void g4_math_division_fn(const uint32_t *restrict numerator, const uint32_t *restrict denominator,
+                                 bool is_signed, uint32_t *restrict quotient, uint32_t *restrict remainder);
 
 struct g4_math_ops {
     g4_math_unary_fn *inv, *log, *exp, *sqrt, *rsq, *sin, *cos;
     g4_math_binary_fn *pow; /* |x| to the power of y, y * log2|x| taken literally */
     g4_math_binary_fn *div;
+    g4_math_division_fn *divide;
 };
 
 /* The operands of any function, floats or integers, and up to two results. */

@@ -186,6 +186,23 @@ def test_random_divisions_truncate(ieee: Math) -> None:
     assert (r.view(np.int32) == n - expected * d).all()
 
 
+@pytest.mark.usefixtures("any_variant")
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_quotients_next_to_an_integer_truncate(variant: int) -> None:
+    """One below, at and one above multiples of denominators of all sizes, the largest multiples among them."""
+    if lib.g4_set_variant(variant) != lib.G4_OK:
+        pytest.skip("this processor does not have the instructions")
+    random = np.random.default_rng(4)
+    d = np.maximum(random.integers(0, 1 << 32, RUNS, np.uint64) >> random.integers(0, 32, RUNS, np.uint64), 1)
+    largest = np.uint64(0xFFFFFFFF) // d
+    multiple = d * np.where(random.integers(0, 2, RUNS), largest, random.integers(1, largest + 1, dtype=np.uint64))
+    math = Math()
+    for n in multiple - 1, multiple, np.minimum(multiple + 1, 0xFFFFFFFF):
+        q, r = math.many(DIV_BOTH, d.astype(np.uint32), n.astype(np.uint32))
+        assert (q == n // d).all()
+        assert (r == n % d).all()
+
+
 # --- precision ---
 
 def operands(seed: int, low: int = 1, high: int = 254) -> U32:
