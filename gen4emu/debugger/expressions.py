@@ -63,7 +63,8 @@ class Context:
     @property
     def lanes(self) -> int:
         """The number of channels that the thread was dispatched with."""
-        return 16 if self.live_thread is not None and self.state.dmask > 0xFF else 8
+        dispatched = self.state.dmask if self.live_thread is not None else 0
+        return 32 if dispatched > 0xFFFF else 16 if dispatched > 0xFF else 8
 
     def register(self, file: str, number: int, offset: int, code: str) -> Number:
         size = struct.calcsize(code)

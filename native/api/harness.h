@@ -23,6 +23,7 @@ struct g4_probe_setup {
     uint32_t alternate_fp, single_program_flow, exceptions;
     uint32_t threads;  /* 1..8 */
     uint32_t urb_rows; /* rows of each thread's URB window */
+    uint32_t wide;     /* the threads have 32 channels */
 };
 
 struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
@@ -32,7 +33,7 @@ struct g4_state *g4_probe_state(struct g4_probe *probe);
  * kernels that have not run. */
 void g4_probe_keep_registers(struct g4_probe *probe, bool keep);
 /* Reset the threads: registers zero, masks from dmask (one for each thread). */
-enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint16_t *dmask);
+enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint32_t *dmask);
 /* Eight dwords of a register; NULL outside. file: 1 GRF, 2 MRF; the accumulators are not accessible. */
 uint32_t *g4_probe_register(struct g4_probe *probe, uint32_t file, uint32_t reg, uint32_t thread);
 uint32_t *g4_probe_urb_row(struct g4_probe *probe, uint32_t thread, uint32_t row);

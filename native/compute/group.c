@@ -76,13 +76,13 @@ static bool arrive(struct g4_gang *gang, int thread, const uint32_t *header) {
 
 /* ---- payloads ---- */
 
-static uint16_t channels_of(const struct g4_compute_state *state, uint32_t number) {
+static uint32_t channels_of(const struct g4_compute_state *state, uint32_t number) {
     const uint32_t across = number % state->threads[0];
     const uint32_t down = number / state->threads[0] % state->threads[1];
-    uint16_t mask = (uint16_t)((1u << state->channels) - 1);
+    uint32_t mask = UINT32_MAX >> (32 - state->channels);
 
-    mask &= across == state->threads[0] - 1 ? state->right_mask : UINT16_MAX;
-    return mask & (down == state->threads[1] - 1 ? state->bottom_mask : UINT16_MAX);
+    mask &= across == state->threads[0] - 1 ? state->right_mask : UINT32_MAX;
+    return mask & (down == state->threads[1] - 1 ? state->bottom_mask : UINT32_MAX);
 }
 
 static uint32_t put_constants(const struct g4_compute_state *state, struct g4_gang *gang, int t, uint32_t first,
@@ -132,14 +132,18 @@ static enum g4_status start_gang(struct g4_group *group, struct g4_worker *worke
     gang->shared_memory_bytes = state->shared_bytes;
     for (uint32_t t = 0; t < count; t++) {
         const uint32_t slot = number + t;
-        const uint16_t mask = channels_of(state, slot);
+        const uint32_t mask = channels_of(state, slot);
         gang->slot[t] = slot;
         gang->sr0[t] = identity(worker->ctx, slot);
         put_header(worker->ctx, &state->dispatch, id, slot, gang->grf[0].ud[t]);
         const uint32_t grf = put_constants(state, gang, (int)t, state->first_row, state->shared_rows, 1);
         const uint32_t own = state->first_row + state->shared_rows + slot * state->thread_rows;
         (void)put_constants(state, gang, (int)t, own, state->thread_rows, grf);
-        g4_gang_set_dmask(gang, (int)t, mask);
+        if (state->channels > 16) {
+            g4_gang_set_wide_dmask(gang, (int)t, mask);
+        } else {
+            g4_gang_set_dmask(gang, (int)t, (uint16_t)mask);
+        }
         worker->counter[G4_COUNTER_CS_INVOCATIONS] += (unsigned)__builtin_popcount(mask);
     }
     if (hooks) {

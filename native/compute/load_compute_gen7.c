@@ -28,8 +28,8 @@ static void load_groups(const struct gen7_gpgpu_walker *walker, struct g4_comput
     memcpy(compute->threads, threads, sizeof threads);
     memcpy(compute->first, first, sizeof first);
     memcpy(compute->end, end, sizeof end);
-    compute->right_mask = (uint16_t)walker->right_execution_mask;
-    compute->bottom_mask = (uint16_t)walker->bottom_execution_mask;
+    compute->right_mask = walker->right_execution_mask;
+    compute->bottom_mask = walker->bottom_execution_mask;
 }
 
 static void load_descriptor(const struct g4_context *ctx, uint32_t number, struct g4_compute_state *compute) {
@@ -80,7 +80,7 @@ enum g4_status g4_load_compute_gen7(const struct g4_context *ctx, struct g4_kern
     memset(compute, 0, sizeof *compute);
     load_groups(&walker, compute);
     load_descriptor(ctx, walker.interface_descriptor_offset, compute);
-    if (compute->channels != 8 && compute->channels != 16) {
+    if (compute->channels == 0) {
         *fault = (struct g4_fault){
             .unit = G4_UNIT_TS, .address = compute->dispatch.kernel_address, .value = compute->channels};
         return G4_BAD_VALUE;

@@ -18,11 +18,11 @@ enum {
 struct g4_compute_state {
     struct g4_dispatch dispatch;
     const struct g4_kernel *kernel;
-    uint32_t channels;         /* of a thread: 8 or 16 */
+    uint32_t channels;         /* of a thread: 8, 16 or 32 */
     uint32_t threads[3];       /* of a group: across, down, deep */
     uint32_t first[3], end[3]; /* numbers of the groups along x, y and z; `end` is exclusive */
-    uint16_t right_mask;       /* channels of the last threads across, */
-    uint16_t bottom_mask;      /* and of the last ones down */
+    uint32_t right_mask;       /* channels of the last threads across, */
+    uint32_t bottom_mask;      /* and of the last ones down */
 
     /* Constants in the payload, in rows of 256 bits: those that all threads share, then those of each thread. */
     uint32_t shared_rows, thread_rows;

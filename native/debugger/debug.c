@@ -260,14 +260,15 @@ bool g4_debug_read_thread(const struct g4_device *device, struct g4_debug_state 
     }
     const struct g4_gang *const gang = debug->seen;
     const int t = debug->seen_thread;
+    const uint32_t upper = gang->wide ? 0xffff0000u : 0; /* generations with such threads have only amask */
     *state = (struct g4_debug_state){
         .ip = debug->seen_ip,
         .grf_count = g4_owned(gang),
-        .dmask = g4_mask16(gang->dmask, t),
-        .amask = g4_mask16(gang->amask, t),
-        .imask = g4_mask16(gang->imask, t),
-        .lmask = g4_mask16(gang->lmask, t),
-        .cmask = g4_mask16(gang->cmask, t),
+        .dmask = g4_mask32(gang->dmask, t),
+        .amask = g4_mask32(gang->amask, t),
+        .imask = g4_mask16(gang->imask, t) | upper,
+        .lmask = g4_mask16(gang->lmask, t) | upper,
+        .cmask = g4_mask16(gang->cmask, t) | upper,
         .flags = (uint32_t)g4_flags_of(gang, t),
         .cr0 = {gang->cr0[t][0], gang->cr0[t][1], gang->cr0[t][2]},
         .sr0 = gang->sr0[t],

@@ -88,7 +88,7 @@ static bool find_result(struct g4_debug *debug, struct g4_run *run, const struct
             if (op->opcode == G4_OPCODE_SEND) {
                 copy_payload(operands, run->gang, op, t, pass, c);
             }
-            event->channel = (c + op->first_channel[pass]) & 15;
+            event->channel = ((c + op->first_channel[pass]) & 15) + (run->gang->wide && op->upper ? 16 : 0);
             event->result = bits;
             event->result_type = op->dst.type;
             for (int s = 0; s < 3; s++) {

@@ -41,7 +41,9 @@ enum g4_status g4_device_compute(struct g4_device *device, const uint32_t *walke
     if (!device->group && !(device->group = g4_group_new())) {
         return G4_NO_MEMORY;
     }
-    g4_kernel_expect(state.kernel, &device->ctx, UINT32_MAX); /* dispatches loop, or have many groups */
+    if (state.channels <= 16) {                                   /* machine code has no more */
+        g4_kernel_expect(state.kernel, &device->ctx, UINT32_MAX); /* dispatches loop, or have many groups */
+    }
     g4_device_begin_workers(device);
     if (device->ctx.hooks) {
         device->ctx.hooks->media_started(device->ctx.hooks);

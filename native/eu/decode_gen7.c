@@ -341,6 +341,7 @@ static void decode(struct g4_op *op, const uint32_t w[4], const struct variant *
             op->uip = op->target;
         }
     }
+    op->upper = op->group >= G4_MASK_CHANNELS && !op->channel_pointers;
     op->handler = (uint16_t)g4_handler_of(op);
 }
 

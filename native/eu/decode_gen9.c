@@ -357,5 +357,6 @@ void g4_decode_gen9(struct g4_op *op, const uint32_t w[4], const struct g4_model
     if (!op->undefined && (gen9_opcode_info[number].flags & GEN9_OPF_BRANCH)) {
         decode_branch(op, w);
     }
+    op->upper = op->group >= G4_MASK_CHANNELS && !op->channel_pointers;
     op->handler = (uint16_t)g4_handler_of(op);
 }

@@ -83,6 +83,8 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
                        int count, bool is_full);
 /* Set the dispatch mask of a started thread. */
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
+/* Set the dispatch mask of a started thread of 32 channels; the other threads of the gang must have as many. */
+void g4_gang_set_wide_dmask(struct g4_gang *gang, int thread, uint32_t mask);
 /* Set the dispatch masks of all threads: channels 0 to 7, channels 8 to 15. */
 void g4_gang_set_all_dmasks(struct g4_gang *gang, const g4_lanes lanes[2]);
 

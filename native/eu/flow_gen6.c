@@ -8,22 +8,25 @@
 
 /* Let the channels of a thread that wait at `ip` join. */
 static void join(struct g4_gang *gang, int t, uint32_t ip) {
-    const unsigned on = g4_mask16(gang->amask, t);
-    unsigned waiting = 0;
+    const uint32_t on = g4_mask32(gang->amask, t);
+    uint32_t waiting = 0;
 
-    for (unsigned left = g4_mask16(gang->dmask, t) & ~on; left; left &= left - 1) {
+    for (uint32_t left = g4_mask32(gang->dmask, t) & ~on; left; left &= left - 1) {
         const int c = __builtin_ctz(left);
-        waiting |= (gang->parked_at[t][c] == ip ? 1u : 0u) << c;
+        waiting |= (gang->parked_at[t][c] == ip ? UINT32_C(1) : 0) << c;
     }
     if (waiting) {
-        g4_set_mask16(gang->amask, t, on | waiting);
+        g4_set_mask32(gang->amask, t, on | waiting);
     }
 }
 
 /* The threads of the group that have channels that wait. */
 static uint8_t waiting_threads(const struct g4_run *run) {
     const struct g4_gang *const gang = run->gang;
-    const g4_lanes waiting = (gang->dmask[0] & ~gang->amask[0]) | (gang->dmask[1] & ~gang->amask[1]);
+    g4_lanes waiting = 0;
+    for (int part = 0; part < G4_GANG_CHANNELS / 8; part++) {
+        waiting |= gang->dmask[part] & ~gang->amask[part];
+    }
     return run->threads & g4_threads_any(waiting);
 }
 
@@ -39,26 +42,32 @@ void g4_join(struct g4_run *run, const struct g4_op *op) {
     run->tables[op->joined >> 8]->handler[op->joined & 0xff](run, op);
 }
 
-static void park(struct g4_gang *gang, int t, unsigned channels, uint32_t ip) {
-    for (unsigned left = channels; left; left &= left - 1) {
+static void park(struct g4_gang *gang, int t, uint32_t channels, uint32_t ip) {
+    for (uint32_t left = channels; left; left &= left - 1) {
         gang->parked_at[t][__builtin_ctz(left)] = ip;
     }
-    g4_set_mask16(gang->amask, t, g4_mask16(gang->amask, t) & ~channels);
+    g4_set_mask32(gang->amask, t, g4_mask32(gang->amask, t) & ~channels);
 }
 
 /* The channels of a thread that a branch works on: those enabled of its group.  *taken: those whose predicate is true.
  * In single program flow channel 0 of the group decides for all. */
-static unsigned active(const struct g4_run *run, const struct g4_op *op, int t, unsigned *taken) {
-    const unsigned first = op->first_channel[0];
-    const unsigned in_group = op->exec_size >= 16 ? 0xffffu : ((1u << op->exec_size) - 1) << first & 0xffff;
-    const unsigned on = g4_mask16(run->gang->amask, t) & in_group;
-    unsigned predicate = 0;
+static uint32_t active(const struct g4_run *run, const struct g4_op *op, int t, uint32_t *taken) {
+    const bool wide = run->gang->wide;
+    const unsigned all = wide ? 32 : 16;
+    const unsigned first = wide ? op->group : op->first_channel[0];
+    const uint32_t in_group = op->exec_size >= all ? UINT32_MAX : ((UINT32_C(1) << op->exec_size) - 1) << first;
+    const uint32_t on = g4_mask32(run->gang->amask, t) & in_group;
+    uint32_t predicate = 0;
 
-    for (int h = 0; h < 2; h++) {
-        predicate |= g4_thread_lanes(g4_predicate(run->gang, op, h), t) << (8 * h);
+    if (wide) {
+        predicate = g4_predicate_channels(run, op, t);
+    } else {
+        for (int h = 0; h < 2; h++) {
+            predicate |= g4_thread_lanes(g4_predicate(run->gang, op, h), t) << (8 * h);
+        }
     }
     if (run->single >> t & 1) {
-        predicate = predicate >> first & 1 ? 0xffff : 0;
+        predicate = predicate >> first & 1 ? UINT32_MAX : 0;
     }
     *taken = on & predicate;
     return on;
@@ -67,14 +76,14 @@ static unsigned active(const struct g4_run *run, const struct g4_op *op, int t, 
 /* Whether a thread has channels that go on with the next instruction; they join. */
 static bool goes_on(const struct g4_run *run, int t) {
     join(run->gang, t, run->next);
-    return g4_mask16(run->gang->amask, t) != 0;
+    return g4_mask32(run->gang->amask, t) != 0;
 }
 
 /* A branch that parks channels.  Returns whether the thread jumps to the first target, because no channel is left. */
 static bool branch(struct g4_run *run, const struct g4_op *op, int t) {
     struct g4_gang *const gang = run->gang;
-    unsigned taken;
-    const unsigned on = active(run, op, t, &taken);
+    uint32_t taken;
+    const uint32_t on = active(run, op, t, &taken);
 
     switch (op->opcode) {
     case G4_OPCODE_IF:
@@ -100,14 +109,14 @@ static bool branch(struct g4_run *run, const struct g4_op *op, int t) {
 
 /* The loop goes on while any channel does; the others wait behind it. */
 static bool loop(struct g4_run *run, const struct g4_op *op, int t) {
-    unsigned taken;
+    uint32_t taken;
 
     (void)active(run, op, t, &taken);
     if (taken == 0) {
         (void)goes_on(run, t);
         return false;
     }
-    park(run->gang, t, g4_mask16(run->gang->amask, t) & ~taken, run->next);
+    park(run->gang, t, g4_mask32(run->gang->amask, t) & ~taken, run->next);
     return true;
 }
 
@@ -144,8 +153,8 @@ static uint32_t kernel_start(const struct g4_run *run) {
 /* The channels of the group go to the subroutine, the others wait behind the call.  The destination receives the return
  * address and the channels. */
 static void call(struct g4_run *run, const struct g4_op *op, int t) {
-    unsigned taken;
-    const unsigned on = active(run, op, t, &taken);
+    uint32_t taken;
+    const uint32_t on = active(run, op, t, &taken);
     const uint32_t saved[2] = {run->next + kernel_start(run), on};
 
     if (op->dst.kind == G4_KIND_GRF) {
@@ -156,7 +165,7 @@ static void call(struct g4_run *run, const struct g4_op *op, int t) {
             }
         }
     }
-    park(run->gang, t, g4_mask16(run->gang->amask, t) & ~on, run->next);
+    park(run->gang, t, g4_mask32(run->gang->amask, t) & ~on, run->next);
     g4_run_jump_one(run, t, op->target);
     join(run->gang, t, op->target);
 }
@@ -170,7 +179,7 @@ static void return_from(struct g4_run *run, const struct g4_op *op, int t) {
     saved.hstride = 1;
     g4_read_raw(run, &saved, 0, t, 2, value);
     const uint32_t target = (value[0] - kernel_start(run)) & ~7u;
-    park(run->gang, t, g4_mask16(run->gang->amask, t) & ~value[1], run->next);
+    park(run->gang, t, g4_mask32(run->gang->amask, t) & ~value[1], run->next);
     g4_run_jump_one(run, t, target);
     join(run->gang, t, target);
 }

@@ -93,9 +93,15 @@ void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask) {
     g4_set_mask16(gang->amask, thread, mask);
 }
 
+void g4_gang_set_wide_dmask(struct g4_gang *gang, int thread, uint32_t mask) {
+    gang->wide = true;
+    g4_set_mask32(gang->dmask, thread, mask);
+    g4_set_mask32(gang->amask, thread, mask);
+}
+
 void g4_gang_set_all_dmasks(struct g4_gang *gang, const g4_lanes lanes[2]) {
-    memcpy(gang->dmask, lanes, sizeof gang->dmask);
-    memcpy(gang->amask, lanes, sizeof gang->amask);
+    memcpy(gang->dmask, lanes, 2 * sizeof *lanes);
+    memcpy(gang->amask, lanes, 2 * sizeof *lanes);
 }
 
 /* ---- the group ---- */
@@ -262,17 +268,38 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
             [G4_HANDLER_ILLEGAL] = g4_illegal, [G4_HANDLER_BREAKPOINT] = g4_breakpoint,                                \
             [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_DWORDS] = (dwords), [G4_HANDLER_INDIRECT] = (indirect),      \
             [G4_HANDLER_STRAY] = g4_stray, [G4_HANDLER_FLOW_GEN6] = g4_flow_gen6, [G4_HANDLER_JOIN] = g4_join,         \
+            [G4_HANDLER_UPPER] = g4_upper,                                                                             \
         }                                                                                                              \
     }
 
 static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_integer, g4_dwords, g4_indirect);
 static const struct g4_fast_handlers common_general_handlers = COMMON_HANDLERS(g4_general, g4_general, g4_general);
 
+/* Run a handler of an instruction for channels 16 to 31.  Threads of 16 channels have the same masks again. */
+static void run_upper(struct g4_run *run, const struct g4_op *op, g4_handler_fn *handler) {
+    if (!run->gang->wide) {
+        handler(run, op);
+        return;
+    }
+    g4_run_upper(run);
+    handler(run, op);
+    g4_run_masks(run);
+}
+
+void g4_upper(struct g4_run *run, const struct g4_op *op) {
+    run_upper(run, op, run->tables[op->in_upper >> 8]->handler[op->in_upper & 0xff]);
+}
+
 void g4_execute(struct g4_run *run, const struct g4_op *op) {
+    g4_handler_fn *const handler = common_handlers.handler[common_handler(op)];
     if (op->joins) {
         g4_flow_join(run, op->ip);
     }
-    common_handlers.handler[common_handler(op)](run, op);
+    if (op->upper) {
+        run_upper(run, op, handler);
+    } else {
+        handler(run, op);
+    }
 }
 
 /* Code that was not decoded with the kernel: decode it as a part of the kernel and run it from there.  If parts cannot
@@ -295,6 +322,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
     model->decode_instruction(&decoded, words, model, ip, length);
     g4_kernel_finish_branch(model, &run->eu->worker->port, &decoded, address);
     if (model->quirks.has_channel_pointers) {
+        g4_op_use_upper(&decoded);
         g4_flow_join(run, ip);
     }
     run->op = &decoded;
@@ -514,6 +542,11 @@ static void count_and_run(struct g4_run *run, const struct g4_op *op) {
         g4_flow_join(run, op->ip);
         handler = op->joined;
     }
+    const bool upper = handler == G4_HANDLER_UPPER && run->gang->wide;
+    handler = handler == G4_HANDLER_UPPER ? op->in_upper : handler;
+    if (upper) {
+        g4_run_upper(run);
+    }
     struct g4_line_counts *const lines = run->eu->counters->lines;
     struct g4_float_channels floats;
     g4_line_counts_add(lines, run, op);
@@ -524,6 +557,9 @@ static void count_and_run(struct g4_run *run, const struct g4_op *op) {
     run->tables = counting_tables;
     if (floats.threads) {
         g4_line_counts_add_results(lines, run, op, &floats);
+    }
+    if (upper) {
+        g4_run_masks(run);
     }
 }
 

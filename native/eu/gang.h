@@ -2,7 +2,7 @@
  * A gang: up to eight hardware threads of one kernel that run in lockstep, and the messages they send.
  *
  * Registers are stored as [register][thread][dword], so a packed SIMD8 operand of the whole gang is 256 contiguous
- * bytes.  A lane mask is one 64-bit word: byte t holds channels 0 to 7 (or 8 to 15) of thread t.
+ * bytes.  A lane mask is one 64-bit word: byte t holds channels 0 to 7 (or 8 to 15, and so on) of thread t.
  */
 #ifndef G4_EU_GANG_H
 #define G4_EU_GANG_H
@@ -17,6 +17,7 @@ enum {
     G4_GANG_THREADS = 8,
     G4_GRF_COUNT = 128,
     G4_MRF_COUNT = 16,
+    G4_GANG_CHANNELS = 32,    /* of a thread at most; more than 16 only from Gen7 on */
     G4_MASK_STACK_DEPTH = 32, /* the hardware has 16; deeper pushes work and are reported */
 };
 
@@ -80,12 +81,13 @@ struct g4_gang {
     union g4_reg mrf[G4_MRF_COUNT];
     union g4_acc acc[2];
 
-    g4_lanes flag[4][2]; /* f0.0, f0.1, f1.0, f1.1; channels 0..7, 8..15 */
-    g4_lanes dmask[2], amask[2], imask[2], lmask[2], cmask[2];
+    g4_lanes flag[4][2];         /* f0.0, f0.1, f1.0, f1.1; channels 0..7, 8..15 */
+    g4_lanes dmask[4], amask[4]; /* channels 0..7, 8..15, and of wide threads 16..23, 24..31 */
+    g4_lanes imask[2], lmask[2], cmask[2];
     struct g4_mask_stack if_stack[G4_GANG_THREADS];
     struct g4_mask_stack loop_stack[2][G4_GANG_THREADS]; /* LMask, CMask */
     /* Gen6 and later: where the channels that are dispatched but not in amask continue; other entries mean nothing. */
-    uint32_t parked_at[G4_GANG_THREADS][16];
+    uint32_t parked_at[G4_GANG_THREADS][G4_GANG_CHANNELS];
     uint16_t a0[G4_GANG_THREADS][8];
     uint32_t ip[G4_GANG_THREADS]; /* byte offset from the kernel's first instruction; may leave the kernel */
     uint32_t cr0[G4_GANG_THREADS][3];
@@ -93,6 +95,7 @@ struct g4_gang {
     uint32_t notify[G4_GANG_THREADS][2];
     struct g4_gateway gateway[G4_GANG_THREADS];
 
+    bool wide;                      /* the threads have 32 channels */
     uint8_t live;                   /* bit t: thread t has not ended */
     uint8_t waiting;                /* bit t: thread t sits in a wait (media) */
     uint8_t waiting_for_host;       /* bit t: the wait of thread t is for n1, which the host notifies */

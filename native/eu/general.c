@@ -1171,8 +1171,7 @@ static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
     const struct g4_gang *const gang = pass->run->gang;
     const int t = pass->thread;
     const uint64_t flags = g4_flags_of(gang, t);
-    const uint32_t exec =
-        g4_mask16(gang->amask, t) & g4_mask16(gang->imask, t) & g4_mask16(gang->lmask, t) & g4_mask16(gang->cmask, t);
+    const uint32_t exec = g4_mask16(pass->run->exec, t);
 
     pass->first_flag = op->first_flag[pass->index];
     pass->flag_mask = op->flag_mask;
@@ -1203,6 +1202,19 @@ uint32_t g4_enabled_channels(const struct g4_run *run, const struct g4_op *op, i
         enabled |= (uint32_t)(on && gate) << c;
     }
     return enabled;
+}
+
+uint32_t g4_predicate_channels(const struct g4_run *run, const struct g4_op *op, int thread) {
+    const struct g4_pass pass = {.first_flag = op->first_flag[0] - (unsigned)op->group, .flag_mask = op->flag_mask};
+    const uint64_t flags = g4_flags_of(run->gang, thread);
+    uint32_t channels = 0;
+
+    for (unsigned c = 0; c < G4_GANG_CHANNELS; c++) {
+        const bool on =
+            op->predicate == G4_PRED_NONE || channel_predicate(&pass, op, flags, c) != op->predicate_inverse;
+        channels |= (uint32_t)on << c;
+    }
+    return channels;
 }
 
 static int pass_accumulator(const struct g4_op *op, int index) {

@@ -91,6 +91,13 @@ bool g4_op_branches(const struct g4_op *op) {
     return op->channel_pointers || (!op->undefined && (g4_opcode_info[op->opcode].flags & G4_OPF_BRANCH));
 }
 
+void g4_op_use_upper(struct g4_op *op) {
+    if (op->upper && op->handler != G4_HANDLER_UPPER && op->handler != G4_HANDLER_BREAKPOINT) {
+        op->in_upper = op->handler;
+        op->handler = G4_HANDLER_UPPER;
+    }
+}
+
 bool g4_op_writes_ip(const struct g4_op *op) {
     return op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_IP && !g4_op_branches(op) &&
            op->opcode != G4_OPCODE_SEND;
@@ -414,6 +421,13 @@ static void mark_join(struct g4_kernel *kernel, uint32_t ip) {
     }
 }
 
+/* Must not run before the analyses, which look at handlers.  Branches know all channels themselves. */
+static void mark_upper(struct g4_kernel *kernel) {
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        g4_op_use_upper(&kernel->ops[i]);
+    }
+}
+
 static void mark_joins(struct g4_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
@@ -446,9 +460,11 @@ static void translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         struct g4_op *const op = &kernel->ops[i];
         op->handler = op->handler == G4_HANDLER_JOIN ? op->joined : op->handler;
+        op->handler = op->handler == G4_HANDLER_UPPER ? op->in_upper : op->handler;
     }
     g4_translate(kernel, ctx);
     if (ctx->model->quirks.has_channel_pointers) {
+        mark_upper(kernel);
         mark_joins(kernel);
     }
 }
@@ -528,6 +544,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     if (base || ctx->options.translate_at_once) {
         translate(kernel, ctx);
     } else if (ctx->model->quirks.has_channel_pointers) { /* last: replaces handlers */
+        mark_upper(kernel);
         mark_joins(kernel);
     }
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);

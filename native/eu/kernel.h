@@ -116,6 +116,8 @@ void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_col
 bool g4_op_branches(const struct g4_op *op);
 bool g4_op_writes_ip(const struct g4_op *op);
 bool g4_op_ip_target(const struct g4_op *op, uint32_t *target);
+/* Let an instruction for channels 16 to 31 run with G4_HANDLER_UPPER. */
+void g4_op_use_upper(struct g4_op *op);
 bool g4_op_ends_thread(const struct g4_op *op);
 
 #endif

@@ -107,6 +107,7 @@ struct g4_op {
     uint8_t first_flag[2];    /* and its flag, from f0.0 on */
     uint8_t flag_mask;        /* the number of flags less 1: flags wrap around */
     uint8_t pair_shift;       /* distance of the flags that anyv and allv combine */
+    bool upper;               /* uses the masks of channels 16 to 31 if the thread has them */
     bool sechalf, align16, nomask, saturate;
     uint8_t cond, predicate;
     uint8_t flag; /* f0.0, f0.1, f1.0, f1.1 */
@@ -153,6 +154,7 @@ struct g4_op {
     struct g4_fast_dst out;
     uint16_t ordinary; /* G4_HANDLER_INDIRECT: the fast handler for addresses in range */
     uint16_t joined;   /* G4_HANDLER_JOIN: the handler after channels have joined */
+    uint16_t in_upper; /* G4_HANDLER_UPPER: the handler, for any 16 channels */
     uint8_t addresses; /* G4_HANDLER_INDIRECT: number of indirect operands */
     struct g4_fast_address address[3];
     struct g4_jit_block *block; /* machine code that starts with this op; NULL: none (jit/jit.h) */

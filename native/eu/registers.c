@@ -227,14 +227,14 @@ static void read_clock(struct g4_run *run, uint8_t image[32]) {
 /* Registers that Gen6 has changed or added; false: those of Gen4 are valid. */
 static bool read_later(struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
     const struct g4_gang *const gang = run->gang;
-    const unsigned dispatched = g4_mask16(gang->dmask, t);
+    const uint32_t dispatched = g4_mask32(gang->dmask, t);
 
     switch (reg) {
     case G4_ARF_F << 4 | 1:
         put32(image, 0, (uint32_t)(g4_flags_of(gang, t) >> 32));
         return true;
     case G4_ARF_MASK << 4: /* ce0: channels that are not dispatched count as enabled (94) */
-        put32(image, 0, run->op->nomask ? UINT32_MAX : g4_mask16(gang->amask, t) | ~dispatched);
+        put32(image, 0, run->op->nomask ? UINT32_MAX : g4_mask32(gang->amask, t) | ~dispatched);
         return true;
     case G4_ARF_SR << 4: /* both the dispatch mask and the vector mask */
         put32(image, 0, gang->sr0[t]);

@@ -22,8 +22,9 @@ struct g4_run {
     const struct g4_fast_handlers *const *counted; /* those that counting handlers call; NULL: nothing is counted */
     bool observed;                                 /* `tables` belongs to an observer, and stays */
     const struct g4_op *op;
-    g4_lanes exec[2];                       /* AMask & IMask & LMask & CMask of the group */
+    g4_lanes exec[2];                       /* AMask & IMask & LMask & CMask of the group; machine code reads on */
     g4_lanes group;                         /* all lanes of the threads of the group */
+    g4_lanes upper[2];                      /* wide threads: AMask of channels 16 to 31 */
     g4_lanes alternate;                     /* lanes of threads in ALT floating point mode */
     uint8_t threads;                        /* threads of the group */
     uint8_t single;                         /* threads in single program flow mode */
@@ -57,6 +58,7 @@ enum g4_handler {
     G4_HANDLER_STRAY,       /* not decoded with the kernel */
     G4_HANDLER_FLOW_GEN6,   /* branches that work on channel pointers */
     G4_HANDLER_JOIN,        /* lets parked channels join, and runs g4_op.joined */
+    G4_HANDLER_UPPER,       /* runs g4_op.in_upper for channels 16 to 31 */
     G4_HANDLERS,
 };
 
@@ -64,7 +66,7 @@ enum g4_handler {
 enum g4_handler g4_handler_of(const struct g4_op *op);
 
 g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
-    g4_dot_integer, g4_dwords, g4_indirect, g4_stray, g4_flow_gen6, g4_join;
+    g4_dot_integer, g4_dwords, g4_indirect, g4_stray, g4_flow_gen6, g4_join, g4_upper;
 
 bool g4_is_dot_integer(const struct g4_op *op);
 
@@ -108,6 +110,15 @@ static inline void g4_set_mask16(g4_lanes lanes[2], int t, unsigned mask) {
     }
 }
 
+static inline uint32_t g4_mask32(const g4_lanes lanes[4], int t) {
+    return g4_mask16(lanes, t) | g4_mask16(lanes + 2, t) << 16;
+}
+
+static inline void g4_set_mask32(g4_lanes lanes[4], int t, uint32_t mask) {
+    g4_set_mask16(lanes, t, mask & 0xffff);
+    g4_set_mask16(lanes + 2, t, mask >> 16);
+}
+
 /* The flags of a thread: f0 in the low half, f1 in the high half. */
 static inline uint64_t g4_flags_of(const struct g4_gang *gang, int t) {
     uint64_t flags = 0;
@@ -129,6 +140,15 @@ static inline void g4_run_masks(struct g4_run *run) {
     for (int h = 0; h < 2; h++) {
         run->exec[h] = gang->amask[h] & gang->imask[h] & gang->lmask[h] & gang->cmask[h] & run->group;
     }
+    for (int h = 0; gang->wide && h < 2; h++) {
+        run->upper[h] = gang->amask[2 + h] & run->group;
+    }
+}
+
+/* Channels 16 to 31 take the place of channels 0 to 15 for an instruction, until g4_run_masks. */
+static inline void g4_run_upper(struct g4_run *run) {
+    run->exec[0] = run->upper[0];
+    run->exec[1] = run->upper[1];
 }
 
 /* The predicate of a half of the channels, for modes that combine flags (registers.c: inlined in
@@ -196,6 +216,8 @@ void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int t
 
 /* ---- the general handler (general.c) ---- */
 
+/* The channels of a thread, of 32, whose predicate is true, in the order of the masks. */
+uint32_t g4_predicate_channels(const struct g4_run *run, const struct g4_op *op, int thread);
 /* Execute one pass of an instruction, for those of its channels that are in `channels`. */
 void g4_general_pass(struct g4_run *run, const struct g4_op *op, int pass, uint32_t channels);
 /* The channels of one pass of an instruction that the masks of a thread enable and, if asked for, the predicate. */

@@ -74,7 +74,7 @@ struct g4_state *g4_probe_state(struct g4_probe *probe) {
     return &probe->state;
 }
 
-enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint16_t *dmask) {
+enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint32_t *dmask) {
     struct g4_gang *const gang = probe->worker->gang;
 
     if (setup->threads < 1 || setup->threads > G4_GANG_THREADS || setup->urb_rows > PROBE_URB_ROWS) {
@@ -104,7 +104,11 @@ enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setu
     g4_gang_start(gang, &probe->dispatch, (int)setup->threads);
     gang->owner = (struct g4_gang_owner){0};
     for (uint32_t t = 0; t < setup->threads; t++) {
-        g4_gang_set_dmask(gang, (int)t, dmask[t]);
+        if (setup->wide) {
+            g4_gang_set_wide_dmask(gang, (int)t, dmask[t]);
+        } else {
+            g4_gang_set_dmask(gang, (int)t, (uint16_t)dmask[t]);
+        }
         gang->slot[t] = t;
         gang->urb[t] = probe->urb[t];
         gang->urb_rows[t] = setup->urb_rows;

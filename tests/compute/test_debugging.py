@@ -10,6 +10,7 @@ from gen4emu.device.counters import CountedDraw
 from gen4emu.device.listener import Listener
 from gen4emu.device.observer import Trap
 from gen4emu.device.place import DrawKind
+from gen4emu.hw.gen7.media import SimdSize
 from tests.compute.test_groups import LANES, per_thread, reversed_through_shared_memory, rows
 from tests.harness.compute import Compute
 
@@ -50,3 +51,31 @@ def test_a_dispatch_is_a_draw_with_counters() -> None:
     media = draw.counters.stages["media"]
     assert (draw.kind, draw.place.draw) == (DrawKind.DISPATCH, 0)
     assert (media.instructions, media.messages[10], media.messages[7]) == (4 * 7, 4, 4)
+
+
+@pytest.mark.parametrize("observer", ["debugger", "counters", "general handlers"])
+def test_threads_of_32_channels_give_the_same_bits_with_an_observer(observer: str) -> None:
+    """Each quarter writes its number to a place of its own, but for the channels that the mask disables."""
+    machine = Compute("byt", general_only=observer == "general handlers")
+    kernel = LANES + "".join(f"add(8) g{20 + 2 * q}<1>UD g11<8,8,1>UD {32 * q}UD {{ align1 WE_all 1Q }};\n"
+                             f"mov(8) g{21 + 2 * q}<1>UD {q + 1}UD {{ align1 {q + 1}Q }};\n"
+                             + machine.store(20 + 2 * q).replace("1Q", f"{q + 1}Q") + "\n" for q in range(4))
+    seen: list[tuple[int, int]] = []
+    counted = Counted()
+
+    def stop(at: Stop) -> DebugAction:
+        assert at.live_thread is not None
+        state = at.live_thread.state()
+        seen.append((state.dmask, state.channels))
+        return DebugAction.GO
+
+    if observer == "debugger":
+        Debugger(machine.device, stop).add(Trap(TrapKind.EVERY_THREAD), "all")
+    elif observer == "counters":
+        machine.device.add_listener(counted)
+        machine.device.counting = True
+    machine.dispatch(kernel, simd=SimdSize.SIMD32, mask=0x8001F00F)
+    assert machine.dwords(0, 32) == [c // 8 + 1 if 0x8001F00F >> c & 1 else 0 for c in range(32)]
+    assert seen == ([(0x8001F00F, 0x8001F00F)] if observer == "debugger" else [])
+    if observer == "counters":
+        assert counted.draws[0].counters.stages["media"].instructions == 17

@@ -234,7 +234,21 @@ def test_constants_and_descriptors_are_read_when_their_commands_come() -> None:
     assert machine.dwords(0, 8) == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_threads_of_32_channels_are_reported() -> None:
+@DEVICES
+def test_the_last_thread_of_32_channels_has_the_right_mask(device: str) -> None:
+    """Two groups of two threads; each quarter of a thread adds to a place of its own."""
+    machine = Compute(device)
+    quarters = "".join(f"add(8) g{20 + 2 * q}<1>UD g16<8,8,1>UD {32 * q}UD {{ align1 WE_all 1Q }};\n"
+                       f"mov(8) g{21 + 2 * q}<1>UD 1UD {{ align1 WE_all 1Q }};\n"
+                       + machine.add(30 + q, 20 + 2 * q).replace("1Q", f"{q + 1}Q") + "\n" for q in range(4))
+    machine.dispatch(LANES + offset(16, 128) + quarters, (2, 1, 1), 2, simd=SimdSize.SIMD32, mask=0x0103FF80,
+                     constants=rows(2), **per_thread(device))
+    last = [2 * (0x0103FF80 >> c & 1) for c in range(32)]
+    assert machine.dwords(0, 64) == [2] * 32 + last
+    assert machine.register("CS_INVOCATION_COUNT") == 2 * (32 + 12)
+
+
+def test_a_reserved_number_of_channels_is_reported() -> None:
     machine = Compute("ivb")
-    machine.dispatch(LANES, simd=SimdSize.SIMD32)
-    assert machine.findings == ["GPGPU_WALKER of 32 channels or threads is not executed"]
+    machine.dispatch(LANES, simd=3)
+    assert machine.findings == ["GPGPU_WALKER of 0 channels or threads is not executed"]

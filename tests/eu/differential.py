@@ -36,6 +36,7 @@ class Case:
     mrf: NDArray[np.uint32]  # threads, 16, 8
     flags: list[int]  # f0.1 in the high half
     alternate: bool = False
+    wide: bool = False  # threads have 32 channels
 
     def thread(self, t: int) -> Thread:
         thread = Thread(self.gen, self.dmasks[t], KERNEL_ADDRESS, self.alternate)
@@ -80,7 +81,7 @@ class Bench:
     def run(self, case: Case, *, general_only: bool) -> Outcome:
         n = len(case.dmasks)
         probe = self.probe
-        probe.start(n, case.dmasks, alternate_fp=case.alternate)
+        probe.start(n, case.dmasks, alternate_fp=case.alternate, wide=case.wide)
         self.grf[:, :n] = case.grf.transpose(1, 0, 2)
         self.mrf[:, :n] = case.mrf.transpose(1, 0, 2)
         for t, flags in enumerate(case.flags):

@@ -24,7 +24,7 @@ from gen4emu.isa.instruction import (
     RegisterOperand,
     TernaryRegion,
 )
-from gen4emu.isa.opcodes import opcode_named
+from gen4emu.isa.opcodes import Shape, opcode_named
 from gen4emu.isa.registers import (
     EXEC_SIZE_CODES,
     HSTRIDE_CODES,
@@ -36,7 +36,7 @@ from gen4emu.isa.registers import (
     RegFile,
     RegType,
 )
-from tests.eu.differential import Bench, Case, Outcome, random_start
+from tests.eu.differential import DMASKS, Bench, Case, Outcome, random_start
 from tests.eu.generate import _COMMON_REGIONS, _SPECIALS
 from tests.eu.reference.gen7 import Gang, execute
 from tests.eu.reference.gen7_flow import run
@@ -427,7 +427,7 @@ def epilogue(gen: Gen) -> list[Instruction]:
 def start(case: Case) -> Gang:
     n = len(case.dmasks)
     grf = np.ascontiguousarray(case.grf).view(np.uint8).reshape(n, 4096).copy()
-    return Gang(case.gen, grf, list(case.flags), list(case.dmasks), case.alternate)
+    return Gang(case.gen, grf, list(case.flags), list(case.dmasks), case.alternate, case.wide)
 
 
 @dataclass
@@ -452,9 +452,19 @@ class Straight:
         return True
 
 
-def straight_case(seed: int, gen: Gen, length: int, *, doubles: bool = False) -> Straight:
-    """A program without branches, already executed by the reference."""
+def wide_start(seed: int, gen: Gen) -> Case:
+    """Threads of 32 channels."""
     case = random_start(seed, gen)
+    rng = random.Random(seed)
+    case.wide = True
+    case.dmasks = [low | rng.choice(DMASKS) << 16 for low in case.dmasks]
+    return case
+
+
+def straight_case(seed: int, gen: Gen, length: int, *, doubles: bool = False, wide: bool = False) -> Straight:
+    """A program without branches, already executed by the reference."""
+    case = wide_start(seed, gen) if wide else random_start(seed, gen)
+    groups = random.Random(seed)
     make = Generator(random.Random(seed ^ 0x5EED), gen, client=seed // 4 % 2 == 1, doubles=doubles)
     found = Straight(case, start(case))
     for inst in prologue(gen):
@@ -462,7 +472,10 @@ def straight_case(seed: int, gen: Gen, length: int, *, doubles: bool = False) ->
     accepted = tries = 0
     while accepted < length and tries < 8 * length:
         tries += 1
-        accepted += found.extend(make.instruction())
+        inst = make.instruction()
+        if wide and inst.channels <= 16 and groups.random() < 0.6:
+            inst = replace(inst, quarter=inst.quarter + 2)
+        accepted += found.extend(inst)
     for inst in epilogue(gen):
         assert found.extend(inst)
     found.program.append(end(gen))
@@ -514,15 +527,16 @@ class FlowProgram:
     """Nested ifs and loops as Mesa emits them, with halts; integers in r10 to r40, loop counters from r60 on.
 
     `plain`: only instructions that native/eu/jit/loops.c can translate, with floats in r80 to r110 and their constants
-    in r6.
+    in r6.  `wide`: branches have 32 channels, other instructions follow each other for 16, in two sets of registers.
     """
 
-    def __init__(self, seed: int, gen: Gen, *, plain: bool = False) -> None:
+    def __init__(self, seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -> None:
         self.rng = random.Random(seed)
         self.gen = gen
         self.unit = 16 if gen is Gen.KBL else 2  # of jumps, in an instruction: bytes, or 64 bits
         self.plain = plain
-        self.size = self.rng.choice((8, 16, 16))
+        self.wide = wide
+        self.size = 32 if wide else self.rng.choice((8, 16, 16))
         self.code: list[Instruction] = []
         self.loops: list[tuple[int, int]] = []  # branches of open loops: loop, index
         self.depth = 0
@@ -531,8 +545,28 @@ class FlowProgram:
     def emit(self, name: str, **members: object) -> int:
         info = opcode_named(name, self.gen)
         assert info is not None
-        self.code.append(replace(Instruction(info.number, self.gen, EXEC_SIZE_CODES[self.size]), **members))  # type: ignore[arg-type]  # any
+        inst = replace(Instruction(info.number, self.gen, EXEC_SIZE_CODES[self.size]), **members)  # type: ignore[arg-type]  # any
+        if self.wide and info.shape not in (Shape.BRANCH_JIP, Shape.BRANCH_JIP_UIP):
+            inst = replace(inst, exec_size=EXEC_SIZE_CODES[16])
+            upper = {part: self.upper(operand) for part in ("dst", "src0", "src1")
+                     if isinstance(operand := getattr(inst, part), DirectOperand)}
+            self.code.append(inst)
+            inst = replace(inst, quarter=2, **upper)
+        self.code.append(inst)
         return len(self.code) - 1
+
+    @staticmethod
+    def upper(operand: DirectOperand) -> DirectOperand:
+        """The register for channels 16 to 31; those of r8 have equal limits of loops."""
+        if operand.file is not RegFile.GRF or operand.region is _SCALAR or operand.nr == 8:
+            return operand
+        return replace(operand, nr=operand.nr + 28)
+
+    def part(self) -> dict[str, object]:
+        """Not all channels of a wide branch."""
+        if not self.wide or self.rng.random() < 0.7:
+            return {}
+        return {"exec_size": EXEC_SIZE_CODES[16], "quarter": self.rng.choice((0, 2))}
 
     def register(self, nr: int | None = None, *, dst: bool = False, scalar: bool = False) -> DirectOperand:
         shape = DestRegion(1) if dst else _SCALAR if scalar else _PACKED
@@ -608,7 +642,7 @@ class FlowProgram:
             null = DirectOperand(RegFile.ARF, T.D, 0, 0, DestRegion(1))
             self.emit("cmp", dst=null, src0=self.register(), cond_modifier=rng.randint(1, 6),
                       src1=rng.choice((self.register(), Immediate(ImmType.D, rng.randint(-3, 8) & 0xFFFFFFFF))), **flag)
-        control = 1 if self.plain else rng.choice((1, 1, 1, 1, 6, 7, 8, 9))
+        control = 1 if self.plain else rng.choice((1, 1, 1, 1, 6, 7, 8, 9, *((12, 13) if self.wide else ())))
         return {"predicate": control, "predicate_inverse": rng.random() < 0.3, **flag}
 
     def block(self) -> None:
@@ -625,9 +659,9 @@ class FlowProgram:
                 self.loop()
             elif kind == "leave":
                 name = rng.choice(("break",) if self.plain else ("break", "cont"))
-                self.loops.append((self.loops[-1][0], self.emit(name, **self.condition())))
+                self.loops.append((self.loops[-1][0], self.emit(name, **self.condition(), **self.part())))
             else:
-                self.halts.append(self.emit("halt", **self.condition()))
+                self.halts.append(self.emit("halt", **self.condition(), **self.part()))
 
     def conditional(self) -> None:
         self.depth += 1
@@ -698,9 +732,9 @@ class FlowProgram:
         return [*self.code, *epilogue(self.gen), end(self.gen)]
 
 
-def flow_case(seed: int, gen: Gen, *, plain: bool = False) -> Case:
-    case = random_start(seed, gen)
-    make = FlowProgram(seed, gen, plain=plain)
+def flow_case(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -> Case:
+    case = wide_start(seed, gen) if wide else random_start(seed, gen)
+    make = FlowProgram(seed, gen, plain=plain, wide=wide)
     if plain and seed % 4:  # numbers that give no NaN, for most of the programs
         shape = case.grf[:, 80:112].shape
         case.grf[:, 80:112] = np.random.default_rng(seed).uniform(0.25, 4, shape).astype(np.float32).view(np.uint32)

@@ -269,3 +269,45 @@ def test_programs_with_branches_agree_with_the_reference(gen: Gen) -> None:
         assert not found
         compared += found is not None
     assert compared >= 10
+
+
+@both
+def test_straight_programs_of_32_channels_agree_with_the_reference(gen: Gen) -> None:
+    bench = Bench(gen)
+    for seed in range(40):
+        straight = straight_case(3000 * int(gen) + seed, gen, 24, wide=True)
+        found = check(bench, straight)
+        assert not found, (found, first_difference(bench, straight))
+
+
+@both
+def test_branches_of_32_channels_agree_with_the_reference(gen: Gen) -> None:
+    bench = Bench(gen)
+    compared = 0
+    for seed in range(24):
+        found = check_flow(bench, flow_case(3000 * int(gen) + seed, gen, wide=True))
+        assert not found
+        compared += found is not None
+    assert compared >= 20
+
+
+@both
+def test_threads_of_32_channels_have_masks_of_32_bits(gen: Gen) -> None:
+    """The dispatch mask in sr0.2 and the enabled channels in ce0; enables of the quarters."""
+    probe = Probe(gen)
+    probe.start(1, 0x8421C0FF, wide=True)
+    probe.set_flags(0x0FFFFFF1)
+    code = """mov(1) g10<1>UD sr0.2<0,1,0>UD { align1 WE_all 1N };
+              (+f0.0) if(32) JIP: L_end UIP: L_end { align1 };
+              mov(1) g10.1<1>UD mask0<0,1,0>UD { align1 };
+              L_end:
+              endif(32) JIP: L_next { align1 };
+              L_next:
+              mov(8) g11<1>UD 1UD { align1 1Q };
+              mov(8) g12<1>UD 2UD { align1 2Q };
+              mov(8) g13<1>UD 3UD { align1 3Q };
+              mov(8) g14<1>UD 4UD { align1 4Q };"""
+    assert probe.run(assemble(code, gen) + encode_bytes(end(gen))) is Status.OK
+    assert [int(v) for v in probe.grf(10)[:2]] == [0x8421C0FF, 0x0421C0F1 | ~0x8421C0FF & 0xFFFFFFFF]
+    found = [sum(1 << c for c in range(8) if probe.grf(11 + q)[c]) for q in range(4)]
+    assert found == [0xFF, 0xC0, 0x21, 0x84]

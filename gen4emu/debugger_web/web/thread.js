@@ -145,7 +145,7 @@ export class ThreadPane {
   // Pixels as the 2x2 blocks that they are; other threads as a row of channels.
   laneBlocks() {
     const { state, thread, lanes } = this;
-    const enabled = state.amask & state.imask & state.lmask & state.cmask;
+    const enabled = (state.amask & state.imask & state.lmask & state.cmask) >>> 0;
     const head = add(lanes, "h3", "lanes ");
     const input = add(head, "input");
     input.value = this.lane;
@@ -154,7 +154,7 @@ export class ThreadPane {
     const values = watched(this.lane, state.grf);
     if (!values) add(head, "span", " expected a register such as g4", "bad");
     const blocks = add(lanes, "div", undefined, "blocks");
-    const count = thread.subspans ? thread.subspans.length : CHANNELS / 4;
+    const count = thread.subspans ? thread.subspans.length : state.dmask > 0xffff ? 2 * CHANNELS / 4 : CHANNELS / 4;
     for (let block = 0; block < count; block++) {
       const made = add(blocks, "div", undefined, "block");
       const [x, y] = thread.subspans?.[block] ?? [0, 0];

@@ -49,8 +49,9 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
 bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_gang *gang, const struct g4_kernel *kernel) {
     const struct g4_translation *const translation = kernel->translation;
     const bool all_rows = gang->dispatch->exceptions || gang->dispatch->observed;
-    return translation && translation->variant == g4_variant_current() && !(translation->drops_rows && all_rows) &&
-           !eu->ctx->options.round_to_nearest && !eu->hooks; /* which would miss math messages */
+    return translation && !gang->wide && translation->variant == g4_variant_current() &&
+           !(translation->drops_rows && all_rows) && !eu->ctx->options.round_to_nearest &&
+           !eu->hooks; /* which would miss math messages */
 }
 
 #if G4_HAVE_X86_VARIANTS

@@ -167,13 +167,14 @@ def compare_n(cond: int, a: Array, b: Array) -> Array:
 
 @dataclass
 class Gang:
-    """The registers of some threads; `on` has the enabled channels, 16 for each thread."""
+    """The registers of some threads; `on` has the enabled channels, 16 for each thread, or 32 of wide ones."""
 
     gen: Gen
     grf: NDArray[np.uint8]  # threads, 4096
     flags: list[int]  # f1 in the high half of 64 bits
     dmask: list[int]
     alternate: bool = False
+    wide: bool = False
     on: list[int] = field(default_factory=list)
     address: NDArray[np.uint16] = field(init=False)
     acc_float: NDArray[np.float64] = field(init=False)  # threads, accumulator, channel
@@ -193,7 +194,7 @@ class Gang:
         return len(self.dmask)
 
     def clone(self) -> Gang:
-        other = Gang(self.gen, self.grf.copy(), list(self.flags), list(self.dmask), self.alternate)
+        other = Gang(self.gen, self.grf.copy(), list(self.flags), list(self.dmask), self.alternate, self.wide)
         other.on = list(self.on)
         other.address = self.address.copy()
         other.acc_float, other.acc_int = self.acc_float.copy(), self.acc_int.copy()
@@ -451,7 +452,9 @@ def masks(gang: Gang, inst: Instruction, form: Form, index: int) -> tuple[Array,
     """Of one pass: channels that are written, and predicates."""
     n, first = form.per_pass, form.first(index)
     chosen = np.array([[predicate(gang.flags[t], inst, first, c) for c in range(n)] for t in range(gang.threads)])
-    on = np.array([[inst.nomask or bool(gang.on[t] >> (first + c & 15) & 1) for c in range(n)]
+    # the enables of 16 channels repeat, those of which a wide thread has two sets
+    upper = form.group & 16 if gang.wide else 0
+    on = np.array([[inst.nomask or bool(gang.on[t] >> upper + (first + c & 15) & 1) for c in range(n)]
                    for t in range(gang.threads)])
     mask = inst.dst.region.writemask if inst.dst is not None and isinstance(inst.dst.region, DestRegion) else None
     if mask is not None and inst.align16:

@@ -32,14 +32,18 @@ class Walk:
     gang: Gang  # of one thread
     code: bytes
     ip: int = 0
-    pointers: list[int] = field(default_factory=lambda: [0] * 16)
+    pointers: list[int] = field(default_factory=lambda: [0] * 32)
     executed: int = 0
     ended: bool = False
+
+    @property
+    def channels(self) -> int:
+        return 32 if self.gang.wide else 16
 
     def step(self) -> None:
         inst = fetch(self.code, self.ip, self.gang.gen)
         dispatched = self.gang.dmask[0]
-        on = sum(1 << n for n in range(16) if dispatched >> n & 1 and self.pointers[n] == self.ip)
+        on = sum(1 << n for n in range(self.channels) if dispatched >> n & 1 and self.pointers[n] == self.ip)
         self.gang.on[0] = on
         self.executed += 1
         assert inst.info is not None
@@ -60,18 +64,18 @@ class Walk:
         self.ip = target
 
     def _move(self, channels: int, target: int) -> None:
-        for n in range(16):
+        for n in range(self.channels):
             if channels >> n & 1:
                 self.pointers[n] = target
 
     def _waits(self, target: int) -> bool:
-        return any(self.gang.dmask[0] >> n & 1 and self.pointers[n] == target for n in range(16))
+        return any(self.gang.dmask[0] >> n & 1 and self.pointers[n] == target for n in range(self.channels))
 
     def _branch(self, inst: Instruction, name: str, on: int, following: int) -> None:
         group = 8 * inst.quarter + 4 * inst.nibble
         flags = self.gang.flags[0]
-        active = sum(1 << n for n in range(group, min(group + inst.channels, 16)) if on >> n & 1)
-        taken = sum(1 << n for n in range(16)
+        active = sum(1 << n for n in range(group, min(group + inst.channels, self.channels)) if on >> n & 1)
+        taken = sum(1 << n for n in range(self.channels)
                     if active >> n & 1 and predicate(flags, inst, group, n - group))
         unit = 1 if self.gang.gen & Gen.GEN9 else 8
         jip, uip = self.ip + unit * inst.jip, self.ip + unit * inst.uip
@@ -104,7 +108,8 @@ def run(gang: Gang, code: bytes, limit: int = 4000) -> int:
     """Run all threads to their ends, and put the results into `gang`; the number of executed instructions."""
     executed = 0
     for t in range(gang.threads):
-        own = Gang(gang.gen, gang.grf[t:t + 1].copy(), [gang.flags[t]], [gang.dmask[t]], gang.alternate)
+        own = Gang(gang.gen, gang.grf[t:t + 1].copy(), [gang.flags[t]], [gang.dmask[t]], gang.alternate,
+                   gang.wide)
         walk = Walk(own, code)
         while not walk.ended:
             if walk.executed > limit:

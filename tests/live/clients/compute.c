@@ -74,6 +74,30 @@ static const struct dispatch dispatches[] = {
           "    x[8192u + gl_GlobalInvocationID.x] = n + t[n % 20u];\n"
           "}\n",
      {50, 1, 1}},
+    /* more invocations than the threads of Bay Trail have with 16 channels: nested branches, memory, barriers */
+    {HEAD "layout(local_size_x = 32, local_size_y = 32) in;\nshared uint s[1024];\n"
+          "void main() {\n"
+          "    uint l = gl_LocalInvocationIndex, v = x[gl_WorkGroupID.x * 1024u + l] * k, n = 0u;\n"
+          "    s[l] = v; barrier();\n"
+          "    for (uint i = 0u; i < (v & 31u); i++) {\n"
+          "        if ((v >> i & 1u) != 0u) { if ((l & 3u) == 1u) continue; n += s[(l + i * 33u) & 1023u]; }\n"
+          "        else if (i > 25u && (l & 16u) != 0u) break; else n ^= l << (i & 7u);\n"
+          "        switch ((v >> i) & 3u) { case 0u: n += 5u; break; case 1u: n *= 3u; case 2u: n -= i; break;\n"
+          "        default: n = n * 17u + 1u; }\n"
+          "    }\n"
+          "    barrier(); atomicAdd(s[(l * 7u) & 63u], n); barrier();\n"
+          "    x[8192u + gl_WorkGroupID.x * 1024u + l] = n ^ s[1023u - l];\n"
+          "}\n",
+     {7, 1, 1}},
+    /* groups that do not fill their last thread */
+    {HEAD "layout(local_size_x = 777) in;\n"
+          "void main() {\n"
+          "    uint i = gl_GlobalInvocationID.x, v = x[i]; int f = int(v) - 70000;\n"
+          "    float r = sqrt(float(v)); uint q = uint(f / 7) + v % 1001u + uint(r);\n"
+          "    x[8192u + i] = atomicAdd(x[16000], 0u) + q + bitfieldExtract(v, 3, 9) * k;\n"
+          "    atomicAdd(x[16001 + int(gl_WorkGroupID.x)], q);\n"
+          "}\n",
+     {9, 1, 1}},
 };
 
 /* 128 + the distance in 1/16 of a pixel from the center to the place that `at` is interpolated at. */
