@@ -30,9 +30,16 @@ struct g4_context {
     struct g4_surface_watch *surface_watch; /* NULL: none */
 };
 
+/* The unit of options.watchdog in instructions.  Fuzzing needs short executions. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define G4_WATCHDOG_UNIT UINT64_C(50000)
+#else
+#define G4_WATCHDOG_UNIT UINT64_C(1000000)
+#endif
+
 /* Instructions that the threads of one draw may execute before it counts as a hang. */
 static inline uint64_t g4_watchdog(const struct g4_options *options) {
-    return (options->watchdog ? options->watchdog : 20000u) * UINT64_C(1000000);
+    return (options->watchdog ? options->watchdog : 20000u) * G4_WATCHDOG_UNIT;
 }
 
 #endif

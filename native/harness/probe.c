@@ -159,14 +159,14 @@ void g4_probe_set_flags(struct g4_probe *probe, uint32_t thread, uint32_t flags)
 
 enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only) {
     struct g4_eu *const eu = &probe->worker->eu;
-    const uint64_t million = probe->ctx.options.watchdog ? probe->ctx.options.watchdog : 100;
+    const uint64_t watchdog = probe->ctx.options.watchdog ? probe->ctx.options.watchdog : 100;
     const struct g4_kernel *const kernel =
         g4_kernel_get(probe->kernels, &probe->ctx, probe->dispatch.kernel_address, &probe->fault);
 
     if (!kernel) {
         return G4_FAULT;
     }
-    eu->instruction_budget = million * 1000000;
+    eu->instruction_budget = watchdog * G4_WATCHDOG_UNIT;
     return general_only ? g4_gang_run_general(eu, probe->worker->gang, kernel)
                         : g4_gang_run(eu, probe->worker->gang, kernel);
 }

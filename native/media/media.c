@@ -11,8 +11,7 @@
 #include "sampler/message.h"
 
 enum {
-    MILLION = 1000000,
-    DEFAULT_MILLIONS = 1000, /* instructions after a command until it counts as a hang */
+    DEFAULT_WATCHDOG = 1000, /* units of instructions after a command until it counts as a hang */
 };
 
 struct g4_media *g4_media_new(const struct g4_context *ctx, struct g4_port *port, struct g4_kernel_cache *kernels,
@@ -147,13 +146,13 @@ static enum g4_status run_object(struct g4_media *media, const uint32_t *words, 
 /* ---- calls ---- */
 
 static void enter(struct g4_media *media, struct g4_fault *fault) {
-    const uint32_t millions = g4_media_context(media)->options.watchdog;
+    const uint32_t watchdog = g4_media_context(media)->options.watchdog;
     struct g4_worker *const worker = media->worker;
 
     memset(fault, 0, sizeof *fault);
     memset(&worker->eu.fault, 0, sizeof worker->eu.fault);
     media->fault = fault;
-    worker->eu.instruction_budget = (uint64_t)(millions ? millions : DEFAULT_MILLIONS) * MILLION;
+    worker->eu.instruction_budget = (watchdog ? watchdog : DEFAULT_WATCHDOG) * G4_WATCHDOG_UNIT;
     worker->eu.alone = true;
     if (worker->eu.hooks) {
         worker->eu.hooks->media_started(worker->eu.hooks);

@@ -107,7 +107,7 @@ class Fuzzer:
             words[chance.randrange(len(words))] ^= 1 << chance.randrange(32)
         decoder.memory.write(_BATCH, _bytes(words[:4096]))
         decoder.changed()
-        ring = _starts(gen) + [chance.choice(_EDGES) for _ in range(chance.randrange(3))]
+        ring = starts(gen) + [chance.choice(_EDGES) for _ in range(chance.randrange(3))]
         acthd = self._somewhere(chance) if chance.random() < 0.2 else None
         return list(decoder.submission(Submission(0, chance.choice(ENGINES), _bytes(ring), 0x800, acthd=acthd,
                                                   hung=acthd is not None)))
@@ -191,14 +191,14 @@ class Fuzzer:
             for item in items:
                 renderer.render(item)
         elif choice < 0.9:
-            _check_json(items)
+            check_json(items)
         elif choice < 0.95:
             summarize(items)
         else:
-            _check_json(list(at(only(items, ["*_STATE", "kernel"]), self._somewhere(chance))))
+            check_json(list(at(only(items, ["*_STATE", "kernel"]), self._somewhere(chance))))
 
 
-def _check_json(items: list[Item]) -> None:
+def check_json(items: list[Item]) -> None:
     renderer, tally = JsonRenderer(), Tally()
     parts = [renderer.begin(TraceStart("", "", None))]
     for item in items:
@@ -209,7 +209,7 @@ def _check_json(items: list[Item]) -> None:
     json.loads("".join(parts))
 
 
-def _starts(gen: Gen) -> list[int]:
+def starts(gen: Gen) -> list[int]:
     """A command that starts the batch."""
     start = catalogue_of(gen).command("MI_BATCH_BUFFER_START")
     name = next(f.name for f in start.fields_for(gen) if isinstance(f, Address))

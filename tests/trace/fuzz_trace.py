@@ -72,20 +72,28 @@ def mutate(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
 
 
 def corpus() -> list[bytes]:
-    plain = list(everything().values())
-    plain += [linux_6_1(0x5912, "KABYLAKE", [HUNG]).encode(), linux_4_19(0x1616, "BROADWELL", [HUNG]).encode(),
-              linux_3_16(0x0412, [HUNG_OLD]).encode()]
+    plain = [*everything().values(), *(text.encode() for text in later_error_states())]
     packed = [pack(data) for pack in (lzma.compress, gzip.compress, zstd.compress) for data in plain[:3]]
     return plain + packed
 
 
+def later_error_states() -> list[str]:
+    return [linux_6_1(0x5912, "KABYLAKE", [HUNG]), linux_4_19(0x1616, "BROADWELL", [HUNG]),
+            linux_3_16(0x0412, [HUNG_OLD])]
+
+
 def read(data: bytes, rng: random.Random) -> list[Event]:
     """Read a file with random options; return its events."""
+    return read_as(
+        data, device=rng.choice((*[None] * 6, "gm45", "ivb", "kbl")), base=rng.choice((0, 0x1000, 0xFFFFFFF0)),
+        strict=rng.random() < 0.1, kind=rng.choice(KINDS) if rng.random() < 0.1 else None)
+
+
+def read_as(data: bytes, *, device: str | None, base: int, strict: bool, kind: str | None) -> list[Event]:
+    """Read a file with these options; return its events."""
     found: list[Event] = []
     try:
-        opened = trace.open_bytes(
-            data, device=rng.choice((*[None] * 6, "gm45", "ivb", "kbl")), base=rng.choice((0, 0x1000, 0xFFFFFFF0)),
-            strict=rng.random() < 0.1, kind=rng.choice(KINDS) if rng.random() < 0.1 else None)
+        opened = trace.open_bytes(data, device=device, base=base, strict=strict, kind=kind)
         for event in opened:
             found.append(event)
             assert len(found) < WORK_LIMIT, "too many events"

@@ -32,10 +32,15 @@ typedef uint32_t g4_jit_fn(void *rows, const void *masks, void *gang, const void
 enum {
     G4_LOOP_BLOCKS = 32,
     G4_LOOP_DEPTH = 6,        /* nested loops and branches */
-    G4_LOOP_TURNS = 65536,    /* iterations after which the handlers take over */
     G4_LOOP_STORED_ROWS = 32, /* rows that are written but never read */
     G4_JIT_SLOTS = 64,        /* values without a register */
     G4_JIT_SLOT_BYTES = 64,
+    /* iterations of a loop after which the handlers take over; budgets of instructions are small under a fuzzer */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    G4_LOOP_TURNS = 64,
+#else
+    G4_LOOP_TURNS = 65536,
+#endif
 };
 
 /* Scratch memory of machine code: executed threads per basic block of a loop, values without a register. */

@@ -1,0 +1,151 @@
+"""Fuzzing that is guided by coverage (docs/testing.md).
+
+    python -m tests.fuzz --seconds 60 kernel message
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gen4emu.image.digest import Blake3
+from tests.fuzz import build, scenes
+from tests.fuzz.targets import TARGETS, Target
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS_OF_AN_INPUT = 60
+MEMORY_MIB = 3072
+_COVERAGE = re.compile(r"^#\d+\t\S+ +cov: (\d+)", re.MULTILINE)
+_EXECUTIONS = re.compile(r"^stat::number_of_executed_units: (\d+)$", re.MULTILINE)
+_FINDING = re.compile(r"Test unit written to (\S+)")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A run of one target."""
+
+    executions: int = 0
+    first_edges: int = 0  # of the seeds
+    edges: int = 0
+    inputs: int = 0  # in the corpus at the end
+    findings: list[Path] = field(default_factory=list)
+    failure: str = ""  # the target did not run
+
+
+def outcome_of(log: str, status: int) -> Outcome:
+    """What libFuzzer has printed."""
+    coverage = [int(number) for number in _COVERAGE.findall(log)]
+    executions = _EXECUTIONS.search(log)
+    found = Outcome(int(executions[1]) if executions else 0, coverage[0] if coverage else 0, max(coverage, default=0),
+                    findings=[Path(path) for path in _FINDING.findall(log)])
+    if not coverage or status != 0 and not found.findings:
+        found.failure = f"exit status {status}: {(log.strip().splitlines() or ['no output'])[-1]}"
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__.splitlines()[0])
+    parser.add_argument("targets", nargs="*", metavar="target", help="all if there is none: " + ", ".join(TARGETS))
+    parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
+    parser.add_argument("--jobs", type=int, default=1, help="targets at the same time (1)")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz",
+                        help="for programs, corpora and findings (build/fuzz)")
+    options = parser.parse_args()
+    for name in options.targets:
+        if name not in TARGETS:
+            parser.error(f"{name}: is not a target; there are {', '.join(TARGETS)}")
+    if options.seconds < 1 or options.jobs < 1:
+        parser.error("--seconds and --jobs: at least 1")
+    chosen = [TARGETS[name] for name in options.targets or TARGETS]
+    problem = missing(chosen)
+    if problem:
+        parser.error(problem)
+    folder = options.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    prepare(chosen, folder)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(lambda target: run(target, folder, options.seconds), chosen))
+    print(table(chosen, outcomes))
+    for target, outcome in zip(chosen, outcomes, strict=True):
+        for path in outcome.findings:
+            print(f"{target.name}: finding {path}; log {folder / 'logs' / target.name}")
+        if outcome.failure:
+            print(f"{target.name}: {outcome.failure}; log {folder / 'logs' / target.name}")
+    return 1 if any(outcome.findings or outcome.failure for outcome in outcomes) else 0
+
+
+def missing(chosen: Sequence[Target]) -> str:
+    """What these targets need and this machine does not have."""
+    if any(target.program for target in chosen) and build.clang() is None:
+        return "clang with libFuzzer was not found (Debian: apt-get install clang libclang-rt-14-dev)"
+    if not all(target.program for target in chosen) and importlib.util.find_spec("atheris") is None:
+        return "atheris was not found: pip install 'gen4emu[fuzz]'"
+    return ""
+
+
+def prepare(chosen: Sequence[Target], folder: Path) -> None:
+    """Programs, scenes and seeds."""
+    if any(target.program for target in chosen):
+        build.build(folder)
+    of_scenes = [target for target in chosen if target.gen is not None]
+    if of_scenes:
+        print("recording scenes", flush=True)
+        recorded = scenes.record()
+        for target in of_scenes:
+            assert target.gen is not None
+            recorded[scenes.RECORDED.get(target.gen, target.gen)].write(folder / f"{target.name}.scenes", target.gen,
+                                                                        target.kind)
+    for target in chosen:
+        place = folder / "seeds" / target.name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        for seed in target.seeds():
+            (place / Blake3(seed).hexdigest()[:32]).write_bytes(seed)
+
+
+def run(target: Target, folder: Path, seconds: int) -> Outcome:
+    """Run a target for some seconds, beginning with the corpus of earlier runs."""
+    corpus, found = folder / "corpus" / target.name, folder / "findings" / target.name
+    for place in (corpus, found, folder / "logs"):
+        place.mkdir(parents=True, exist_ok=True)
+    command = ([str(folder / target.program)] if target.program
+               else [sys.executable, "-m", "tests.fuzz.run_reader", target.name])
+    command += [str(corpus), str(folder / "seeds" / target.name), f"-max_total_time={seconds}",
+                f"-max_len={target.most_bytes}", "-len_control=20", f"-timeout={SECONDS_OF_AN_INPUT}",
+                f"-rss_limit_mb={MEMORY_MIB}", "-print_final_stats=1", "-reload=0", "-detect_leaks=0",
+                f"-artifact_prefix={found}{os.sep}"]
+    environment = os.environ | {
+        "GEN4EMU_FUZZ_SCENES": str(folder / f"{target.name}.scenes"), "UBSAN_OPTIONS": "print_stacktrace=1",
+        "XDG_STATE_HOME": str(folder / "state"), "PYTHONPATH": str(ROOT)}
+    log = folder / "logs" / target.name
+    started = time.monotonic()
+    with log.open("wb") as file:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT,
+                              env=environment, check=False)
+    outcome = outcome_of(log.read_text(errors="replace"), done.returncode)
+    outcome.inputs = sum(1 for _ in corpus.iterdir())
+    print(f"{target.name}: {time.monotonic() - started:.0f} s", flush=True)
+    return outcome
+
+
+def table(chosen: Sequence[Target], outcomes: Sequence[Outcome]) -> str:
+    rows = [("target", "executions", "edges of the seeds", "edges", "corpus", "findings")]
+    rows += [(target.name, f"{o.executions:,}", f"{o.first_edges:,}", f"{o.edges:,}", f"{o.inputs:,}",
+              str(len(o.findings))) for target, o in zip(chosen, outcomes, strict=True)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join([row[0].ljust(widths[0])] + [text.rjust(width) for text, width in
+                                                            zip(row[1:], widths[1:], strict=True)]) for row in rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

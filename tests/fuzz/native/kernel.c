@@ -1,0 +1,234 @@
+/*
+ * Kernels: decoded and run by the general handlers, and a second time by the fast ones or as machine code.  Registers,
+ * flags, counts and memory must be the same.
+ *
+ * Input: struct header, then code.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/checkpoint.h"
+#include "api/harness.h"
+#include "core/memory.h"
+
+enum {
+    KERNEL_ADDRESS = 0x10000,
+    MOST_CODE = 4096,
+    THREADS = 8,
+    REGISTERS = 128,
+    MESSAGE_REGISTERS = 16,
+    GTT_ENTRIES = 1 << 20,
+    MOST_PAGES = 64,
+    MACHINES = 2, /* general and other handlers */
+    GRF = 1,
+    MRF = 2,
+};
+
+struct header {
+    uint8_t part;    /* index into `parts` */
+    uint8_t options; /* bits 2:0 threads - 1; 3 alternate mode; 4 single program flow; 6:5 variant */
+    uint16_t dmask;
+    uint32_t seed; /* of the registers */
+    uint32_t flags;
+};
+
+struct machine {
+    struct g4_mem *mem;
+    struct g4_probe *probe;
+    uint64_t instructions, channel_ops, messages;
+    enum g4_status status;
+};
+
+static const uint32_t parts[] = {2 /* CL */, 8 /* EL */, 32 /* IVB */, 128 /* HSW */, 1024 /* KBL */};
+enum {
+    PARTS = sizeof parts / sizeof parts[0],
+};
+static struct machine machines[PARTS][MACHINES];
+static const uint32_t special[] = {0,          1,          0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000,
+                                   0x80000000, 0x7fffffff, 0xffffffff, 0x00800000, 0x00000001, 0x4f000000, 0x00010001};
+
+static void fail(const char *message, uint32_t number) {
+    (void)fprintf(stderr, "the handlers differ: %s %u\n", message, number);
+    abort();
+}
+
+static void drop(struct machine *machine) {
+    g4_probe_free(machine->probe);
+    g4_mem_destroy(machine->mem);
+    memset(machine, 0, sizeof *machine);
+}
+
+static void create(struct machine *machine, uint32_t part) {
+    const struct g4_options options = {.watchdog = 1, .workers = 1};
+    machine->mem = g4_mem_create(GTT_ENTRIES, 32, MOST_PAGES, false);
+    machine->probe = machine->mem ? g4_probe_new(machine->mem, part, &options) : NULL;
+    if (!machine->probe) {
+        (void)fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+}
+
+static uint32_t next_register(uint32_t *seed) {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 17;
+    *seed ^= *seed << 5;
+    switch (*seed % 5) {
+    case 0:
+        return special[(*seed >> 8) % (sizeof special / sizeof special[0])];
+    case 1:
+        return 0x3f000000 + (*seed & 0x01ffffff);
+    case 2:
+        return *seed & 0xff;
+    case 3:
+        return 0xc0000000 + (*seed & 0x07ffffff);
+    default:
+        return *seed;
+    }
+}
+
+static void start(struct machine *machine, const struct header *header) {
+    const uint32_t threads = (header->options & 7) + 1;
+    const struct g4_probe_setup setup = {
+        .unit = G4_UNIT_WM,
+        .kernel_address = KERNEL_ADDRESS,
+        .grf_count = REGISTERS,
+        .alternate_fp = header->options >> 3 & 1,
+        .single_program_flow = header->options >> 4 & 1,
+        .threads = threads,
+    };
+    uint16_t dmask[THREADS];
+    uint32_t seed = header->seed | 1;
+
+    for (uint32_t t = 0; t < threads; t++) {
+        dmask[t] = (uint16_t)(t & 1 ? header->dmask : header->dmask | 1);
+    }
+    if (g4_probe_start(machine->probe, &setup, dmask) != G4_OK) {
+        fail("start", threads);
+    }
+    for (uint32_t t = 0; t < threads; t++) {
+        for (uint32_t i = 0; i < 8 * REGISTERS; i++) {
+            g4_probe_register(machine->probe, GRF, i / 8, t)[i % 8] = next_register(&seed);
+        }
+        for (uint32_t i = 0; i < 8 * MESSAGE_REGISTERS; i++) {
+            g4_probe_register(machine->probe, MRF, i / 8, t)[i % 8] = next_register(&seed);
+        }
+        g4_probe_set_flags(machine->probe, t, header->flags);
+    }
+}
+
+static uint64_t all_messages(const struct g4_probe *probe) {
+    uint64_t sum = 0;
+    for (uint32_t sfid = 0; sfid < 16; sfid++) {
+        sum += g4_probe_messages(probe, sfid);
+    }
+    return sum;
+}
+
+static void run(struct machine *machine, const struct header *header, const uint8_t *code, size_t size, bool general) {
+    struct g4_fault fault;
+    if (g4_mem_poke(machine->mem, KERNEL_ADDRESS, code, size, &fault) != G4_OK) {
+        fail("memory for the kernel", (uint32_t)size);
+    }
+    start(machine, header);
+    machine->instructions = g4_probe_instructions(machine->probe);
+    machine->channel_ops = g4_probe_channel_ops(machine->probe);
+    machine->messages = all_messages(machine->probe);
+    machine->status = g4_probe_run(machine->probe, general);
+    machine->instructions = g4_probe_instructions(machine->probe) - machine->instructions;
+    machine->channel_ops = g4_probe_channel_ops(machine->probe) - machine->channel_ops;
+    machine->messages = all_messages(machine->probe) - machine->messages;
+}
+
+static void compare_file(const struct machine *machine, uint32_t file, uint32_t count, uint32_t thread) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (memcmp(g4_probe_register(machine[0].probe, file, i, thread),
+                   g4_probe_register(machine[1].probe, file, i, thread), 32) != 0) {
+            fail(file == GRF ? "GRF" : "MRF", i);
+        }
+    }
+}
+
+static uint32_t compare_memory(const struct machine *machine) {
+    uint64_t pages[2][MOST_PAGES];
+    uint8_t bytes[2][G4_PAGE_SIZE];
+    uint32_t count[2];
+
+    for (int m = 0; m < MACHINES; m++) {
+        count[m] = g4_mem_list_pages(machine[m].mem, pages[m], MOST_PAGES);
+    }
+    if (count[0] != count[1] || memcmp(pages[0], pages[1], count[0] * sizeof pages[0][0]) != 0) {
+        fail("number of pages", count[1]);
+    }
+    for (uint32_t i = 0; i < count[0]; i++) {
+        for (int m = 0; m < MACHINES; m++) {
+            g4_mem_copy_pages(machine[m].mem, &pages[m][i], 1, bytes[m]);
+        }
+        if (memcmp(bytes[0], bytes[1], G4_PAGE_SIZE) != 0) {
+            fail("page", (uint32_t)pages[0][i]);
+        }
+    }
+    return count[0];
+}
+
+static void compare(const struct machine *machine, uint32_t threads) {
+    if (machine[0].status != machine[1].status) {
+        fail("status", machine[1].status);
+    }
+    if (machine[0].instructions != machine[1].instructions || machine[0].channel_ops != machine[1].channel_ops ||
+        machine[0].messages != machine[1].messages) {
+        fail("counts, instructions", (uint32_t)machine[1].instructions);
+    }
+    for (uint32_t t = 0; t < threads; t++) {
+        compare_file(machine, GRF, REGISTERS, t);
+        compare_file(machine, MRF, MESSAGE_REGISTERS, t);
+        if (g4_probe_flags(machine[0].probe, t) != g4_probe_flags(machine[1].probe, t)) {
+            fail("flags of thread", t);
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct header header;
+    uint8_t code[MOST_CODE] = {0};
+
+    if (size < sizeof header) {
+        return 0;
+    }
+    memcpy(&header, data, sizeof header);
+    size -= sizeof header;
+    size = size > sizeof code ? sizeof code : size;
+    memcpy(code, data + sizeof header, size);
+
+    const uint32_t part = header.part % PARTS;
+    struct machine *const machine = machines[part];
+#ifdef MACHINE_CODE
+    const uint32_t best = g4_variant_best();
+    const uint32_t variant = best ? 1 + (header.options >> 5 & 1) % best : 0;
+    (void)g4_set_variant((enum g4_variant)variant);
+#else
+    (void)g4_set_variant(G4_VARIANT_PLAIN);
+#endif
+    for (int m = 0; m < MACHINES; m++) {
+        if (!machine[m].probe) {
+            create(&machine[m], parts[part]);
+        }
+        run(&machine[m], &header, code, sizeof code, m == 0);
+    }
+    /* After a hang, handlers have stopped in different places; without pages, in a different order. */
+    const bool full = g4_mem_owned_pages(machine[0].mem) == MOST_PAGES;
+    const bool hung = machine[0].status == G4_HANG || machine[1].status == G4_HANG;
+    if (!full && !hung) {
+        compare(machine, (header.options & 7u) + 1);
+        if (compare_memory(machine) == 1) {
+            return 0;
+        }
+    }
+    if (full || hung || g4_mem_owned_pages(machine[0].mem) > 1) {
+        drop(&machine[0]);
+        drop(&machine[1]);
+    }
+    return 0;
+}
