@@ -88,7 +88,7 @@ def run_case(case: Case, task: Task) -> Result:
     started = time.perf_counter()
     try:
         if task.results is not None:
-            _remove_evidence(task.results / case.name)
+            remove_evidence(task.results / case.name)
         (_update if task.update else _compare)(result, task)
     except HangError as e:
         result.messages.append(f"{case.trace}: the GPU hung: {e}")
@@ -236,11 +236,11 @@ def _accept(result: Result, task: Task, drawn: dict[str, str]) -> None:
                                for p in result.pictures if p.digest]
             result.reason = f"accepted: {other.reason}"
             if task.results is not None:
-                _remove_evidence(task.results / result.case.name)
+                remove_evidence(task.results / result.case.name)
             return
 
 
-def _remove_evidence(directory: Path) -> None:
+def remove_evidence(directory: Path) -> None:
     """Remove the pictures that an earlier run left for a case that passes now."""
     if not directory.is_dir():
         return

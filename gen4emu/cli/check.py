@@ -26,8 +26,10 @@ from gen4emu.check.update import update_manifests
 from gen4emu.check.verdict import judge, skipped
 from gen4emu.cli import options
 from gen4emu.cli.printable import printable
-from gen4emu.cli.results_options import in_shard, results_options, writer
-from gen4emu.cli.terminal import Progress, is_quiet, is_verbose, some, wants_color
+from gen4emu.cli.results_options import dask_option, in_shard, results_options, writer
+from gen4emu.cli.terminal import Progress, complain, is_quiet, is_verbose, some, wants_color
+from gen4emu.cluster.pool import ClusterLost
+from gen4emu.cluster.traces import ClusterRunner
 from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device
@@ -75,6 +77,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="check-results",
               show_default=True, help="Where failures leave actual, expected and heat map.")
 @results_options
+@dask_option
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit report.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -86,8 +89,8 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
 @options.verbosity_options
 def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: Device | None, force_device: bool,
           hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, results: Path,
-          shard: Shard | None, earlier: tuple[Path, ...], jsonl: Path | None, resume: bool, as_json: bool,
-          junit: Path | None, html: Path | None, history: Path | None, revision: str) -> int:
+          shard: Shard | None, earlier: tuple[Path, ...], jsonl: Path | None, resume: bool, dask: str | None,
+          as_json: bool, junit: Path | None, html: Path | None, history: Path | None, revision: str) -> int:
     """Replay the traces of manifests (TOML; a directory means its manifest.toml) and compare with expected pictures.
 
     \b
@@ -104,28 +107,38 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
     if shard is not None or earlier:
         names = set(in_shard([key(case) for m in manifests for case in m.cases], SUITE, shard, earlier))
         manifests = [replace(m, cases=[c for c in m.cases if key(c) in names]) for m in manifests]
-    if jsonl is not None and update:
-        raise click.UsageError("--jsonl and --update exclude each other")
+    for other, value in (("--jsonl", jsonl), ("--dask", dask)):
+        if update and value is not None:
+            raise click.UsageError(f"{other} and --update exclude each other")
     file = writer(jsonl, resume)
     runs = [] if history is None else read(history)
     task = Task(results, update, Options(workers=1 if jobs > 1 else 0, hierarchical_depth=hiz), device, force_device,
                 thumbnails=html is not None)
+    limits = Limits(timeout, memory)
     report = Report([m.file for m in manifests], stale=stale)
+    lost = False
     started = time.perf_counter()
     say = _Printer(sum(len(m.cases) for m in manifests), as_json)
     with ExitStack() as stack:
         if file is not None:
             stack.callback(file.close)
-        runner = stack.enter_context(Runner(task, Limits(timeout, memory), min(jobs, max(1, say.total)), fork=True))
+        runner: Runner | ClusterRunner = ClusterRunner(task, limits, dask) if dask is not None else \
+            Runner(task, limits, min(jobs, max(1, say.total)), fork=True)
         log = _Log(file, task, hiz)
-        for manifest, directory in zip(manifests, _directories(manifests, results), strict=True):
-            runner.task = replace(task, results=directory)
-            found = list(_run(manifest, runner, say, log))
-            if update:
-                update_manifests(found)
-            for result in found if update else []:
-                say.result(result)
-            report.results += found
+        try:
+            stack.enter_context(runner)
+            for manifest, directory in zip(manifests, _directories(manifests, results), strict=True):
+                runner.task = replace(task, results=directory)
+                first = len(report.results)
+                for result in _run(manifest, runner, say, log):
+                    report.results.append(result)
+                if update:
+                    update_manifests(report.results[first:])
+                for result in report.results[first:] if update else []:
+                    say.result(result)
+        except ClusterLost as e:
+            lost = True
+            complain(f"{e}; the results so far:")
     report.seconds = time.perf_counter() - started
     if junit is not None:
         write_junit(junit, report)
@@ -139,8 +152,10 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=1))
     else:
+        if isinstance(runner, ClusterRunner):
+            say.cluster(runner)
         say.summary(report, junit, html, paths, update)
-    return report.status
+    return 2 if lost else report.status
 
 
 def _directories(manifests: Sequence[Manifest], results: Path) -> list[Path]:
@@ -178,8 +193,8 @@ class _Log:
             self._file.add(line_of(result, listings, self._details))
 
 
-def _run(manifest: Manifest, runner: Runner, say: _Printer, log: _Log) -> Iterator[Result]:
-    """The results of a manifest, in its order."""
+def _run(manifest: Manifest, runner: Runner | ClusterRunner, say: _Printer, log: _Log) -> Iterator[Result]:
+    """The results of a manifest, in its order; if the cluster is lost, those that there are."""
     task = runner.task
     done: dict[int, Result] = {}
     todo: list[tuple[int, Case]] = []
@@ -198,7 +213,13 @@ def _run(manifest: Manifest, runner: Runner, say: _Printer, log: _Log) -> Iterat
     ended = runner.run([case for _, case in todo])
     while following < len(manifest.cases):
         while following not in done:
-            index, result = next(ended)
+            try:
+                index, result = next(ended)
+            except ClusterLost:
+                for i in sorted(done):
+                    say.result(done[i])
+                    yield done[i]
+                raise
             done[todo[index][0]] = judge(result, [] if task.update else manifest.listings)
             log.add(result, manifest.listings)
             say.progress(1)
@@ -245,6 +266,10 @@ class _Printer:
                 yield f"{picture.name}: {picture.digest}"
         yield from (*result.messages, *result.notes, *result.changes)
         yield from (f"| {line}" for line in result.log.splitlines()[-_LOG_LINES:])
+
+    def cluster(self, runner: ClusterRunner) -> None:
+        if not is_quiet():
+            self._echo(f"ran on {some(len(runner.hosts), 'machine')}, {some(runner.twice, 'trace')} on two workers")
 
     def summary(self, report: Report, junit: Path | None, html: Path | None, paths: Sequence[Path],
                 update: bool) -> None:

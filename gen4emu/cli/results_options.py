@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gen4emu.cluster.pool import check_address
 from gen4emu.errors import SelectionError
 from gen4emu.suite.lines import Line, Writer, durations, read
 from gen4emu.suite.shards import Shard
@@ -39,6 +40,21 @@ def results_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def _cluster(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        check_address(value)
+    except SelectionError as e:
+        raise click.BadParameter(str(e), ctx, param) from None
+    return value
+
+
+dask_option = click.option("--dask", callback=_cluster, metavar="CLUSTER",
+                           help="Run the cases on a Dask cluster, tcp://HOST:PORT, or local:N; -j does not count.  "
+                                "Needs `pip install 'gen4emu[cluster]'`.")
 
 
 def writer(jsonl: Path | None, resume: bool) -> Writer | None:

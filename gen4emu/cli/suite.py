@@ -13,8 +13,10 @@ import click
 from gen4emu.cli import options
 from gen4emu.cli.check import check, size
 from gen4emu.cli.printable import printable
-from gen4emu.cli.results_options import in_shard, results_options, writer
+from gen4emu.cli.results_options import dask_option, in_shard, results_options, writer
 from gen4emu.cli.terminal import Progress, complain, some
+from gen4emu.cluster.pool import ClusterLost
+from gen4emu.cluster.programs import run_on_cluster
 from gen4emu.hw.chips import Device
 from gen4emu.suite import deqp as dedicated
 from gen4emu.suite.judging import line_of, outcomes_of
@@ -42,6 +44,7 @@ _RUN_OPTIONS = (
     click.option("--ours", type=_FILE, metavar="FILE", help="The list of tests that only the model fails."),
     click.option("--skips", "skip_list", type=_FILE, metavar="FILE", help="Tests that are not run: TEST | REASON."),
     results_options,
+    dask_option,
     click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                  help="Write a JUnit report."),
     click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -67,6 +70,7 @@ class _How:
     earlier: tuple[Path, ...]
     jsonl: Path | None
     resume: bool
+    dask: str | None
     junit: Path | None
     html: Path | None
 
@@ -132,7 +136,8 @@ def piglit(chosen: tuple[str, ...], match: str, listed: Path | None, sample: int
     def run(left: Sequence[str], server: runner.Server) -> Iterator[Outcome]:
         return runner.run([by_name[name] for name in left], server, how.jobs, how.timeout, memory=how.memory)
 
-    return _run("piglit", list(by_name), how, how.known(Expectations.of(how.device_name)), run)
+    return _run("piglit", list(by_name), how, how.known(Expectations.of(how.device_name)), run,
+                lambda left, rest: _on_cluster(how, [by_name[name] for name in left], None, rest))
 
 
 @suite.command()
@@ -159,16 +164,24 @@ def deqp(program: Path, case_list: Path, match: str, arguments: tuple[str, ...],
     def run(left: Sequence[str], server: runner.Server) -> Iterator[Outcome]:
         return dedicated.run(module, left, server, how.jobs, how.timeout, how.memory, batch)
 
-    return _run("deqp", [test.name for test in found], how, how.known(Expectations()), run)
+    return _run("deqp", [test.name for test in found], how, how.known(Expectations()), run,
+                lambda left, rest: _on_cluster(how, [profiles.Case(name, ()) for name in left], module, rest))
 
 
 def _how(common: Mapping[str, object]) -> _How:
     return _How(**common)  # type: ignore[arg-type]  # click has converted them
 
 
+def _on_cluster(how: _How, tests: Sequence[profiles.Case], program: dedicated.Program | None,
+                rest: list[str]) -> Iterator[Outcome]:
+    assert how.dask is not None
+    return run_on_cluster(how.dask, tests, program, how.device_name, how.workers, how.timeout, how.memory, rest)
+
+
 def _run(kind: str, chosen: Sequence[str], how: _How, known: Expectations,
-         run: Callable[[Sequence[str], runner.Server], Iterator[Outcome]]) -> int:
-    """Run what is chosen and not done, report everything."""
+         run: Callable[[Sequence[str], runner.Server], Iterator[Outcome]],
+         run_far: Callable[[Sequence[str], list[str]], Iterator[Outcome]]) -> int:
+    """Run what is chosen and not done, here or on a cluster, and report everything."""
     if not chosen:
         raise click.UsageError("no test is selected")
     chosen = in_shard(chosen, kind, how.shard, how.earlier)
@@ -201,14 +214,17 @@ def _run(kind: str, chosen: Sequence[str], how: _How, known: Expectations,
                 add(Outcome(name, "skip"))
         left = [name for name in left if not known.skip_reason(name)]
         try:
-            if left:
+            if left and how.dask is not None:
+                for outcome in run_far(left, rest):
+                    add(outcome)
+            elif left:
                 with runner.server(how.device_name, how.workers) as server:
                     for outcome in run(left, server):
                         add(outcome)
                 rest = server.rest
         except KeyboardInterrupt:
             status = 130
-        except runner.ServerDied as e:
+        except (runner.ServerDied, ClusterLost) as e:
             complain(f"{e}; the results so far:")
             status = 2
     if how.junit is not None:

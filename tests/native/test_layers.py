@@ -24,7 +24,7 @@ SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"
 PYTHON_ORDER = [{"_native", "core_enums", "deferred", "errors", "__init__"},
                 {"selection", "single_page", "loopback"}, {"hw"}, {"isa"}, {"trace"},
                 {"device"}, {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"suite", "bisect"},
-                {"repro"}, {"report", "selftest"}, {"debugger_web", "live_web"},
+                {"cluster", "repro"}, {"report", "selftest"}, {"debugger_web", "live_web"},
                 {"cli", "pytest_plugin"}, {"__main__"}]
 
 # Files that include a generated header.  The others reach it through the headers named here.

@@ -1,0 +1,1 @@
+"""Suites on a Dask cluster (docs/cluster.md)."""
