@@ -35,7 +35,7 @@ from setuptools.errors import CompileError
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = ROOT / "native"
 GENERATED = NATIVE / "generated"
-NOT_THE_CORE = {"shim", "generated", "harness"}  # the shim is a library of its own
+NOT_THE_CORE = {"shim", "gl", "generated", "harness"}  # the shim and its companion are libraries of their own
 
 # The headers that Python sees, each after those that it needs.
 API = ["api/status.h", "api/variant.h", "api/memory.h", "api/tiling.h", "api/picture.h", "api/blake3.h", "api/png.h",
@@ -80,6 +80,8 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-w
 # AddressSanitizer, which must be loaded first: tests run it under valgrind instead.
 SHIM = Path("live", "libgen4emu-shim.so")
 SHIM_32 = Path("live", "libgen4emu-shim-32.so")  # for programs of 32 bits, where the compiler can make such
+GL = Path("live", "libgen4emu-gl.so")  # beside the shim, for `capture --gl`
+GL_32 = Path("live", "libgen4emu-gl-32.so")
 SHIM_COMPILE = ["-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread",
                 "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-U_FORTIFY_SOURCE"]
 SHIM_LINK = ["-Wl,-z,defs", "-Wl,-z,now", "-ldl"]
@@ -259,7 +261,10 @@ class Compilations:
         self._pool.shutdown(cancel_futures=True)
 
 
-def shim_sources() -> list[Path]:
+def shim_sources(library: Path) -> list[Path]:
+    """The sources of the shim, or of its companion for OpenGL."""
+    if library in (GL, GL_32):
+        return sorted((NATIVE / "gl").rglob("*.c"))
     return sorted((NATIVE / "shim").rglob("*.c")) + [NATIVE / name for name in SHIM_SHARES]
 
 
@@ -272,26 +277,26 @@ def replace_file(built: Path, target: Path) -> None:
 
 
 class Shim:
-    """The libraries for programs of 64 bits and, if the compiler supports it, of 32 bits."""
+    """The shim and its companion, for programs of 64 bits and, if the compiler supports it, of 32 bits."""
 
     def __init__(self, scratch: Path, generated: Path, flags: Sequence[str] = ()) -> None:
         compiler = _compiler()
         common = [*compiler, *SHIM_COMPILE, *debug_flags(), *flags, "-I", str(NATIVE), "-I", str(generated)]
-        self._commands = {SHIM: [*common, *(SHIM_SANITIZE if sanitizing() else [])]}
+        self._commands = dict.fromkeys((SHIM, GL), [*common, *(SHIM_SANITIZE if sanitizing() else [])])
         if _makes_32_bits(compiler):
-            self._commands[SHIM_32] = [*common, *SHIM_COMPILE_32]
+            self._commands |= dict.fromkeys((SHIM_32, GL_32), [*common, *SHIM_COMPILE_32])
         self._scratch = scratch
         self._objects: list[Future[Any]] = []
 
     @property
     def files(self) -> int:
-        return len(self._commands) * len(shim_sources())
+        return sum(len(shim_sources(library)) for library in self._commands)
 
     def start(self, compilations: Compilations) -> None:
         for library, command in self._commands.items():
-            for source in shim_sources():
+            for source in shim_sources(library):
                 self._object(library, source).parent.mkdir(parents=True, exist_ok=True)
-                name = f"{source.relative_to(ROOT)}{' (32 bits)' if library == SHIM_32 else ''}"
+                name = f"{source.relative_to(ROOT)}{' (32 bits)' if library in (SHIM_32, GL_32) else ''}"
                 self._objects.append(compilations.start(
                     name, run_compiler,
                     [*command, "-c", str(source), "-o", str(self._object(library, source))]))
@@ -302,10 +307,10 @@ class Shim:
             started.result()
         for library, command in self._commands.items():
             built = self._scratch / library.name
-            objects = [str(self._object(library, source)) for source in shim_sources()]
+            objects = [str(self._object(library, source)) for source in shim_sources(library)]
             run_compiler([*command, *objects, "-o", str(built), *SHIM_LINK])
             replace_file(built, package / library)
-        for library in {SHIM, SHIM_32} - self._commands.keys():
+        for library in {SHIM, SHIM_32, GL, GL_32} - self._commands.keys():
             (package / library).unlink(missing_ok=True)
 
     def _object(self, library: Path, source: Path) -> Path:
@@ -349,7 +354,7 @@ def build_into(output: Path, sanitize: bool) -> Path:
             (built,) = Path(scratch, "lib", "gen4emu").glob(f"{module}.*so")
             target = output / "gen4emu" / built.name
             replace_file(built, target)
-        for shim in (SHIM, SHIM_32):
+        for shim in (SHIM, SHIM_32, GL, GL_32):
             if Path(scratch, "lib", "gen4emu", shim).exists():
                 replace_file(Path(scratch, "lib", "gen4emu", shim), output / "gen4emu" / shim)
     return target

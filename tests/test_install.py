@@ -66,7 +66,7 @@ def test_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert wheel.name.startswith("gen4emu-") and "-cp311-abi3-" in wheel.name
     assert {"gen4emu/_native.abi3.so", "gen4emu/_native.pyi", "gen4emu/py.typed",
-            "gen4emu/live/libgen4emu-shim.so"} <= names
+            "gen4emu/live/libgen4emu-shim.so", "gen4emu/live/libgen4emu-gl.so"} <= names
     others = {name for name in names if not name.startswith("gen4emu/") and ".dist-info/" not in name}
     assert all(".data/data/share/" in name for name in others), others
     sources = [name for name in names if name.endswith((".c", ".h", ".o", ".pyc"))]

@@ -10,6 +10,8 @@ from gen4emu.cli.index import write_index
 from gen4emu.cli.run import PASS_ON, LiveOptions, live_options, make_server, run_program
 from gen4emu.errors import NotExecutedError
 from gen4emu.live.recorder import watch_capture
+from gen4emu.trace.capture import SUFFIX
+from gen4emu.trace.conversion import container_for
 from gen4emu.trace.output import Output
 
 
@@ -21,8 +23,10 @@ from gen4emu.trace.output import Output
 @click.option("--checkpoints", type=click.FloatRange(0, 3600), metavar="SECONDS",
               help="When the program has ended, replay the trace and write checkpoints at this distance to FILE.index, "
                    "as `gen4emu index` does.")
+@click.option("--gl", is_flag=True,
+              help="Keep shader sources, programs, labels and debug groups of OpenGL; FILE is then a .g4c capture.")
 @live_options
-def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, options: LiveOptions) -> int:
+def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, gl: bool, options: LiveOptions) -> int:
     """Run PROGRAM on the emulated GPU and write what it submits to FILE; `gen4emu replay` draws the same pictures.
 
     Chips that do not execute yet (see `gen4emu devices`) complete their batches at once: they are recorded, but
@@ -38,13 +42,16 @@ def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, o
         raise NotExecutedError(f"--frames: {options.device.name} does not execute yet, so there are no pictures")
     if not options.device.executes and checkpoints is not None:
         raise NotExecutedError(f"--checkpoints: {options.device.name} does not execute yet")
+    if gl and container_for(output) != "g4c":
+        raise click.UsageError(f"--gl: {output} would be an AUB file, which cannot hold what it keeps; use a name that "
+                               f"ends in {SUFFIX}")
     if not output.exists() or output.is_file():
         Output(output).discard()  # a file that cannot be written is an error before the program runs
     server = make_server(options)
     watch_capture(server, output)
     if not options.device.executes:
         server.log(f"{options.device.name} does not execute yet: batches are recorded, pictures stay empty")
-    status = run_program(server, command, options, output)
+    status = run_program(server, command, options, output, gl=gl)
     if checkpoints is not None:
         for captured in server.totals.captures:
             status = write_index(str(captured.path), checkpoints) or status

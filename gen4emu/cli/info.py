@@ -16,6 +16,7 @@ from gen4emu.cli import options
 from gen4emu.cli.tables import table
 from gen4emu.cli.terminal import Progress, damaged, some
 from gen4emu.decode.document import Document
+from gen4emu.decode.gl_calls import GlCalls
 from gen4emu.decode.json_text import device_dict
 from gen4emu.decode.options import Options
 from gen4emu.decode.summary import DRAW_KINDS, Stretch, Summary, joined, summarize
@@ -66,13 +67,13 @@ def info(file: str, as_json: bool, brief: bool, draws: str | None, kind: str | N
     progress.done()
     memory = joined(document.contents())
     if as_json:
-        click.echo(_json(summary, memory, document.damage, partial))
+        click.echo(_json(summary, memory, document.damage, document.gl, partial))
     else:
-        click.echo("\n".join(_text(summary, memory, BRIEF_ROWS if brief else None)))
+        click.echo("\n".join(_text(summary, memory, document.gl, BRIEF_ROWS if brief else None)))
     return damaged(file, document.damage, partial)
 
 
-def _json(summary: Summary, memory: list[Stretch], damage: list[Warning], partial: bool) -> str:
+def _json(summary: Summary, memory: list[Stretch], damage: list[Warning], gl: GlCalls, partial: bool) -> str:
     trace = summary.trace
     return json.dumps({
         "schema": SCHEMA,
@@ -91,10 +92,11 @@ def _json(summary: Summary, memory: list[Stretch], damage: list[Warning], partia
         "surfaces": [asdict(s) | {"uses": n} for s, n in summary.surfaces.items()],
         "kernels": list(summary.kernels.values()),
         "problems": summary.tally.errors,
+        **({"gl": gl.as_json()} if gl.present else {}),
     }, indent=1)
 
 
-def _text(summary: Summary, memory: list[Stretch], most: int | None) -> Iterator[str]:
+def _text(summary: Summary, memory: list[Stretch], gl: GlCalls, most: int | None) -> Iterator[str]:
     """`most`: rows of each table."""
     trace, tally = summary.trace, summary.tally
     section = bound(_section, most=most)
@@ -127,6 +129,10 @@ def _text(summary: Summary, memory: list[Stretch], most: int | None) -> Iterator
     yield from section("kernels", ("number", "instructions", "bytes", "stages", "at"), [
         (str(k["number"]), str(k["instructions"]), str(k["bytes"]), " ".join(k["stages"]),
          " ".join(f"0x{a:08x}" for a in k["addresses"][:4])) for k in summary.kernels.values()])
+    yield from section("GL programs", ("name", "label", "shaders"), [
+        (str(p.name), p.label, ", ".join(f"{s.stage} {s.name}" for s in p.shaders)) for p in gl.programs])
+    yield from section("GL labels", ("object", "name", "label"), [
+        (kind, str(name), label) for (kind, name), label in sorted(gl.labels.items()) if kind != "program"])
 
 
 def _section(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], most: int | None) -> Iterator[str]:

@@ -112,7 +112,7 @@ def make_server(options: LiveOptions, directory: Path | None = None, screen: Scr
 
 
 def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, trace: Path | None = None,
-                view: View | None = None) -> int:
+                view: View | None = None, gl: bool = False) -> int:
     """The program's exit status, unless it is 0 and the server has a reason for another one."""
     program_status: int | None = None
     try:
@@ -121,7 +121,7 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
             if view is not None:
                 view.start()
             try:
-                program_status = program.wait(program.start(command, server.directory, stdout),
+                program_status = program.wait(program.start(command, server.directory, stdout, gl),
                                               None if view is None else view.idle)
             finally:
                 if view is not None:  # before the server closes: a pause would keep it waiting

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gen4emu.decode.address_space import AddressSpace
 from gen4emu.decode.commands import CommandWalker, Yielded
 from gen4emu.decode.error_state import registers
+from gen4emu.decode.gl_calls import GlCalls
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.models import model_of
@@ -146,6 +147,7 @@ class Document:
         self.frames = 0  # that the trace has marked so far
         self.damage: list[events.Warning] = []  # truncations of the file
         self.written: list[tuple[int, int, str]] = []  # start, end, kind of each write of the trace
+        self.gl = GlCalls()
         self._tables: dict[int, int] = {}  # page tables of contexts: root, number of the context
         self._batches: list[int] = []
         self._dirty = False
@@ -234,6 +236,8 @@ class Document:
             self._gtt(event)
         elif isinstance(event, events.Comment):
             yield Note("comment", event.text, event.offset)
+        elif isinstance(event, events.GlNotes):
+            yield from (Note("gl", line, event.offset) for line in self.gl.add(event.notes))
         elif isinstance(event, events.FrameBoundary):
             yield Note("frame", event.note or "frame boundary", event.offset, self._frame())
         elif isinstance(event, events.SurfaceDump):
@@ -279,6 +283,8 @@ class Document:
             decoder.changed()
             self._dirty = False
         items = decoder.submission(event, number)
+        if self.gl.present:
+            items = self._with_gl(items, event.offset)
         if number in self.options.submissions:
             yield from items
         else:
@@ -287,6 +293,15 @@ class Document:
         if self.options.forget:
             self.memory.clear()
             self._dirty = True
+
+    def _with_gl(self, items: Iterator[Item], offset: int) -> Iterator[Item]:
+        """A submission, and the debug groups of its draws before its end."""
+        for item in items:
+            if isinstance(item, Command):
+                self.gl.command(item)
+            elif isinstance(item, SubmissionEnd):
+                yield from (Note("gl", line, offset) for line in self.gl.submission_ended())
+            yield item
 
     def _decoder(self) -> Decoder:
         if self.decoder is None:

@@ -22,7 +22,7 @@ from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.device.options import Options
-from gen4emu.errors import Gen4emuError, NotExecutedError
+from gen4emu.errors import FieldError, Gen4emuError, NotExecutedError
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import Device as Chip
 from gen4emu.hw.gen import Gen
@@ -30,7 +30,9 @@ from gen4emu.live.acknowledger import Acknowledger
 from gen4emu.live.buffer_memory import BufferMemory
 from gen4emu.live.contexts import RING_ADDRESS, InvalidContext, contexts_of
 from gen4emu.live.shared_buffers import SharedBuffer, SharedBuffers
+from gen4emu.trace import gl_notes
 from gen4emu.trace.events import Engine, Submission
+from gen4emu.trace.gl_notes import GlNote
 
 _HEADER_BYTES = ffi.sizeof("struct g4_live_header")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(4 * 4)
@@ -45,6 +47,7 @@ _MAX_FILES = int(lib.G4_LIVE_MAX_FILES)
 
 _TIMESTAMP = catalogue_of(Gen.GEN4).register("TIMESTAMP").offset  # of all generations
 
+_MAX_NOTES = 1 << 27  # bytes; the library for OpenGL drops notes beyond half of this
 _MAX_SLOTS = 64  # of an engine map
 
 LiveDevice = Device | Acknowledger
@@ -294,6 +297,9 @@ class Observer:
     def after(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
         """A submission has run, or hung."""
 
+    def gl_notes(self, notes: Sequence[GlNote]) -> None:
+        """What the program told OpenGL before the next submission."""
+
     def mark(self, mark: Mark) -> None:
         """A frame is complete."""
 
@@ -363,6 +369,7 @@ class Connection:
         self._contexts = contexts_of(host.chip)
         self._observers: list[Observer] = []
         self._buffers: list[BufferUse] = []
+        self._notes = bytearray()  # of GL calls, before the next submission
         self._result = ffi.new("struct g4_live_result *")
         self._result.header.type = lib.G4_LIVE_RESULT
         self._handlers: dict[int, Callable[[], None]] = {
@@ -370,6 +377,7 @@ class Connection:
             lib.G4_LIVE_EXEC: self._exec, lib.G4_LIVE_CONTEXT: self._context, lib.G4_LIVE_REGISTER: self._register,
             lib.G4_LIVE_SHARE: self._share, lib.G4_LIVE_FIND: self._find, lib.G4_LIVE_MARK: self._mark,
             lib.G4_LIVE_NOTE: self._note, lib.G4_LIVE_USED: self._used,
+            lib.G4_LIVE_GL: self._gl,
         }
         self.thread = threading.Thread(target=self._run, name=f"client {number}", daemon=True)
 
@@ -473,6 +481,26 @@ class Connection:
         if len(self._buffers) > lib.G4_LIVE_MAX_FILES:
             raise ProtocolError("too many buffers for one batch")
 
+    def _gl(self) -> None:
+        packet, head = self._packets.packet("gl"), ffi.sizeof("struct g4_live_gl")
+        count = int(packet.count)
+        if head + count != packet.header.size:
+            raise ProtocolError(f"gl: {count} bytes in a packet of {packet.header.size}")
+        if len(self._notes) + count > _MAX_NOTES:
+            raise ProtocolError(f"gl: more than {_MAX_NOTES} bytes before a batch")
+        self._notes += ffi.buffer(ffi.cast("uint8_t *", packet) + head, count)
+
+    def _pass_notes(self) -> None:
+        if not self._notes:
+            return
+        try:
+            notes = tuple(gl_notes.unpack(bytes(self._notes)))
+        except FieldError as e:
+            raise ProtocolError(str(e)) from None
+        self._notes.clear()
+        for observer in self._observers:
+            observer.gl_notes(notes)
+
     def _exec(self) -> None:
         packet = self._packets.packet("exec")
         self._used()
@@ -497,6 +525,7 @@ class Connection:
         self._packets.send(self._result)
 
     def _execute(self, device: LiveDevice, submission: Submission, context: int) -> int:
+        self._pass_notes()
         for observer in self._observers:
             observer.before(submission, self._buffers)
         self.activity.batches += 1

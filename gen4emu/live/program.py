@@ -16,7 +16,11 @@ from gen4emu.live.socket_directory import check_server
 
 SHIM = Path(__file__).with_name("libgen4emu-shim.so")
 SHIM_32 = Path(__file__).with_name("libgen4emu-shim-32.so")  # for 32-bit programs
+GL = Path(__file__).with_name("libgen4emu-gl.so")  # notes GL calls; preloaded behind the shim
+GL_32 = Path(__file__).with_name("libgen4emu-gl-32.so")
 _PRELOADS = "preload"
+# The driver works in the thread that calls it, so that a batch holds exactly the draws before it.
+_GL_VARIABLES = {"GALLIUM_THREAD": "0", "mesa_glthread": "false"}
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # the exit statuses of shells
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -35,32 +39,36 @@ def place_shims(directory: Path) -> None:
     if not SHIM_32.exists():
         return
     merged = Path("/usr/lib64").resolve() == Path("/usr/lib").resolve()  # then $LIB of 64-bit programs is lib
-    names = {"lib64": SHIM, "lib/x86_64-linux-gnu": SHIM, "lib32": SHIM_32, "lib/i386-linux-gnu": SHIM_32,
-             "lib": SHIM if merged else SHIM_32}
-    for name, shim in names.items():
+    wide, narrow = (SHIM, GL), (SHIM_32, GL_32)
+    names = {"lib64": wide, "lib/x86_64-linux-gnu": wide, "lib32": narrow, "lib/i386-linux-gnu": narrow,
+             "lib": wide if merged else narrow}
+    for name, libraries in names.items():
         folder = directory / _PRELOADS / name
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / SHIM.name).symlink_to(shim)
+        for link, library in zip(wide, libraries, strict=True):
+            (folder / link.name).symlink_to(library)
 
 
-def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False) -> dict[str, str]:
+def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False, gl: bool = False) -> dict[str, str]:
     """The environment variables that connect a program to the server in `directory`.
 
-    `for_shells` avoids $LIB, which a shell would expand.
+    `for_shells` avoids $LIB, which a shell would expand.  With `gl`, the program's GL calls are noted.
     """
     if not SHIM.exists():
         raise ProgramError(f"{SHIM}: not found; was the package built completely?")
     both = (directory / _PRELOADS).is_dir() and not for_shells
-    shim = f"{directory.absolute()}/{_PRELOADS}/$LIB/{SHIM.name}" if both else os.fspath(SHIM)
+    libraries = [f"{directory.absolute()}/{_PRELOADS}/$LIB/{library.name}" if both else os.fspath(library)
+                 for library in ((SHIM, GL) if gl else (SHIM,))]
     preload = old.get("LD_PRELOAD", "")
     return {"GEN4EMU_LIVE": os.fspath(directory.absolute()),
-            "LD_PRELOAD": f"{preload}:{shim}" if preload else shim}
+            "LD_PRELOAD": ":".join([preload, *libraries] if preload else libraries)} | (_GL_VARIABLES if gl else {})
 
 
-def start(command: Sequence[str], directory: Path, stdout: IO[str] | None = None) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], directory: Path, stdout: IO[str] | None = None,
+          gl: bool = False) -> subprocess.Popen[bytes]:
     """Start a program; its standard output is that of this process, or `stdout`."""
     try:
-        return subprocess.Popen(command, env={**os.environ, **additions(directory, os.environ)}, stdout=stdout)
+        return subprocess.Popen(command, env={**os.environ, **additions(directory, os.environ, gl=gl)}, stdout=stdout)
     except OSError as e:
         raise _cannot_start(command[0], e) from None
 

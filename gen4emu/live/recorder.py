@@ -24,6 +24,7 @@ from gen4emu.live.server import Server
 from gen4emu.trace.capture import digest
 from gen4emu.trace.conversion import TraceWriter, writer_for
 from gen4emu.trace.events import Submission, SurfaceDump
+from gen4emu.trace.gl_notes import GlNote
 from gen4emu.trace.write_aub import Dedup
 from gen4emu.trace.write_capture import CaptureWriter
 
@@ -149,6 +150,14 @@ class Recorder(Observer):
         for address, size in self._pages.learn(buffers):
             if isinstance(self._writer, CaptureWriter):
                 self._writer.expect(address, size, digest(self._device.memory.read(address, size)))
+
+    def gl_notes(self, notes: Sequence[GlNote]) -> None:
+        self._guarded(self._note, notes)
+
+    def _note(self, notes: Sequence[GlNote]) -> None:
+        writer = self._opened()
+        if isinstance(writer, CaptureWriter):
+            writer.gl_notes(notes)
 
     def mark(self, mark: Mark) -> None:
         self._guarded(self._end_frame, mark)

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import BinaryIO
 
-from gen4emu.errors import TraceError
+from gen4emu.errors import FieldError, TraceError
 from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.trace import gl_notes
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.driver_block import printable
 from gen4emu.trace.events import (
@@ -28,6 +29,7 @@ from gen4emu.trace.events import (
     Event,
     ExpectedMemory,
     FrameBoundary,
+    GlNotes,
     GttWrite,
     MemoryWrite,
     RegisterWrite,
@@ -69,6 +71,7 @@ class Kind(IntEnum):
     WIDE_WRITE = 13  # as 3, 5 and 7, for addresses of more than 32 bits
     WIDE_SUBMISSION = 14
     WIDE_DUMP = 15
+    GL_NOTES = 16  # gen4emu.trace.gl_notes
 
 
 class Codec(IntEnum):
@@ -197,6 +200,7 @@ class CaptureReader:
             Kind.EXPECT: self._expect, Kind.COMMENT: self._comment, Kind.REGISTER: self._register,
             Kind.PAGE_TABLE: self._page_table, Kind.INDEX: self._nothing, Kind.WIDE_WRITE: self._wide_write,
             Kind.WIDE_SUBMISSION: self._wide_submission, Kind.WIDE_DUMP: self._wide_dump,
+            Kind.GL_NOTES: self._gl_notes,
         }
         self._contexts: RingContexts | None = None
         self._end = _ADDRESS_SPACE
@@ -332,6 +336,12 @@ class CaptureReader:
 
     def _comment(self, start: int, data: bytes) -> Events:
         yield Comment(start, printable(data))
+
+    def _gl_notes(self, start: int, data: bytes) -> Events:
+        try:
+            yield GlNotes(start, tuple(gl_notes.unpack(gl_notes.contents(data))))
+        except FieldError as e:
+            raise _InvalidRecord(str(e)) from None
 
     def _register(self, start: int, data: bytes) -> Events:
         yield RegisterWrite(start, *REGISTER.unpack(data))

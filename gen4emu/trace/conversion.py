@@ -19,6 +19,7 @@ from gen4emu.trace.events import (
     Event,
     ExpectedMemory,
     FrameBoundary,
+    GlNotes,
     GttWrite,
     Header,
     MemoryWrite,
@@ -40,8 +41,12 @@ CONTAINERS = ("aub", "g4c")
 
 def writer_for(file: str | os.PathLike[str], device: Device, application: str, dedup: Dedup) -> TraceWriter:
     """A CaptureWriter if the name ends in .g4c, else an AubWriter."""
-    container = "g4c" if SUFFIX in Path(file).suffixes[-2:] else "aub"
-    return new_writer(container, file, device, application, dedup)
+    return new_writer(container_for(file), file, device, application, dedup)
+
+
+def container_for(file: str | os.PathLike[str]) -> str:
+    """The container of a capture with this name."""
+    return "g4c" if SUFFIX in Path(file).suffixes[-2:] else "aub"
 
 
 def new_writer(container: str, file: str | os.PathLike[str], device: Device, application: str,
@@ -154,6 +159,9 @@ def copy_event(event: Event, writer: TraceWriter) -> None:
     elif isinstance(event, ExpectedMemory):
         if isinstance(writer, CaptureWriter):
             writer.expect(event.address, event.size, event.digest)
+    elif isinstance(event, GlNotes):
+        if isinstance(writer, CaptureWriter):
+            writer.gl_notes(event.notes)
     elif isinstance(event, Comment):
         if not event.text.startswith(driver_block.NOTE):  # a reader of the copy makes this comment again
             writer.comment(event.text)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from gen4emu.trace.gl_notes import GlNote
+
 
 class Engine(Enum):
     RENDER = "render"
@@ -134,6 +136,14 @@ class Comment:
 
 
 @dataclass(slots=True, frozen=True)
+class GlNotes:
+    """What the program told OpenGL before the next submission, in order."""
+
+    offset: int
+    notes: tuple[GlNote, ...]
+
+
+@dataclass(slots=True, frozen=True)
 class Warning:
     """Something in the file was skipped or repaired; everything valid is still delivered."""
 
@@ -157,4 +167,4 @@ class ErrorState:
 
 
 Event = (Header | MemoryWrite | GttWrite | RegisterWrite | Submission | FrameBoundary | SurfaceDump | Comment
-         | Warning | ErrorState | ExpectedMemory)
+         | GlNotes | Warning | ErrorState | ExpectedMemory)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Iterable
 
 import gen4emu
 from gen4emu.errors import FieldError
 from gen4emu.hw.chips import Device
+from gen4emu.trace import gl_notes
 from gen4emu.trace.capture import (
     BYTES,
     DUMP,
@@ -40,10 +42,12 @@ from gen4emu.trace.capture import (
     digest,
 )
 from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
+from gen4emu.trace.gl_notes import GlNote
 from gen4emu.trace.output import Writer
 from gen4emu.trace.source import fast_deflate
 
 _BATCH_PAGES = 64  # new pages in one record
+_NOTES_BYTES = 1 << 22  # of notes in one record
 _ZEROS = bytes(PAGE_BYTES)
 
 
@@ -148,6 +152,17 @@ class CaptureWriter(Writer):
 
     def comment(self, text: str) -> None:
         self._record(Kind.COMMENT, text.encode("utf-8", "replace")[:MAX_RECORD_BYTES])
+
+    def gl_notes(self, notes: Iterable[GlNote]) -> None:
+        """What the program told OpenGL before the next submission."""
+        waiting = bytearray()
+        for note in gl_notes.pack(notes):
+            if waiting and len(waiting) + len(note) > _NOTES_BYTES:
+                self._record(Kind.GL_NOTES, gl_notes.record(bytes(waiting)))
+                waiting.clear()
+            waiting += note
+        if waiting:
+            self._record(Kind.GL_NOTES, gl_notes.record(bytes(waiting)))
 
     def write_register(self, event: RegisterWrite) -> None:
         self._record(Kind.REGISTER, REGISTER.pack(event.register & 0xFFFFFFFF, event.value & 0xFFFFFFFF))

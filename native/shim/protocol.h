@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 5,
+    G4_LIVE_VERSION = 6,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_UNBOUND = 0xffffffff, /* as a file: unbind the range */
@@ -37,6 +37,7 @@ enum g4_live_type {
     G4_LIVE_MARK,     /* shim: a frame is complete */
     G4_LIVE_NOTE,     /* shim: a message for the user */
     G4_LIVE_USED,     /* shim: a driver uses the device; header only, sent once */
+    G4_LIVE_GL,       /* shim: bytes of notes that belong before the next EXEC (native/gl/notes.h) */
 };
 
 struct g4_live_header {
@@ -188,6 +189,13 @@ struct g4_live_mark {
     uint32_t tiling;
     uint32_t fourcc; /* DRM format */
     uint32_t pad;
+};
+
+struct g4_live_gl {
+    struct g4_live_header header;
+    uint32_t count;
+    uint32_t pad;
+    /* uint8_t bytes[count] */
 };
 
 struct g4_live_note {

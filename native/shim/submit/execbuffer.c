@@ -11,6 +11,7 @@
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gtt.h"
 #include "shim/submit/contexts.h"
+#include "shim/submit/notes.h"
 #include "shim/submit/sync_file.h"
 
 enum {
@@ -212,7 +213,8 @@ static int send(struct submission *submission) {
         .length = exec->length ? exec->length : (uint32_t)(batch->object->size - exec->start),
         .slot = context_slot(file, exec),
     };
-    if (!gtt_flush(file) || !send_objects(submission) || !connection_submit(&file->connection, &packet)) {
+    if (!gtt_flush(file) || !send_objects(submission) || !notes_send(&file->connection) ||
+        !connection_submit(&file->connection, &packet)) {
         return EIO;
     }
     const uint64_t sequence = file->connection.submitted;

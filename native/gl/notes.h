@@ -1,0 +1,44 @@
+/* What a program tells OpenGL about its shaders and draws, as notes for captures (`gen4emu capture --gl`).
+ *
+ * A note is a header, words, and text; docs/formats.md has the words of each kind, gen4emu/trace/gl_notes.py reads
+ * them. Notes wait here until the shim sends the next batch to the server.
+ */
+#ifndef GL_NOTES_H
+#define GL_NOTES_H
+#include <stddef.h>
+#include <stdint.h>
+
+enum gl_note_kind {
+    GL_NOTE_SOURCE = 1, /* shader, stage; text */
+    GL_NOTE_COMPILE,    /* shader */
+    GL_NOTE_ATTACH,     /* program, shader */
+    GL_NOTE_DETACH,     /* program, shader */
+    GL_NOTE_LINK,       /* program */
+    GL_NOTE_USE,        /* program */
+    GL_NOTE_LABEL,      /* kind of object, name; text */
+    GL_NOTE_PUSH,       /* source, id; text */
+    GL_NOTE_POP,
+    GL_NOTE_MARKER, /* text */
+    GL_NOTE_DRAW,   /* topology, vertices, instances, draws; UINT32_MAX: not known */
+    GL_NOTE_LOST,   /* how many notes are missing here */
+};
+
+struct gl_note {
+    uint16_t kind;
+    uint16_t thread; /* of the program, from 0 */
+    uint32_t size;   /* bytes that follow */
+};
+
+enum gl_note_limits {
+    GL_NOTE_MAX_TEXT = 1 << 20,
+    GL_NOTE_MAX_NAME = 1024,      /* of labels, groups and markers */
+    GL_NOTE_MAX_WAITING = 1 << 26 /* bytes */
+};
+
+/* Add a note with `count` words.  Longer text is cut. */
+void note(enum gl_note_kind kind, const uint32_t *words, size_t count, const char *text, size_t length);
+/* As note(), with the pieces of a text; a length below 0, or lengths of NULL: up to the zero byte. */
+void note_pieces(enum gl_note_kind kind, const uint32_t *words, size_t count, int pieces, const char *const *texts,
+                 const int *lengths);
+
+#endif

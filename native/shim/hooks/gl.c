@@ -1,0 +1,14 @@
+/* What the library for OpenGL (native/gl) calls. */
+#include "shim/base/lock.h"
+#include "shim/base/real.h"
+#include "shim/hooks/start.h"
+#include "shim/submit/notes.h"
+
+HOOK void gen4emu_shim_set_notes(notes_source *source);
+HOOK void gen4emu_shim_set_notes(notes_source *source) {
+    if (shim_active()) {
+        shim_lock();
+        notes_set_source(source);
+        shim_unlock();
+    }
+}
