@@ -17,7 +17,7 @@ static uint8_t type_of_immediate(uint8_t type) {
     case GEN9_IMM_HF:
         return G4_TYPE_HF;
     default:
-        return type < GEN9_IMM_UV ? type : (uint8_t)G4_TYPE_RESERVED;
+        return type < GEN9_IMM_UV ? type : (uint8_t)G4_TYPE_UD; /* docs/decisions.md 44 */
     }
 }
 
@@ -98,6 +98,9 @@ static unsigned passes(const struct g4_op *op, unsigned sources) {
 void g4_decode_passes(struct g4_op *op, unsigned sources, bool same_enables) {
     const unsigned step = same_enables ? 0 : op->exec_size / 2;
 
+    if (op->undefined && sources > 2) {
+        sources = 2; /* a third one is only decoded where the opcode exists */
+    }
     op->passes = (uint8_t)passes(op, sources);
     op->channels = op->exec_size / op->passes;
     for (unsigned pass = 0; pass < 2; pass++) {

@@ -48,6 +48,11 @@ static void source_region(struct g4_src *src, const uint32_t w[4], bool align16,
     }
 }
 
+/* Reserved codes mean UD (docs/decisions.md 44). */
+static uint8_t known_type(uint8_t type) {
+    return (uint8_t)(type == GEN9_CODE_RESERVED ? G4_TYPE_UD : type);
+}
+
 /* src0 and src1 have the top bit of the immediate part of an address in different places: `addr_imm` has it whole. */
 static void decode_register(struct g4_src *src, uint32_t file, uint32_t type, const uint32_t w[4], bool align16,
                             int32_t addr_imm) {
@@ -56,7 +61,7 @@ static void decode_register(struct g4_src *src, uint32_t file, uint32_t type, co
     const uint32_t sub = align16 ? gen9_inst_src0_subreg16(w) : gen9_inst_src0_subreg_nr(w);
 
     memset(src, 0, sizeof *src);
-    src->type = gen9_register_types[type];
+    src->type = known_type(gen9_register_types[type]);
     src->size = g4_type_bytes[src->type];
     src->abs = gen9_inst_src0_abs(w);
     src->negate = gen9_inst_src0_negate(w);
@@ -124,7 +129,7 @@ static void decode_dst(struct g4_dst *dst, const uint32_t w[4], bool align16) {
     const uint8_t hstride = gen9_hstride_elements[gen9_inst_dst_hstride(w)];
 
     memset(dst, 0, sizeof *dst);
-    dst->type = gen9_register_types[gen9_inst_dst_type(w)];
+    dst->type = known_type(gen9_register_types[gen9_inst_dst_type(w)]);
     dst->size = g4_type_bytes[dst->type];
     dst->writemask = align16 ? (uint8_t)gen9_inst_dst_writemask(w) : 0xf;
     dst->hstride = align16 || hstride == 0 ? 1 : hstride;
@@ -169,7 +174,7 @@ static void ternary_source(struct g4_src *src, uint8_t type, bool replicate, uin
 }
 
 static void decode_ternary(struct g4_op *op, const uint32_t w[4]) {
-    const uint8_t type = gen9_ternary_types[gen9_inst_ternary_src_type(w)];
+    const uint8_t type = known_type(gen9_ternary_types[gen9_inst_ternary_src_type(w)]);
     const bool floats = type == G4_TYPE_F; /* each of the last two may be a half float instead */
     const uint8_t type1 = floats && gen9_inst_ternary_src1_half(w) ? (uint8_t)G4_TYPE_HF : type;
     const uint8_t type2 = floats && gen9_inst_ternary_src2_half(w) ? (uint8_t)G4_TYPE_HF : type;
@@ -190,7 +195,7 @@ static void decode_ternary(struct g4_op *op, const uint32_t w[4]) {
     op->src[2].negate = gen9_inst_ternary_src2_negate(w);
     memset(dst, 0, sizeof *dst);
     dst->kind = G4_KIND_GRF;
-    dst->type = gen9_ternary_types[gen9_inst_ternary_dst_type(w)];
+    dst->type = known_type(gen9_ternary_types[gen9_inst_ternary_dst_type(w)]);
     dst->size = g4_type_bytes[dst->type];
     dst->hstride = 1;
     dst->writemask = (uint8_t)gen9_inst_ternary_dst_writemask(w);

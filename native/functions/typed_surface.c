@@ -152,7 +152,9 @@ static uint32_t small_float(uint32_t bits, uint32_t mantissa_bits, bool has_sign
 
 static uint32_t normalized(float value, float low, uint32_t most) {
     const float limited = value > low ? (value < 1.0f ? value : 1.0f) : low; /* NaN becomes the lower limit */
-    return (uint32_t)(int32_t)nearbyintf((value == value ? limited : 0.0f) * (float)most);
+    const int64_t number = (int64_t)nearbyintf((value == value ? limited : 0.0f) * (float)most);
+    const int64_t limit = most; /* 32 bits of it are more than a float has */
+    return (uint32_t)(number > limit ? limit : number < -limit ? -limit : number);
 }
 
 static uint32_t encoded(const struct g4_format_channel *channel, uint32_t value) {

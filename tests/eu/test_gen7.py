@@ -311,3 +311,12 @@ def test_threads_of_32_channels_have_masks_of_32_bits(gen: Gen) -> None:
     assert [int(v) for v in probe.grf(10)[:2]] == [0x8421C0FF, 0x0421C0F1 | ~0x8421C0FF & 0xFFFFFFFF]
     found = [sum(1 << c for c in range(8) if probe.grf(11 + q)[c]) for q in range(4)]
     assert found == [0xFF, 0xC0, 0x21, 0x84]
+
+
+@pytest.mark.parametrize("gen", [Gen.CL, Gen.EL, *PARTS], ids=lambda g: g.name)
+def test_every_opcode_decodes_without_operands(gen: Gen) -> None:
+    """Those that no part of the generation has, too; some of another generation have three sources."""
+    for number in range(128):
+        for general_only in (True, False):
+            probe = Probe(gen)
+            assert probe.run(number.to_bytes(16, "little"), general_only=general_only) in Status

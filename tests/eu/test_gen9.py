@@ -10,6 +10,7 @@ import pytest
 from gen4emu.core_enums import Status
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble, encode_bytes
+from gen4emu.isa.encodings import encoding_of
 from tests.eu.gen7_programs import end
 from tests.eu.test_gen7 import result
 from tests.harness.probe import Probe
@@ -23,6 +24,14 @@ def quads(*values: int) -> list[int]:
     """Four numbers of 64 bits as eight dwords."""
     whole = [value & (1 << 64) - 1 for value in values * (4 // len(values))]
     return [part for value in whole for part in (value & 0xFFFFFFFF, value >> 32)]
+
+
+def with_type(text: str, operand: str, code: int) -> str:
+    """An instruction as dwords, with another code for the type of an operand."""
+    field = encoding_of(GEN).by_name[f"{operand}_type"]
+    word = int.from_bytes(assemble(text, GEN), "little")
+    words = (word & ~field.put((1 << field.width) - 1) | field.put(code)).to_bytes(16, "little")
+    return ".dword " + " ".join(hex(dword) for dword in struct.unpack("<4I", words)) + ";\n"
 
 
 def halves(*values: float) -> list[int]:
@@ -75,6 +84,28 @@ def test_a_dword_becomes_64_bits() -> None:
 def test_immediates_have_64_bits(kind: str, literal: str, expected: int) -> None:
     code = f"mov(4) g10<1>{kind} {literal} {{ align1 1N }};"
     assert result(GEN, code, {10: 0}) == quads(expected)
+
+
+@pytest.mark.parametrize("code", range(11, 16))
+@pytest.mark.parametrize("operand", ["dst", "src0", "src1"])
+def test_reserved_types_are_unsigned_dwords(operand: str, code: int) -> None:
+    a, b = 0x80000001, 0x70000000
+    assert result(GEN, with_type("avg(8) g10<1>UD g2<8,8,1>UD g3<8,8,1>UD { align1 1Q };", operand, code),
+                  {2: a, 3: b}) == [(a + b + 1) // 2] * 8
+
+
+@pytest.mark.parametrize("code", range(12, 16))
+def test_immediates_of_reserved_types_are_unsigned_dwords(code: int) -> None:
+    text = "avg(8) g10<1>UD g2<8,8,1>UD 0x80000001UD { align1 1Q };"
+    assert result(GEN, with_type(text, "src1", code), {2: 0x70000000}) == [0x78000001] * 8
+
+
+@pytest.mark.parametrize("code", range(5, 8))
+def test_reserved_types_of_three_sources_are_unsigned_dwords(code: int) -> None:
+    text = "bfi2(8) g10<1>UD g2<4,4,1>UD g3<4,4,1>UD g4<4,4,1>UD { align16 1Q };"
+    whole = with_type(with_type(text, "ternary_src", code), "ternary_dst", code)
+    registers = {2: 0xFF00, 3: 0x12, 4: 0xFFFFFFFF}
+    assert result(GEN, whole, dict(registers)) == result(GEN, text, dict(registers)) == [0xFFFF12FF] * 8
 
 
 @pytest.mark.parametrize(("a", "b", "kind", "expected"), [

@@ -224,6 +224,10 @@ def test_typed_writes_convert_to_the_format(port: Port7) -> None:
         port.state(surface_type="SURFTYPE_1D", surface_format=name, width=16, height=1, depth=1, surface_pitch=64)
         port.message(RENDER_CACHE, TYPED_WRITE, 0, everyone, CHANNELS, half, one, two, minus, rlen=0)
         assert port.dwords(0, 1) == [expected], name
+    for name, whole in (("R32_UNORM", 0xFFFFFFFF), ("R32_SNORM", 0x7FFFFFFF)):
+        port.state(surface_type="SURFTYPE_1D", surface_format=name, width=16, height=1, depth=1, surface_pitch=64)
+        port.message(RENDER_CACHE, TYPED_WRITE, 0b1110, everyone, CHANNELS, two, rlen=0)
+        assert port.dwords(0, 1) == [whole], name
     port.state(surface_type="SURFTYPE_1D", surface_format="R16G16_FLOAT", width=16, height=1, depth=1, surface_pitch=64)
     port.message(RENDER_CACHE, TYPED_WRITE, 0b1100, everyone, CHANNELS, half, minus, rlen=0)
     assert port.dwords(0, 1) == [0xBC003800]
