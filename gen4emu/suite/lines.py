@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -17,6 +16,7 @@ from gen4emu.errors import DecodeError
 
 SCHEMA = "gen4emu.results/1"
 _MOST_BYTES = 1 << 30
+_MOST_SECONDS = 1e9
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "suite": str, "name": str, "device": str, "outcome": str, "seconds": (int, float), "digest": str,
     "messages": list, "reason": str, "host": str, "version": str, "details": dict}
@@ -88,8 +88,8 @@ def _line(path: Path, number: int, text: bytes) -> Line:
             raise DecodeError(f"{where}: {name}: {json.dumps(value.get(name))[:80]} is invalid")
     if not all(isinstance(message, str) for message in value["messages"]):
         raise DecodeError(f"{where}: messages: is not a list of texts")
-    if not (math.isfinite(value["seconds"]) and value["seconds"] >= 0):
-        raise DecodeError(f"{where}: seconds: {value['seconds']} is invalid")
+    if not 0 <= value["seconds"] <= _MOST_SECONDS:
+        raise DecodeError(f"{where}: seconds: {str(value['seconds'])[:80]} is invalid")
     try:
         outcome = Outcome(value["outcome"])
     except ValueError:

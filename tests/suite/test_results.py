@@ -37,7 +37,10 @@ def test_lines_survive_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("change", "text"), [
     ({"outcome": "good"}, "line 2: outcome: 'good' is not one of pass"),
     ({"seconds": True}, "line 2: seconds: true is invalid"),
-    ({"seconds": float("inf")}, "line 2: seconds"),
+    ({"seconds": float("inf")}, "line 2: seconds: inf is invalid"),
+    ({"seconds": float("nan")}, "line 2: seconds: nan is invalid"),
+    ({"seconds": 10 ** 400}, "line 2: seconds: 1000"),
+    ({"seconds": 1e308}, "line 2: seconds: 1e+308 is invalid"),
     ({"name": 3}, "line 2: name: 3 is invalid"),
     ({"messages": [1]}, "line 2: messages"),
     ({"schema": "gen4emu.check/1"}, "line 2: is not a result"),
