@@ -222,13 +222,13 @@ static void decode_branch(struct g4_op *op, const uint32_t w[4], uint8_t jmpi_un
     op->channel_pointers = true;
     op->jump_unit = jmpi_unit;
     if (op->opcode == G4_OPCODE_JMPI) {
-        const int32_t count = op->src[1].kind == G4_KIND_IMM ? (int32_t)op->src[1].imm[0] : 0;
-        op->target = op->next + (uint32_t)(count * jmpi_unit);
+        const uint32_t count = op->src[1].kind == G4_KIND_IMM ? op->src[1].imm[0] : 0;
+        op->target = op->next + count * jmpi_unit;
     } else if (op->opcode == G4_OPCODE_CALL) {
         op->target = op->ip + (uint32_t)gen7_inst_immediate(w) * JUMP_UNIT;
     } else {
-        op->target = op->ip + (uint32_t)(gen7_inst_jip(w) * JUMP_UNIT);
-        op->uip = op->ip + (uint32_t)(gen7_inst_uip(w) * JUMP_UNIT);
+        op->target = op->ip + (uint32_t)gen7_inst_jip(w) * JUMP_UNIT;
+        op->uip = op->ip + (uint32_t)gen7_inst_uip(w) * JUMP_UNIT;
     }
     op->target &= ~7u;
 }

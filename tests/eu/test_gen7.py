@@ -320,3 +320,20 @@ def test_every_opcode_decodes_without_operands(gen: Gen) -> None:
         for general_only in (True, False):
             probe = Probe(gen)
             assert probe.run(number.to_bytes(16, "little"), general_only=general_only) in Status
+
+
+@every
+@pytest.mark.parametrize(("quarter", "legal"), [("2Q", "1H"), ("4Q", "2H")])
+def test_sixteen_channels_begin_at_a_half(gen: Gen, quarter: str, legal: str) -> None:
+    code = "(+f0.0) sel(16) g10<1>D g2<8,8,1>D g4<8,8,1>D {{ align1 {} }};"
+    registers: dict[int, list[int] | int] = {2: 1, 3: 2, 4: 3, 5: 4}
+    for reg in (10, 11):
+        found = result(gen, code.format(quarter), registers, flags=0x12345678, reg=reg)
+        assert found == result(gen, code.format(legal), registers, flags=0x12345678, reg=reg)
+
+
+@every
+def test_branches_wrap_around_the_address_space(gen: Gen) -> None:
+    probe = Probe(gen)
+    code = assemble("mov(1) g2<1>UD 0UD { align1 1N };\njmpi(1) 1879048192D { align1 WE_all 1N };", gen)
+    assert probe.run(code) in Status

@@ -48,7 +48,7 @@ def outcome_of(log: str, status: int) -> Outcome:
     executions = _EXECUTIONS.search(log)
     found = Outcome(int(executions[1]) if executions else 0, coverage[0] if coverage else 0, max(coverage, default=0),
                     findings=[Path(path) for path in _FINDING.findall(log)])
-    if not coverage or status != 0 and not found.findings:
+    if not coverage or (status != 0 and not found.findings):
         found.failure = f"exit status {status}: {(log.strip().splitlines() or ['no output'])[-1]}"
     return found
 
@@ -122,6 +122,7 @@ def run(target: Target, folder: Path, seconds: int) -> Outcome:
                else [sys.executable, "-m", "tests.fuzz.run_reader", target.name])
     command += [str(corpus), str(folder / "seeds" / target.name), f"-max_total_time={seconds}",
                 f"-max_len={target.most_bytes}", "-len_control=20", f"-timeout={SECONDS_OF_AN_INPUT}",
+                f"-report_slow_units={SECONDS_OF_AN_INPUT}",
                 f"-rss_limit_mb={MEMORY_MIB}", "-print_final_stats=1", "-reload=0", "-detect_leaks=0",
                 f"-artifact_prefix={found}{os.sep}"]
     environment = os.environ | {

@@ -92,8 +92,8 @@ def _send(end: socket.socket, data: bytes, arena: int, unsealed: int) -> None:
         if kind == STORE:
             if len(body) > 2:
                 (page,) = struct.unpack_from("<H", body)
-                os.pwrite(arena, body[2:], 16 * page % ARENA)
-                os.truncate(arena, ARENA)
+                offset = 16 * page % ARENA
+                os.pwrite(arena, body[2:2 + ARENA - offset], offset)
             continue
         packet = body if flags & AS_IT_IS else _HEADER.pack(kind, _HEADER.size + len(body), number) + body
         passed = [descriptor for bit, descriptor in ((WITH_ARENA, arena), (WITH_OPEN_FILE, unsealed)) if flags & bit]

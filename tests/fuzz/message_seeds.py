@@ -59,14 +59,14 @@ def seeds() -> Iterator[bytes]:
 def _states(gen: Gen) -> Iterator[_State]:
     """A surface of each format, their shapes, tilings and samplers in turn."""
     bench = Texturing(gen) if gen & Gen.ALL4 else Texturing7(gen)
-    filters, modes = list(MapFilter), list(TextureCoordinateMode)
+    filters, mips, modes = list(MapFilter), list(MipFilter), list(TextureCoordinateMode)
     for number, format in enumerate(_formats(gen)):
         shape = _SHAPES[number % len(_SHAPES)]
         depth = 4 if shape is SurfaceType.SURFTYPE_3D else 1
         levels = 1 if shape is SurfaceType.SURFTYPE_BUFFER else 3
         tiling = Tiling.Y if number % 3 == 0 and levels > 1 else Tiling.LINEAR
         height = 1 if shape in (SurfaceType.SURFTYPE_1D, SurfaceType.SURFTYPE_BUFFER) else 16
-        filter, mip, mode = filters[number % 2], list(MipFilter)[number % 3 % len(MipFilter)], modes[number % len(modes)]
+        filter, mip, mode = filters[number % 2], mips[number % len(mips)], modes[number % len(modes)]
         if isinstance(bench, Texturing):
             bench.surface(SurfaceFormat(format), 16, height, depth, type=shape, levels=levels, tiling=tiling, size=64)
             bench.sampler(filter, mip, mode, border_color_pointer=0)

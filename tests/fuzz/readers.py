@@ -128,16 +128,16 @@ def check_index(data: bytes) -> None:
 
 
 def indexes() -> Iterator[bytes]:
-    for _, *data in captures():
-        file = packed_records(bytes(data)) if data[:8] != list(capture.MAGIC) else bytes(data)
-        index = capture.INDEX.pack(1, 1) + struct.pack("<2Q", 8, 16)
-        yield (file + capture.RECORD.pack(capture.Kind.INDEX, 0, len(index), len(index), zlib.crc32(index)) + index
-               + capture.TRAILER.pack(len(file), capture.INDEX_MAGIC))
+    file = next(seed[1:] for seed in captures() if seed[0] == 0xFF)
+    index = capture.INDEX.pack(1, 1) + struct.pack("<2Q", 8, 16)
+    yield (file + capture.RECORD.pack(capture.Kind.INDEX, 0, len(index), len(index), zlib.crc32(index)) + index
+           + capture.TRAILER.pack(len(file), capture.INDEX_MAGIC))
     yield bookmark_file.MAGIC + bytes(72) + zlib.compress(b"x")
 
 
 # --- decoder: the device, renderer and options in three bytes, sixteen dwords of state, and a batch ---
 _BATCH, _STATE, _STATE_BYTES = 0x1000, 0x4000, 256
+_BATCH_END = struct.pack("<I", 0x05000000)
 
 
 def check_decoder(data: bytes) -> None:
@@ -147,7 +147,7 @@ def check_decoder(data: bytes) -> None:
     try:
         decoder.memory.write(_STATE, data[3:3 + _STATE_BYTES] * 8 or bytes(4))
         batch = data[3 + _STATE_BYTES:]
-        decoder.memory.write(_BATCH, batch + bytes(-len(batch) % 4) + struct.pack("<I", 0x05000000))
+        decoder.memory.write(_BATCH, batch + bytes(-len(batch) % 4) + _BATCH_END)
         start = fuzz_decode.starts(decoder.gen)
         ring = struct.pack(f"<{len(start)}I", *start)
         engine = (Engine.RENDER, Engine.RENDER, Engine.BLT, Engine.BSD)[lint >> 2 & 3]
@@ -169,10 +169,11 @@ def batches() -> Iterator[bytes]:
                          ("later/triangle-snb.aub.xz", 3), ("later/triangle-ivb.aub.xz", 4),
                          ("later/triangle-hsw.aub.xz", 5), ("later/triangle-bdw.aub.xz", 6),
                          ("later/triangle-kbl.aub.xz", 7)):
-        written = [event for event in trace.open(TRACES / file) if isinstance(event, MemoryWrite)]
-        for event in sorted(written, key=lambda event: len(event.data))[-4:]:
+        written = {event.data[:1024] for event in trace.open(TRACES / file)
+                   if isinstance(event, MemoryWrite) and _BATCH_END in event.data}
+        for data in sorted(written)[:8]:
             for renderer in range(2):
-                yield bytes((device, renderer, 1)) + event.data[:_STATE_BYTES] + event.data[:1024]
+                yield bytes((device, renderer, 1)) + data[:_STATE_BYTES] + data
 
 
 # --- assembler and disassembler: the part, the syntax, and a text or code ---
@@ -232,10 +233,10 @@ def check_manifest(data: bytes) -> None:
 
 def manifests() -> Iterator[bytes]:
     yield (TRACES / "manifest.toml").read_bytes()[:3000]
-    yield (b'timeout = 20\n[[trace]]\nfile = "a"\nname = "b"\nraw = true\nbase = 0x1000\ndevice = "g45"\npartial = true\n'
-           b'expect = "0123456789abcdef0123456789abcdef"\n[[trace.accept]]\nexpect = "fedcba9876543210fedcba9876543210"\n'
-           b'reason = "x"\n[[fail]]\nnames = ["b*"]\nreason = "y"\nresult = ["crash"]\n[[skip]]\nnames = ["c"]\n'
-           b'reason = "z"\ndevice = "ivb"\n')
+    yield (b'timeout = 20\n[[trace]]\nfile = "a"\nname = "b"\nraw = true\nbase = 0x1000\ndevice = "g45"\n'
+           b'partial = true\nexpect = "0123456789abcdef0123456789abcdef"\n[[trace.accept]]\n'
+           b'expect = "fedcba9876543210fedcba9876543210"\nreason = "x"\n[[fail]]\nnames = ["b*"]\nreason = "y"\n'
+           b'result = ["crash"]\n[[skip]]\nnames = ["c"]\nreason = "z"\ndevice = "ivb"\n')
     yield b'[[trace]]\nfile = "a.g4c"\ntolerance = 2.5\n[trace.expect]\n"1" = "0123456789abcdef0123456789abcdef"\n'
 
 
@@ -261,8 +262,8 @@ def check_results(data: bytes) -> None:
 
 
 def results() -> Iterator[bytes]:
-    made = [lines.Line("traces", f"a/{outcome}", "gm45", outcome, 1.5, "12", ["a\nb"], "because", "host", "1", {"x": [1]})
-            for outcome in Outcome]
+    made = [lines.Line("traces", f"a/{outcome}", "gm45", outcome, 1.5, "12", ["a\nb"], "because", "host", "1",
+                       {"x": [1]}) for outcome in Outcome]
     yield b"".join(line.to_json().encode() + b"\n" for line in made)
     for line in made[:3]:
         yield line.to_json().encode() + b"\n"

@@ -102,8 +102,7 @@ static void load_memory(struct machine *machine, const struct header *header) {
     for (uint32_t i = 0; i < 16; i++) {
         const uint32_t address = SURFACES + 0x100 * i;
         memcpy(first[TABLE >> G4_PAGE_SHIFT] + i * sizeof address, &address, sizeof address);
-        memcpy(first[SURFACES >> G4_PAGE_SHIFT] + 0x100 * (size_t)i, header->surface[i & 1],
-               sizeof header->surface[0]);
+        memcpy(first[SURFACES >> G4_PAGE_SHIFT] + 0x100 * (size_t)i, header->surface[i & 1], sizeof header->surface[0]);
     }
     memcpy(first[SAMPLERS >> G4_PAGE_SHIFT], header->sampler, sizeof header->sampler);
     memcpy(first[0], header->border, sizeof header->border);

@@ -22,6 +22,8 @@ enum {
     MOST_CHANGES = 64,
     KIND_WORDS = 0,
     KIND_STATE = 1,
+    LEAST_WORDS = 17, /* of single commands: short ones get zeros from the command streamer */
+    SCENE_DRAWS = 0,
     SCENE_MEDIA = 1,
     SCENE_COMPUTE = 2,
     OPTION_GENERAL = 1,
@@ -198,8 +200,8 @@ static void load_memory(const struct scene *scene) {
     for (uint32_t i = 0; i < scene->header.pages; i++) {
         uint32_t page;
         memcpy(&page, scene->page_numbers + i * sizeof page, sizeof page);
-        if (g4_mem_poke(mem, (g4_address)page << G4_PAGE_SHIFT, scene->pages + (size_t)i * G4_PAGE_SIZE, G4_PAGE_SIZE, &fault) !=
-            G4_OK) {
+        if (g4_mem_poke(mem, (g4_address)page << G4_PAGE_SHIFT, scene->pages + (size_t)i * G4_PAGE_SIZE, G4_PAGE_SIZE,
+                        &fault) != G4_OK) {
             fail("a page cannot be written");
         }
     }
@@ -229,7 +231,8 @@ static void apply_changes(const struct scene *scene, uint32_t *words, struct rea
         } else if (scene->header.pages) {
             uint32_t number;
             memcpy(&number, scene->page_numbers + page % scene->header.pages * sizeof number, sizeof number);
-            (void)g4_mem_poke(mem, ((g4_address)number << G4_PAGE_SHIFT) + (offset & G4_PAGE_OFFSET), data, count, &fault);
+            (void)g4_mem_poke(mem, ((g4_address)number << G4_PAGE_SHIFT) + (offset & G4_PAGE_OFFSET), data, count,
+                              &fault);
         }
     }
 }
@@ -254,8 +257,9 @@ static enum g4_status execute(const struct scene *scene, const uint32_t *words) 
 }
 
 static enum g4_status run(const struct scene *scene, struct reader reader, bool general) {
-    uint32_t *const words =
-        malloc((scene->header.words + 1) * sizeof *words); /* exactly as long: reads beyond are seen */
+    const uint32_t least = scene->header.kind == SCENE_DRAWS ? 0 : LEAST_WORDS;
+    const uint32_t count = scene->header.words > least ? scene->header.words : least;
+    uint32_t *const words = calloc(count + 1, sizeof *words); /* no longer: reads beyond are seen */
 
     if (!words) {
         fail("out of memory");

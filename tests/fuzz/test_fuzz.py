@@ -1,0 +1,64 @@
+"""The targets without libFuzzer: seeds that do what they are for, and what is read from libFuzzer's output."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import kernel_seeds, message_seeds, readers
+from tests.fuzz.__main__ import main, outcome_of, table
+from tests.fuzz.targets import TARGETS
+
+LOG = """INFO: Seed: 1
+#2\tINITED cov: 100 ft: 120 corp: 2/9b exec/s: 0 rss: 30Mb
+#40\tNEW    cov: 130 ft: 150 corp: 3/12b lim: 4 exec/s: 0 rss: 30Mb L: 3/4 MS: 1 ChangeBit-
+#1000\tDONE   cov: 131 ft: 152 corp: 3/12b lim: 4 exec/s: 500 rss: 30Mb
+stat::number_of_executed_units: 1000
+"""
+
+
+@pytest.mark.parametrize("name", readers.READERS)
+def test_seeds_of_readers_are_no_findings(name: str) -> None:
+    reader = readers.READERS[name]
+    seeds = list(islice(reader.seeds(), 40))
+    assert seeds and len(set(seeds)) == len(seeds)
+    for seed in seeds:
+        assert len(seed) <= reader.most_bytes
+        reader.check(seed)
+
+
+def test_seeds_of_messages_fit_their_header() -> None:
+    seeds = list(message_seeds.seeds())
+    assert len(seeds) > 1000
+    assert max(map(len, seeds)) <= message_seeds.MOST_BYTES
+    assert {seed[0] for seed in seeds} == set(range(len(message_seeds.PARTS)))
+
+
+def test_there_are_kernels_for_every_encoding() -> None:
+    assert {seed[0] for seed in kernel_seeds.seeds()} == set(range(len(kernel_seeds.PARTS)))
+
+
+def test_a_run_is_read_from_the_output_of_libfuzzer() -> None:
+    found = outcome_of(LOG, 0)
+    assert (found.executions, found.first_edges, found.edges, found.findings, found.failure) == (1000, 100, 131, [], "")
+    assert table([TARGETS["kernel"]], [found]).splitlines()[1].split() == ["kernel", "1,000", "100", "131", "0", "0"]
+
+
+def test_a_finding_names_its_input() -> None:
+    found = outcome_of(LOG + "artifact_prefix='/x/'; Test unit written to /x/crash-12\n", 77)
+    assert found.findings == [Path("/x/crash-12")] and not found.failure
+
+
+@pytest.mark.parametrize(("log", "status"), [("", 1), ("no such file", 1), (LOG, 1)])
+def test_a_target_that_does_not_run_is_a_failure(log: str, status: int) -> None:
+    assert outcome_of(log, status).failure.startswith("exit status 1: ")
+
+
+def test_an_unknown_target_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["fuzz", "kernels"])
+    with pytest.raises(SystemExit) as e:
+        main()
+    assert e.value.code == 2
+    assert "kernels: is not a target; there are kernel, machine-code" in capsys.readouterr().err
