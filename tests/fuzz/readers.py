@@ -169,8 +169,8 @@ def batches() -> Iterator[bytes]:
                          ("later/triangle-snb.aub.xz", 3), ("later/triangle-ivb.aub.xz", 4),
                          ("later/triangle-hsw.aub.xz", 5), ("later/triangle-bdw.aub.xz", 6),
                          ("later/triangle-kbl.aub.xz", 7)):
-        written = {event.data[:1024] for event in trace.open(TRACES / file)
-                   if isinstance(event, MemoryWrite) and _BATCH_END in event.data}
+        written = {bytes(event.data[:1024]) for event in trace.open(TRACES / file)
+                   if isinstance(event, MemoryWrite) and _BATCH_END in bytes(event.data)}
         for data in sorted(written)[:8]:
             for renderer in range(2):
                 yield bytes((device, renderer, 1)) + data[:_STATE_BYTES] + data
