@@ -181,6 +181,7 @@ class Event(CoreEnum):
                               "buffer; value: its address")
     STALE_DEPTH = 26, ("unresolved depth is read through the surface state at the address, or by the depth test if "
                        "that is 0; value: address of the depth buffer")
+    URB_READ_RANGE = 27, "URB read beyond the entry window; value: row"
 
 
 class HierarchicalDepthMode(CoreEnum):

@@ -37,6 +37,7 @@ EVENT_TEXT: dict[Event, str] = {
     Event.LARGE_OBJECT: "object of more than 8192 pixels, which the manual asks software to avoid",
     Event.HIERARCHICAL_DEPTH: "entry of a hierarchical depth buffer that contradicts the depth buffer",
     Event.STALE_DEPTH: "read of depth that only the hierarchical depth buffer has: a resolve is missing",
+    Event.URB_READ_RANGE: "URB read beyond the entry",
 }
 _NOTES = frozenset({Event.SILICON_DIFFERS, Event.NO_DEPTH_BUFFER, Event.LARGE_OBJECT})
 

@@ -49,9 +49,9 @@ void g4_report_clear(struct g4_report_log *log) {
     log->errors = 0;
 }
 
-static const uint8_t bad_messages[] = {G4_EVENT_BAD_SFID,     G4_EVENT_BAD_MESSAGE, G4_EVENT_BAD_LENGTH,
-                                       G4_EVENT_BAD_RESPONSE, G4_EVENT_EOT_IGNORED, G4_EVENT_EOT_WRONG_UNIT,
-                                       G4_EVENT_BAD_SURFACE,  G4_EVENT_BAD_FORMAT,  G4_EVENT_URB_RANGE};
+static const uint8_t bad_messages[] = {
+    G4_EVENT_BAD_SFID,       G4_EVENT_BAD_MESSAGE, G4_EVENT_BAD_LENGTH, G4_EVENT_BAD_RESPONSE, G4_EVENT_EOT_IGNORED,
+    G4_EVENT_EOT_WRONG_UNIT, G4_EVENT_BAD_SURFACE, G4_EVENT_BAD_FORMAT, G4_EVENT_URB_RANGE,    G4_EVENT_URB_READ_RANGE};
 
 bool g4_report_is_bad_message(enum g4_event event) {
     for (size_t i = 0; i < sizeof bad_messages; i++) {

@@ -23,17 +23,17 @@ struct access {
 };
 
 /* Slot `number` of an entry; NULL beyond the thread's window, which is reported: hardware would hit a neighbor. */
-static uint32_t *slot_of(const struct access *a, unsigned half, uint64_t number) {
+static uint32_t *slot_of(const struct access *a, unsigned half, uint64_t number, enum g4_event beyond) {
     const uint64_t slot = 2u * (uint64_t)a->handle[half] + a->slot[half] + number;
     if (slot / 2 < a->gang->urb_rows[a->thread]) {
         return a->gang->urb[a->thread][slot / 2] + SLOT_DWORDS * (slot & 1);
     }
-    g4_report(a->eu->log, G4_EVENT_URB_RANGE, g4_gang_address(a->gang, a->thread), (uint32_t)(slot / 2));
+    g4_report(a->eu->log, beyond, g4_gang_address(a->gang, a->thread), (uint32_t)(slot / 2));
     return NULL;
 }
 
 static void write_slot(const struct access *a, unsigned half, uint64_t number, const uint32_t *data, unsigned enable) {
-    uint32_t *const slot = enable ? slot_of(a, half, number) : NULL;
+    uint32_t *const slot = enable ? slot_of(a, half, number, G4_EVENT_URB_RANGE) : NULL;
     if (slot && enable == 15) {
         memcpy(slot, data, SLOT_DWORDS * sizeof *slot);
         return;
@@ -66,7 +66,7 @@ static void write_registers(const struct access *a, const struct g4_send *send,
 
 /* Other dwords of the response keep their values. */
 static void read_slot(const struct access *a, unsigned half, uint64_t number, uint32_t *to, unsigned enable) {
-    const uint32_t *const slot = enable ? slot_of(a, half, number) : NULL;
+    const uint32_t *const slot = enable ? slot_of(a, half, number, G4_EVENT_URB_READ_RANGE) : NULL;
     for (unsigned d = 0; d < SLOT_DWORDS; d++) {
         if (enable >> d & 1) {
             to[d] = slot ? slot[d] : 0;

@@ -13,6 +13,7 @@ SFID = 6 << 24
 COMPLETE, USED, ALLOCATE = 1 << 15, 1 << 14, 1 << 13
 NONE, INTERLEAVE, TRANSPOSE = 0 << 10, 1 << 10, 2 << 10
 EOT = 1 << 31
+WRITE_OWORD, READ_OWORD, INTERLEAVE_GEN7, PER_SLOT_OFFSET = 1, 3, 1 << 14, 1 << 16
 
 
 def descriptor(mlen: int, *flags: int, offset: int = 0, rlen: int = 0) -> int:
@@ -129,6 +130,24 @@ def test_rows_beyond_the_end_are_dropped_and_reported() -> None:
     probe.mrf(0)[0] = 0xFFFF
     probe.send(descriptor(4, INTERLEAVE, offset=63))
     assert probe.event(Event.URB_RANGE).count > 1
+
+
+@pytest.mark.parametrize(("opcode", "length", "event"), [
+    (WRITE_OWORD, 2 << 25, Event.URB_RANGE), (READ_OWORD, 1 << 25 | 1 << 20, Event.URB_READ_RANGE)])
+def test_offsets_of_slots_beyond_the_end_are_reported(opcode: int, length: int, event: Event) -> None:
+    """Gen7, interleaved, slot 2 of both entries: one at row 1, the other one far away."""
+    probe = Probe(Gen.IVB)
+    probe.start(1, unit=Unit.DS, urb_rows=4)
+    probe.urb_row(1)[:] = range(8)
+    probe.grf(40)[:] = [0, 0, 0, 0, 0x0FFFFFFF, 0xFF00, 0, 0]
+    probe.grf(20)[:] = 7
+    probe.send_gen7(6, length | 1 << 19 | PER_SLOT_OFFSET | INTERLEAVE_GEN7 | 2 << 3 | opcode, 40,
+                    20 if opcode == READ_OWORD else None)
+    found = probe.events()
+    assert set(found) == {event}
+    assert (found[event].count, found[event].value) == (1, 0x10000001 // 2)
+    if opcode == READ_OWORD:
+        assert list(probe.grf(20)) == [0, 1, 2, 3, 0, 0, 0, 0]
 
 
 def test_complete_tells_the_owner_with_the_header() -> None:
