@@ -53,7 +53,7 @@ enum g4_handler {
     G4_HANDLER_ILLEGAL,
     G4_HANDLER_BREAKPOINT,  /* general, after checking cr0 for breakpoints */
     G4_HANDLER_DOT_INTEGER, /* dot products of words and dwords of media kernels */
-    G4_HANDLER_DWORDS,      /* products through the accumulator, and quotients */
+    G4_HANDLER_DWORDS,      /* products through the accumulator */
     G4_HANDLER_INDIRECT,    /* a fast one, if all addresses are in range */
     G4_HANDLER_STRAY,       /* not decoded with the kernel */
     G4_HANDLER_FLOW_GEN6,   /* branches that work on channel pointers */

@@ -115,7 +115,7 @@ HANDLERS = [
     (HSW, "mul(8) acc0<1>UD g22<4>.xyzwUD g23<0>.xUD { align16 1Q };", "dwords"),
     (HSW, "mach(8) g20<1>.xyUD g22<4>UD g23<4>UD { align16 1Q AccWrEnable };", "dwords"),
     (HSW, "mach(8) null<1>UD g22<8,8,1>UD 0xaaaaaaabUD { align1 2Q AccWrEnable };", "dwords"),
-    (IVB, "math intdiv(8) g20<1>D g22<8,8,1>D g23<0,1,0>D { align1 1Q };", "dwords"),
+    (IVB, "math intdiv(8) g20<1>D g22<8,8,1>D g23<0,1,0>D { align1 1Q };", "DIVIDE_P"),
     (EL, "add(1) ip<1>UD ip<0,1,0>UD 64D { align1 nomask };", "IPADD"),
     (EL, "mov(8) g20<1>F g[a0]<8,8,1>F { align1 };", "MOV_P"),
     (EL, "dp4(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP4_P"),
@@ -164,7 +164,7 @@ GENERAL = [
     (EL, "mach(8) g20<1>UD g22<8,8,1>UD -g23<8,8,1>UD { align1 };", "an accumulator operand"),
     (EL, "add(8) g20<1>D g22<8,8,1>D (abs)g23<8,8,1>D { align1 };", "no exact form in lanes"),
     (EL, "mov(1) ip<1>UD g22<0,1,0>UD { align1 nomask };", "jump to different places"),
-    (HSW, "math intdivmod(8) g20<1>D g22<8,8,1>D g24<8,8,1>D { align1 1Q };", "one by one"),
+    (HSW, "math intdivmod(8) g20<1>D g22<8,8,1>D g24<8,8,1>D { align1 1Q };", "one result"),
     (HSW, "mov.nz.f0.0(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "doubles"),
     (HSW, "rndd(8) g20<1>DF g22<4,4,1>DF { align1 1Q };", "doubles"),
 ]

@@ -1,12 +1,11 @@
 /*
  * Instructions on dwords that are wider than lanes: products that pass through the accumulator (mul with the low halves
- * of one source, then mach with the high ones; compilers divide by constants and extend products so), and quotients.
- * The handler has no vector variants.
+ * of one source, then mach with the high ones; compilers divide by constants and extend products so). The handler has
+ * no vector variants.
  */
 #include <string.h>
 
 #include "eu/fast/fast.h"
-#include "eu/math_ops.h"
 #include "eu/run.h"
 
 enum {
@@ -63,44 +62,11 @@ static void complete_product(struct g4_run *run, const struct g4_op *op, int par
     }
 }
 
-/* All threads at once; those that are not in the group divide zeros. */
-static void divide(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes) {
-    struct g4_math_operands math;
-
-    memset(math.x, 0, sizeof math.x);
-    memset(math.y, 0, sizeof math.y);
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        int64_t numerator[ROW];
-        int64_t denominator[ROW];
-        if (!g4_thread_lanes(lanes, t)) {
-            continue;
-        }
-        load(run, op, 0, part, t, numerator);
-        load(run, op, 1, part, t, denominator);
-        for (unsigned c = 0; c < op->count; c++) {
-            math.y[ROW * (unsigned)t + c] = (uint32_t)numerator[c];
-            math.x[ROW * (unsigned)t + c] = (uint32_t)denominator[c];
-        }
-    }
-    g4_math_integer(op->function, op->src[0].type == G4_TYPE_D, &math);
-    while (lanes && op->out.store != G4_STORE_NULL) {
-        const unsigned lane = (unsigned)__builtin_ctzll(lanes);
-        uint8_t *const registers = (uint8_t *)run->gang + sizeof *run->gang->grf->ud * (lane / ROW);
-        memcpy(registers + op->out.off[ROW * (unsigned)part + lane % ROW], &math.out[0][lane],
-               sizeof math.out[0][lane]);
-        lanes &= lanes - 1;
-    }
-}
-
 void g4_dwords(struct g4_run *run, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const int half = op->half + part;
         const g4_lanes exec = (op->nomask ? run->group : run->exec[half]) & op->written;
         const g4_lanes lanes = exec & g4_predicate(run->gang, op, half);
-        if (op->opcode == G4_OPCODE_MATH) {
-            divide(run, op, part, lanes);
-            continue;
-        }
         for (int t = 0; t < G4_GANG_THREADS; t++) {
             if (run->threads >> t & 1) {
                 (op->opcode == G4_OPCODE_MUL ? start_product : complete_product)(run, op, part, t,

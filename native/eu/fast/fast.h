@@ -99,6 +99,7 @@ enum g4_fast_convert {
     X(AVG_P)                                                                                                           \
     X(ADDW_P)                                                                                                          \
     X(MULD_P)                                                                                                          \
+    X(DIVIDE_P)                                                                                                        \
     X(SELC_P)                                                                                                          \
     X(IPADD)
 

@@ -4,6 +4,7 @@
 #include "eu/fast/operands.h"
 
 #include "core/variant.h"
+#include "eu/math_ops.h"
 
 /* (value ^ invert) - minus: a negation, or the bias with which unsigned numbers compare as signed ones. */
 struct int_modifiers {
@@ -198,6 +199,32 @@ static void SELC_P(struct g4_run *run, const struct g4_op *op) {
             x[i] = v_select(v_lanes(bits, i), x[i], y[i]);
         }
         store_part(run, op, part, lanes, x);
+    }
+}
+
+/* The opcode math, on dwords: a division with one result, in any rounding mode. */
+static void DIVIDE_P(struct g4_run *run, const struct g4_op *op) {
+    const struct int_modifiers m0 = int_modifiers(op, 0);
+    const struct int_modifiers m1 = int_modifiers(op, 1);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, true);
+        union g4_vals scratch[2];
+        struct g4_math_operands math;
+        vi r[G4_VN];
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        for (int i = 0; i < G4_VN; i++) {
+            v_store(math.y, i, modified(load_P(from0, i), m0));
+            v_store(math.x, i, modified(load_P(from1, i), m1));
+        }
+        g4_math_integer(op->function, op->src[0].type == G4_TYPE_D, &math);
+        for (int i = 0; i < G4_VN; i++) {
+            r[i] = v_load(math.out[0], i);
+        }
+        store_part(run, op, part, lanes, r);
     }
 }
 

@@ -371,7 +371,7 @@ bool g4_fast_prepare_quad(struct g4_op *op) {
     return true;
 }
 
-/* ---- products and quotients of dwords ---- */
+/* ---- products of dwords ---- */
 
 static bool is_dword(const struct g4_src *src) {
     return (src->kind == G4_KIND_GRF || src->kind == G4_KIND_IMM) &&
@@ -388,21 +388,14 @@ static bool completes_product(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_MACH && (op->dst.kind == G4_KIND_GRF || op->dst.kind == G4_KIND_NULL);
 }
 
-/* A division with one result. */
-static bool divides(const struct g4_op *op) {
-    return op->opcode == G4_OPCODE_MATH && !op->acc_write &&
-           (op->function == G4_MATH_FUNCTION_INT_DIV_QUOTIENT || op->function == G4_MATH_FUNCTION_INT_DIV_REMAINDER) &&
-           (op->dst.kind == G4_KIND_GRF || op->dst.kind == G4_KIND_NULL);
-}
-
 bool g4_fast_prepare_dwords(struct g4_op *op) {
     const bool starts = starts_product(op);
     const bool plain = !op->undefined && op->cond == G4_COND_NONE && !op->saturate;
     const bool shape = op->parts == op->passes && op->half + op->parts <= 2 && op->first_channel[0] % 8 == 0 &&
                        (op->passes == 1 || op->exec_size == 16);
 
-    if (!(starts || completes_product(op) || divides(op)) || !plain || !shape || !is_dword(&op->src[0]) ||
-        !is_dword(&op->src[1]) || (op->dst.type != G4_TYPE_D && op->dst.type != G4_TYPE_UD)) {
+    if (!(starts || completes_product(op)) || !plain || !shape || !is_dword(&op->src[0]) || !is_dword(&op->src[1]) ||
+        (op->dst.type != G4_TYPE_D && op->dst.type != G4_TYPE_UD)) {
         return false;
     }
     return (starts || g4_fast_prepare_destination(op)) && g4_fast_prepare_sources(op, false);

@@ -249,6 +249,14 @@ static bool integer_chosen(struct g4_op *op, const struct g4_quirks *quirks) {
     return true;
 }
 
+/* One result of a division. */
+static bool quotient(struct g4_op *op, const struct g4_quirks *quirks) {
+    (void)quirks;
+    return (op->function == G4_MATH_FUNCTION_INT_DIV_QUOTIENT || op->function == G4_MATH_FUNCTION_INT_DIV_REMAINDER) &&
+           (op->dst.kind == G4_KIND_GRF || op->dst.kind == G4_KIND_NULL) &&
+           (op->dst.type == G4_TYPE_D || op->dst.type == G4_TYPE_UD) && op->cond == G4_COND_NONE && !op->saturate;
+}
+
 /* ---- the table ---- */
 /* FAST: the handler `name` of a table, if the result is accepted.  GENERAL: none, and why. */
 #define FAST(opcode, domain, when, unless, result, shapes, table, name)                                                \
@@ -332,7 +340,8 @@ static const struct rule rules[] = {
 
     FAST(MATH, F, TO_FLOAT,               0,                      unconditional,  ANY_SHAPE, FLOAT,  MATH_P)
     GENERAL(MATH, F, 0, "the result is not stored as a float")
-    GENERAL(MATH, I, 0, "integers are divided one by one")
+    FAST(MATH, I, DWORDS,                 ACCUMULATES,            quotient,       ANY_SHAPE, INT,    DIVIDE_P)
+    GENERAL(MATH, I, 0, "not a division of dwords that stores one result as it is")
     FAST(MAD,  F, 0,                      ACCUMULATES,            float_value,    ANY_SHAPE, DOUBLE, MAD_P)
     FAST(LRP,  F, 0,                      ACCUMULATES,            float_value,    ANY_SHAPE, DOUBLE, LRP_P)
     GENERAL(MAD, F, 0, ACC FLOAT_FLAGS)
