@@ -93,7 +93,7 @@ class Pool:
             else:
                 self._client = self._stack.enter_context(
                     distributed.Client(self.where, timeout=_OUTAGE, set_as_default=False))
-            self._client.wait_for_workers(1, timeout=_PATIENCE)
+            self._client.wait_for_workers(1 if local is None else int(local[1]), timeout=_PATIENCE)
         except TimeoutError:
             self._close()
             raise ClusterLost(f"{self.where}: has no worker after {_PATIENCE:.0f} s") from None

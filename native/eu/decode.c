@@ -99,7 +99,7 @@ void g4_decode_passes(struct g4_op *op, unsigned sources, bool same_enables) {
     const unsigned step = same_enables ? 0 : op->exec_size / 2;
 
     if (op->exec_size > 8) {
-        op->group &= (uint8_t)~(op->exec_size - 1u); /* docs/decisions.md 44 */
+        op->group &= (uint8_t) ~(op->exec_size - 1u); /* docs/decisions.md 44 */
     }
     if (op->undefined && sources > 2) {
         sources = 2; /* a third one is only decoded where the opcode exists */
