@@ -214,7 +214,7 @@ static const struct entry {
     [I915_GEM_GET_CACHING] = {gem_get_caching, true},
     [I915_REG_READ] = {chip_read_register, true},
     [I915_GET_RESET_STATS] = {context_reset_stats, true},
-    [I915_GEM_USERPTR] = {no_device, true},
+    [I915_GEM_USERPTR] = {gem_userptr, true},
     [I915_CONTEXT_GETPARAM] = {context_get_param, true},
     [I915_CONTEXT_SETPARAM] = {context_set_param, true},
     [I915_PERF_OPEN] = {no_device, true},

@@ -224,6 +224,10 @@ struct i915_wait {
     uint32_t handle, flags;
     int64_t timeout;
 };
+struct i915_userptr {
+    uint64_t address, size;
+    uint32_t flags, handle;
+};
 struct i915_caching {
     uint32_t handle, caching;
 };

@@ -24,6 +24,10 @@ bool chip_can_snoop(const struct drm_file *file) {
     return chip_of(file)->can_snoop;
 }
 
+bool chip_has_llc(const struct drm_file *file) {
+    return chip_of(file)->has_llc;
+}
+
 bool chip_can_tile(const struct drm_file *file, uint32_t mode, uint32_t pitch) {
     enum {
         X = 1,

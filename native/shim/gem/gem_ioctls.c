@@ -12,7 +12,14 @@
 #include "shim/gem/cpu_map.h"
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gem_object.h"
+#include "shim/gem/user_pages.h"
 #include "shim/uapi.h"
+
+enum caching {
+    NOT_CACHED,
+    CACHED,
+    CACHED_FOR_DISPLAY
+};
 
 static struct gem_object *object_of(const struct drm_file *file, uint32_t handle) {
     const struct vma *const vma = vma_lookup(file, handle);
@@ -56,6 +63,47 @@ int gem_create_ext(struct drm_file *file, void *argument, uint32_t size) {
     return request->extensions || request->flags ? EINVAL : create(file, &request->size, &request->handle);
 }
 
+int gem_userptr(struct drm_file *file, void *argument, uint32_t size) {
+    (void)size;
+    enum {
+        READ_ONLY = 1,
+        PROBE = 2, /* the range must be mapped, which it must be here in any case */
+    };
+    static const uint32_t unsynchronized = 0x80000000u;
+    struct i915_userptr *const request = argument;
+    struct user_pages *pages;
+    uint64_t offset;
+    if (!chip_has_llc(file)) {
+        return ENODEV;
+    }
+    if (request->flags & ~(READ_ONLY | PROBE | unsynchronized)) {
+        return EINVAL;
+    }
+    if (request->size >> MAP_GTT_SHIFT) {
+        return E2BIG;
+    }
+    if (request->size == 0 || (request->address | request->size) & 4095) {
+        return EINVAL;
+    }
+    if (request->flags & (READ_ONLY | unsynchronized)) {
+        return ENODEV;
+    }
+    gem_object_reap(); /* gives back the pages of objects that are closed */
+    const int error = user_pages_get(request->address, request->size, &pages, &offset);
+    if (error) {
+        return error;
+    }
+    struct gem_object *const object = gem_object_of_user(pages, offset, request->size);
+    if (!object) {
+        user_pages_put(pages);
+        return ENOMEM;
+    }
+    object->caching = CACHED;
+    request->handle = gem_handle_create(file, object, false);
+    gem_object_put(object);
+    return request->handle ? 0 : ENOMEM;
+}
+
 int gem_close(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_gem_close *const request = argument;
@@ -77,6 +125,10 @@ static struct gem_object *start_access(struct drm_file *file, const struct i915_
     const bool inside = request->offset <= object->size && request->size <= object->size - request->offset;
     *error = request->size == 0 || inside ? 0 : EINVAL;
     if (request->size == 0 || !inside) {
+        return NULL;
+    }
+    if (object->user) {
+        *error = EINVAL;
         return NULL;
     }
     gem_object_get(object);
@@ -127,6 +179,9 @@ int gem_mmap(struct drm_file *file, void *argument, uint32_t size) {
     if (!object) {
         return ENOENT;
     }
+    if (object->user) {
+        return ENXIO;
+    }
     if (request->offset > object->size || request->size > object->size - request->offset || request->size == 0) {
         return EINVAL;
     }
@@ -150,8 +205,8 @@ int gem_mmap_offset(struct drm_file *file, void *argument, uint32_t size) {
     struct i915_mmap_offset *const request = argument;
     const struct gem_object *const object = object_of(file, request->handle);
     if (size <= sizeof(struct i915_mmap_gtt)) {
-        if (!object) {
-            return ENOENT;
+        if (!object || object->user) {
+            return object ? ENODEV : ENOENT;
         }
         request->offset = cpu_map_offset(object, true);
         return 0;
@@ -159,8 +214,8 @@ int gem_mmap_offset(struct drm_file *file, void *argument, uint32_t size) {
     if (request->extensions || request->flags >= FIXED) {
         return EINVAL;
     }
-    if (!object) {
-        return ENOENT;
+    if (!object || object->user) {
+        return object ? ENODEV : ENOENT;
     }
     request->offset = cpu_map_offset(object, request->flags == GTT);
     return 0;
@@ -208,7 +263,9 @@ int gem_set_tiling(struct drm_file *file, void *argument, uint32_t size) {
     const uint32_t stride = request->mode ? request->stride : 0;
     const bool changes = object->tiling != request->mode || object->pitch != stride;
     int error = 0;
-    if (request->mode && !chip_can_tile(file, request->mode, stride)) {
+    if (object->user) {
+        error = ENXIO;
+    } else if (request->mode && !chip_can_tile(file, request->mode, stride)) {
         error = EINVAL;
     } else if (changes && object->scanouts) {
         error = EBUSY;
@@ -244,13 +301,8 @@ int gem_get_tiling(struct drm_file *file, void *argument, uint32_t size) {
 
 int gem_set_caching(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
-    enum {
-        NONE,
-        CACHED,
-        DISPLAY
-    };
     const struct i915_caching *const request = argument;
-    if (request->caching > DISPLAY) {
+    if (request->caching > CACHED_FOR_DISPLAY) {
         return EINVAL;
     }
     if (request->caching == CACHED && !chip_can_snoop(file)) {
@@ -260,10 +312,13 @@ int gem_set_caching(struct drm_file *file, void *argument, uint32_t size) {
     if (!object) {
         return ENOENT;
     }
-    if (object->imported) {
+    if (object->user && request->caching == CACHED) {
+        return 0;
+    }
+    if (object->imported || object->user) {
         return ENXIO;
     }
-    object->caching = request->caching == CACHED ? CACHED : NONE;
+    object->caching = request->caching == CACHED ? CACHED : NOT_CACHED;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 int gem_create(struct drm_file *file, void *argument, uint32_t size);
 int gem_create_ext(struct drm_file *file, void *argument, uint32_t size);
+int gem_userptr(struct drm_file *file, void *argument, uint32_t size);
 int gem_close(struct drm_file *file, void *argument, uint32_t size);
 int gem_pread(struct drm_file *file, void *argument, uint32_t size);
 int gem_pwrite(struct drm_file *file, void *argument, uint32_t size);

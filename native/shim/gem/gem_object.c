@@ -9,6 +9,7 @@
 #include "shim/base/lock.h"
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gtt.h"
+#include "shim/gem/user_pages.h"
 
 static struct handle_table slots; /* struct gem_object */
 static struct gem_object *dead;   /* without references, but in use by the server */
@@ -51,6 +52,16 @@ struct gem_object *gem_object_of_memfd(struct memfd *memfd, uint64_t size) {
     return object;
 }
 
+struct gem_object *gem_object_of_user(struct user_pages *pages, uint64_t offset, uint64_t size) {
+    struct gem_object *const object = create(memfd_get(user_pages_memfd(pages)), offset, size);
+    if (object) {
+        object->user = pages;
+    } else {
+        memfd_put(user_pages_memfd(pages));
+    }
+    return object;
+}
+
 struct gem_object *gem_object_find(const struct memfd *memfd) {
     for (uint32_t i = 1; i < slots.capacity; i++) {
         struct gem_object *const object = slots.items[i];
@@ -77,6 +88,9 @@ static void destroy(struct gem_object *object) {
     }
     memfd_free(object->memfd, object->offset, object->size);
     memfd_put(object->memfd);
+    if (object->user) {
+        user_pages_put(object->user);
+    }
     free(object);
 }
 

@@ -8,6 +8,7 @@
 #include "shim/device/memfd.h"
 
 struct cpu_view;
+struct user_pages;
 
 struct gem_object {
     uint32_t refs;                /* of handles, mappings, framebuffers and running calls */
@@ -29,6 +30,7 @@ struct gem_object {
     bool used; /* by a batch since the view was refreshed */
     struct vma *vmas;
     struct cpu_view *view;
+    struct user_pages *user; /* the program's memory, for which most calls fail; else NULL */
 };
 
 enum {
@@ -41,6 +43,8 @@ enum {
 struct gem_object *gem_object_new(uint64_t size);
 /* An imported object that takes over the reference to its memfd. */
 struct gem_object *gem_object_of_memfd(struct memfd *memfd, uint64_t size);
+/* An object of the program's memory, at an offset in its pages; takes over the reference to them. */
+struct gem_object *gem_object_of_user(struct user_pages *pages, uint64_t offset, uint64_t size);
 /* The shared object in a memfd, without a reference, or NULL. */
 struct gem_object *gem_object_find(const struct memfd *memfd);
 struct gem_object *gem_object_of_slot(uint32_t slot);

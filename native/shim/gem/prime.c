@@ -88,6 +88,9 @@ int gem_flink(struct drm_file *file, void *argument, uint32_t size) {
     if (!vma) {
         return ENOENT;
     }
+    if (vma->object->user) {
+        return EINVAL;
+    }
     struct gem_object *const object = gem_object_get(vma->object);
     const int error = object->name ? 0 : announce(file, object, true);
     request->name = object->name;
@@ -104,6 +107,9 @@ int gem_to_fd(struct drm_file *file, void *argument, uint32_t size) {
     struct vma *const vma = vma_lookup(file, request->handle);
     if (!vma) {
         return ENOENT;
+    }
+    if (vma->object->user) {
+        return EINVAL;
     }
     struct gem_object *const object = gem_object_get(vma->object);
     int error = gem_object_wait(object, false, INT64_MAX); /* the importer has no fence to wait on */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+from pathlib import Path
 
 from tests.live.shim.drm import (
     APERTURE,
@@ -12,6 +13,7 @@ from tests.live.shim.drm import (
     CLOSE,
     CREATE,
     CREATE_EXT,
+    END,
     FLINK,
     FROM_FD,
     GET_CACHING,
@@ -25,15 +27,21 @@ from tests.live.shim.drm import (
     OPEN,
     PAGE,
     PREAD,
+    PROT_RW,
     PWRITE,
     SET_CACHING,
     SET_DOMAIN,
     SET_TILING,
+    STORE,
     SW_FINISH,
     TO_FD,
     USERPTR,
     WC,
+    WRITE,
     Device,
+    Map,
+    Object,
+    Relocs,
     fails,
     in_client,
     libc,
@@ -299,10 +307,128 @@ def test_the_aperture_is_the_whole_gtt(d: Device) -> None:
     assert 0 < available <= size
 
 
+# --- the program's memory ---------------------------------------------------------------------------------------------
+PROT_READ, MAP_PRIVATE, MAP_ANONYMOUS = 1, 2, 0x20
+
+
+def memory(pages: int = 4, protection: int = PROT_RW, flags: int = MAP_PRIVATE | MAP_ANONYMOUS,
+           address: int = 0) -> Map:
+    return Map(libc.mmap(address, pages * PAGE, protection, flags, -1, 0), pages * PAGE)
+
+
+def user(d: Device, where: Map, first: int = 0, pages: int | None = None, flags: int = 2) -> int:
+    size = where.size - first * PAGE if pages is None else pages * PAGE
+    return d.call(USERPTR, "QQII", where.address + first * PAGE, size, flags, 0)[3]
+
+
+def kind(where: Map) -> set[str]:
+    """How the memory is mapped: private or shared, and as which file."""
+    found = set()
+    for line in Path("/proc/self/maps").read_text(encoding="ascii").splitlines():
+        start, end = (int(part, 16) for part in line.split()[0].split("-"))
+        if start < where.address + where.size and end > where.address:
+            found.add(" ".join([line.split()[1][3], *line.split()[5:6]]))
+    return found
+
+
+@in_client(device="hsw")
+def test_batches_write_to_the_programs_memory_and_are_read_from_it(d: Device) -> None:
+    place = memory()
+    place.fill(b"before" * 100)
+    handle = user(d, place)
+    assert place.bytes().startswith(b"before" * 100)
+    d.store(handle, 3 * PAGE + 8, 0x12345678)
+    d.wait(handle)
+    assert place.dword(3 * PAGE + 8) == 0x12345678
+    place.set(PAGE, STORE, 0, 0, 77, END, 0)
+    target = d.create()
+    d.exec([Object(handle, Relocs((1, 4, PAGE + 8, 1, 0, 0))), Object(target, flags=WRITE)], start=PAGE)
+    d.wait(target)
+    assert d.read(target, 4, 4) == (77).to_bytes(4, "little")
+
+
+@in_client(device="ivb")
+def test_the_memory_is_private_again_when_the_last_handle_of_it_is_closed(d: Device) -> None:
+    place = memory()
+    place[5] = 5
+    whole, part = user(d, place), user(d, place, 1, 2)
+    assert kind(place) == {"s /memfd:gen4emu-buffer"}
+    d.store(part, 4, 99)
+    d.wait(part)
+    d.drop(whole)
+    assert kind(place) == {"s /memfd:gen4emu-buffer"}
+    d.drop(part)
+    assert kind(place) == {"p"}
+    assert (place[5], place.dword(PAGE + 4)) == (5, 99)
+    child = os.fork()
+    if child == 0:
+        place[5] = 6
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert place[5] == 5
+
+
+@in_client(device="hsw")
+def test_what_replaced_the_memory_is_not_touched(d: Device) -> None:
+    place = memory()
+    handle = user(d, place)
+    Map(place.address + PAGE, PAGE).unmap()
+    memory(1, flags=MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, address=place.address + 2 * PAGE)
+    place[2 * PAGE] = 42
+    d.drop(handle)
+    assert place[2 * PAGE] == 42
+    assert kind(Map(place.address + PAGE, PAGE)) == set()
+    assert kind(place) == {"p"}
+
+
+@in_client(device="hsw")
+def test_ranges_that_a_kernel_refuses(d: Device) -> None:
+    place = memory()
+    for address, size, flags, error in (
+            (place.address, 0, 0, errno.EINVAL), (place.address + 64, PAGE, 0, errno.EINVAL),
+            (place.address, PAGE + 1, 0, errno.EINVAL), (place.address, PAGE, 4, errno.EINVAL),
+            (place.address, PAGE, 1, errno.ENODEV), (place.address, PAGE, 1 << 31, errno.ENODEV),
+            (place.address, 1 << 50, 0, errno.E2BIG), ((1 << 64) - PAGE, PAGE, 0, errno.EFAULT),
+            (PAGE, PAGE, 2, errno.EFAULT)):
+        with fails(error):
+            d.call(USERPTR, "QQII", address, size, flags, 0)
+    with fails(errno.EFAULT):
+        user(d, memory(protection=PROT_READ))
+    Map(place.address + 2 * PAGE, PAGE).unmap()
+    with fails(errno.EFAULT):
+        user(d, place, 0, 4)
+    with fails(errno.EFAULT):
+        user(d, memory(flags=MAP_SHARED | MAP_ANONYMOUS))
+    with fails(errno.EFAULT):
+        user(d, d.map(d.create()))
+    user(d, place, 0, 1)
+    with fails(errno.EFAULT):
+        user(d, place, 0, 2)  # only a part of it is that of another object
+    assert kind(Map(place.address + PAGE, PAGE)) == {"p"}
+
+
+@in_client(device="hsw", path=CARD)
+def test_calls_that_need_memory_of_the_driver_fail_for_the_programs(d: Device) -> None:
+    handle = user(d, memory())
+    for number, layout, values, error in (
+            (MMAP, "IIQQQQ", (handle, 0, 0, PAGE, 0, 0), errno.ENXIO),
+            (MAP_OFFSET, "IIQQQ", (handle, 0, 0, 2, 0), errno.ENODEV),
+            (MAP_OFFSET, "IIQ", (handle, 0, 0), errno.ENODEV),
+            (SET_TILING, "IIII", (handle, X, 512, 0), errno.ENXIO), (SET_CACHING, "II", (handle, 0), errno.ENXIO),
+            (PREAD, "IIQQQ", (handle, 0, 0, 4, 0), errno.EINVAL), (PWRITE, "IIQQQ", (handle, 0, 0, 4, 0), errno.EINVAL),
+            (TO_FD, "IIi", (handle, 0, -1), errno.EINVAL), (FLINK, "II", (handle, 0), errno.EINVAL)):
+        with fails(error):
+            d.call(number, layout, *values)
+    d.call(SET_CACHING, "II", handle, 1)
+    assert d.call(GET_CACHING, "II", handle, 0)[1] == 1
+    assert d.call(GET_TILING, "IIII", handle, 9, 0, 0)[1] == 0
+    d.call(SET_DOMAIN, "III", handle, 1, 1)
+
+
 @in_client
-def test_userptr_is_not_supported(d: Device) -> None:
+def test_chips_without_a_shared_cache_have_no_user_pointers(d: Device) -> None:
     with fails(errno.ENODEV):
-        d.call(USERPTR, "QQII", PAGE, PAGE, 0, 0)
+        user(d, memory())
 
 
 # --- sharing ----------------------------------------------------------------------------------------------------------
