@@ -82,7 +82,7 @@ static void load(struct g4_surface *surface, const struct g4_context *ctx, struc
     surface->unit_width = surface->unit_height = 1;
     const bool entry_present = g4_mem_ptr(port->mem, entry_address) != NULL;
     const uint32_t entry = g4_mem_read32(port, entry_address); /* a missing entry is in the port's log */
-    if (!entry_present) {
+    if (!entry_present || !loader) {                           /* without one only the EUs of the part are modelled */
         return;
     }
     surface->address = surface_state_base + loader->state_offset(entry);

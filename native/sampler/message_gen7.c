@@ -562,6 +562,10 @@ enum g4_status g4_message_sampler_gen7(struct g4_eu *eu, struct g4_gang *gang, c
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
+    if (!eu->ctx->model->sampler_messages) { /* a part whose EUs alone are modelled */
+        g4_sampler_refuse_message(&c);
+        return G4_OK;
+    }
     if (g4_sampler_run_planned(eu, gang, send, has_header)) {
         return G4_OK;
     }

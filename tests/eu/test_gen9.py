@@ -181,6 +181,18 @@ def test_a_split_send_joins_two_payloads() -> None:
         assert list(probe.memory.read_dwords(0x4000, 8)) == data
 
 
+@pytest.mark.parametrize("function", range(16))
+def test_messages_need_no_unit_that_is_not_modelled(function: int) -> None:
+    """Surface 1 exists, and no part of it is understood."""
+    for kind in range(32):
+        probe = Probe(GEN)
+        probe.memory.write(0x2000, struct.pack("<2I", 0, 0x1000))
+        probe.memory.write(0x1000, bytes(range(64)))
+        probe.start(2, binding_table=0x2000, sampler_state=0x3000)
+        descriptor = 4 << 25 | 4 << 20 | (kind & 1) << 19 | kind >> 1 << 14 | 1
+        assert probe.send_gen7(function, descriptor, 20, 40, emask=0xFFFF) is Status.OK
+
+
 def test_a_branch_counts_bytes() -> None:
     code = """
         cmp.l.f0.0(8) null<1>D g2<8,8,1>D 4D { align1 1Q };

@@ -155,7 +155,11 @@ static uint32_t compare_memory(const struct machine *machine) {
     uint32_t count[2];
 
     for (int m = 0; m < MACHINES; m++) {
-        count[m] = g4_mem_list_pages(machine[m].mem, pages[m], MOST_PAGES);
+        pages[m][0] = KERNEL_ADDRESS >> G4_PAGE_SHIFT; /* to look for pages takes longer than most kernels */
+        count[m] = g4_mem_owned_pages(machine[m].mem);
+        if (count[m] > 1) {
+            count[m] = g4_mem_list_pages(machine[m].mem, pages[m], MOST_PAGES);
+        }
     }
     if (count[0] != count[1] || memcmp(pages[0], pages[1], count[0] * sizeof pages[0][0]) != 0) {
         fail("number of pages", count[1]);
