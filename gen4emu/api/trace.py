@@ -14,9 +14,10 @@ from gen4emu.api.stepper import OnProgress, Stepper, Stop
 from gen4emu.api.surface import Surface
 from gen4emu.decode.decoded_state import state_at
 from gen4emu.decode.document import Document
+from gen4emu.decode.gl_calls import DrawGroup
 from gen4emu.decode.in_force import StateInForce, StateTracker
 from gen4emu.decode.kernel_uses import KernelUse, KernelUses
-from gen4emu.decode.nodes import Body, Command, Item
+from gen4emu.decode.nodes import Body, Command, Item, SubmissionEnd
 from gen4emu.decode.options import Options as DecodeOptions
 from gen4emu.decode.summary import Summary, summarize
 from gen4emu.device.counters import CountedDraw, Counters
@@ -282,6 +283,14 @@ class Trace:
             Selection.parse(str(draw)).require_any(stepper.counts["draw"], "draw", self.path)
             raise SelectionError(f"{self.path}: draw {draw} does not end")
         return self._tracker.in_force()
+
+    def group(self, draw: int) -> DrawGroup | None:
+        """The debug group and the program of a draw (`path`, `program`, `exact`, `text`), in captures with GL notes."""
+        document = self._document(DecodeOptions(max_rows=0))
+        for item in self._items(document):
+            if document.draws > draw and (not document.gl.present or isinstance(item, SubmissionEnd)):
+                break
+        return document.gl.groups.get(draw)
 
     def _decoded_state(self, draw: int) -> StateInForce:
         document = self._document(DecodeOptions(repeat=True))

@@ -35,13 +35,17 @@ def state(file: str, draw: int, as_json: bool, kind: str | None, base: int, devi
     """
     with open_trace(file, device=device, force_device=force_device, kind=kind, base=base, partial=partial) as trace:
         found = trace.state(draw)
+        group = trace.group(draw)
         damage = [] if partial else trace.damage()
         part = trace.device
     if as_json:
+        grouped = {} if group is None else {"group": group.as_json()}
         errors = [f"{file}: 0x{d.offset:08x}: {d.text}" for d in damage]
         click.echo(json.dumps({"schema": SCHEMA, "file": file, "device": None if part is None else part.name,
-                               **found.as_json(), "errors": errors, "status": 2 if errors else 0}, indent=1))
+                               **found.as_json(), **grouped, "errors": errors, "status": 2 if errors else 0}, indent=1))
     else:
         with output(None, pager) as write:
+            if group is not None:
+                write(f"gl: {group.text}\n")
             write(found.text(COLOR if wants_color(color) else PLAIN))
     return damaged(file, damage)

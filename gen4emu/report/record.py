@@ -226,6 +226,8 @@ class Recorder:
                 flags.add("finding")
             values = _row_values(counted, gen, known, sorted(flags, key=FLAGS.index), changed)
             values["thumb"] = row.taken.thumbnail
+            if known.groups:
+                values["group"] = known.groups.get(counted.place.draw, "")
             for name, value in values.items():
                 columns.setdefault(name, []).append(value)
         return columns

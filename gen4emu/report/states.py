@@ -90,6 +90,7 @@ class Decoded:
     surfaces: dict[int, SurfaceUse] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
+    groups: dict[int, str] = field(default_factory=dict)  # of captures with GL notes, by draw
 
 
 class _Reader:
@@ -119,6 +120,7 @@ class _Reader:
 
     def end(self) -> Decoded:
         self.found.kernels = self._uses.found()
+        self.found.groups = {draw: group.text for draw, group in self.document.gl.groups.items()}
         return self.found
 
     def _in_force(self) -> dict[tuple[str, int | str], list[Block]]:

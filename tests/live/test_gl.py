@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from gen4emu import trace
 from gen4emu.live import program
+from gen4emu.report.record import Choices, Recorder
 from tests.live.real_client import TIMEOUT, client, environment, needs_client
 
 WAYS = ("linked", "egl", "dlsym", "dlopen")
@@ -112,3 +114,21 @@ def test_programs_of_32_bits_start_with_the_library(tmp_path: Path) -> None:
     subprocess.run(["gcc", "-m32", str(source), "-o", str(built)], check=True)
     done = gen4emu("capture", "--gl", "-o", str(tmp_path / "a.g4c"), "--", str(built))
     assert done.stdout == "loaded\n", done.stderr
+
+
+@needs_client
+def test_state_and_report_name_the_group_of_a_draw(captured: Path) -> None:
+    """Rectangles of the driver have none."""
+    known = notes(captured)["draws"]
+    at = known[2]["draw"]
+    assert gen4emu("state", str(captured), "--draw", str(at)).stdout.startswith(
+        'gl: scene / light, program 5 "green"\n')
+    document = json.loads(gen4emu("state", "--json", str(captured), "--draw", str(at)).stdout)
+    assert document["group"] == {"path": ["scene", "light"], "program": 5, "program_label": "green", "exact": True}
+    assert "group" not in json.loads(gen4emu("state", "--json", str(captured), "--draw", str(at - 3)).stdout)
+    with trace.open(captured) as opened:
+        found = Recorder(opened, None, "title", Choices()).record()
+    rows = {draw.number: (draw.values["vertices"], draw.values["group"]) for draw in found.draws}
+    assert [rows[at + i] for i in (-1, 0, 1)] == [(3, 'scene / shadow pass, program 3 "red ?[1m"'),
+                                                 (4, 'scene / light, program 5 "green"'), (3, 'program 5 "green"')]
+    assert rows[at - 3] == (3, "")

@@ -101,6 +101,7 @@ export class DrawPane {
     const { app } = this;
     add(this.side, "h2", app.title(app.draw));
     add(this.side, "p", `frame ${app.rows.frame[app.draw]}, submission ${app.rows.submission[app.draw]}`, "faint");
+    if (app.rows.group?.[app.draw]) add(this.side, "p", app.rows.group[app.draw], "group");
     for (const [title, values] of Object.entries(counters)) {
       if (!["vertices", "objects", "fragments", "media"].includes(title)) continue;
       const lines = Object.entries(values).filter(([, n]) => n);

@@ -89,6 +89,7 @@ export class Events {
       else if (name === "name") {
         place.textContent = app.title(draw);
         for (const flag of rows.flags[draw]) add(place, "em", flag);
+        if (rows.group?.[draw]) add(place, "span", rows.group[draw], "group");
       } else place.textContent = RIGHT.has(name) && name !== "frame" ? short(rows[name][draw]) : String(rows[name][draw]);
     }
   }

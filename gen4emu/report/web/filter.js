@@ -7,7 +7,7 @@ const COMPARE = {
   "=": (a, b) => a === b, "==": (a, b) => a === b, "!=": (a, b) => a !== b,
   "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b,
 };
-export const TEXTS = ["name", "topology", "target"];
+export const TEXTS = ["name", "topology", "target", "group"];
 
 function tokens(text) {
   const found = [];
@@ -72,12 +72,12 @@ export function compile(text, rows, flags) {
     const flag = word.toLowerCase();
     if (flags.includes(flag)) return draw => rows.flags[draw].includes(flag);
     const wanted = flag.toUpperCase();
-    return draw => TEXTS.some(name => rows[name][draw].toUpperCase().includes(wanted));
+    return draw => TEXTS.some(name => (rows[name]?.[draw] ?? "").toUpperCase().includes(wanted));
   }
 
   function comparison(name, compare, value) {
     if (value === undefined || value === ")") throw new Error(`a value is missing after '${name}'`);
-    if (TEXTS.includes(name)) return draw => compare(rows[name][draw].toUpperCase(), value.toUpperCase());
+    if (TEXTS.includes(name)) return draw => compare((rows[name]?.[draw] ?? "").toUpperCase(), value.toUpperCase());
     const number = Number(value);
     if (Number.isNaN(number)) throw new Error(`invalid number '${value}'`);
     if (name === "draw") return draw => compare(draw, number);
