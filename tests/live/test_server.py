@@ -272,12 +272,23 @@ HEADER = struct.Struct("<IIQ")
     HEADER.pack(lib.G4_LIVE_BIND, 24, 0) + struct.pack("<2I", 0xFFFFFFFF, 0),
     HEADER.pack(lib.G4_LIVE_FILE, 32, 0) + struct.pack("<2IQ", 1, 0, 4096),
     HEADER.pack(lib.G4_LIVE_NOTE, 24, 0) + bytes(8), HEADER.pack(lib.G4_LIVE_HELLO, 16, 0), b"\xff" * 65536,
-], ids=range(11))
+    HEADER.pack(lib.G4_LIVE_GL, 16, 0), HEADER.pack(lib.G4_LIVE_GL, 24, 0) + struct.pack("<2I", 1, 0),
+    HEADER.pack(lib.G4_LIVE_GL, 24, 0) + struct.pack("<2I", 0xFFFFFFFF, 0),
+], ids=range(14))
 def test_invalid_packets_end_the_connection(server: Server, client: FakeClient, data: bytes) -> None:
     client.send_raw(data)
     refused(client)
     with FakeClient(server.directory) as another:
         assert another.welcome.chip.pci_id == 0x2E22
+
+
+def test_notes_of_gl_calls_that_end_too_early_end_the_connection(client: FakeClient) -> None:
+    note = struct.pack("<HHI", 9, 0, 1000)
+    client.send_raw(HEADER.pack(lib.G4_LIVE_GL, 24 + len(note), 0) + struct.pack("<2I", len(note), 0) + note)
+    client.bind(BATCH, 0x1000, 0x10000)
+    client.words(0x10000, END, 0)
+    client.start(BATCH)
+    refused(client)
 
 
 @pytest.mark.parametrize("bad", [  # address, offset, size, file
