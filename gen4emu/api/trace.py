@@ -334,7 +334,10 @@ class Trace:
             uses.add(item)
         if selection is not None:
             selection.require_any(document.draws, "draw", self.path)
-        return uses.found()
+        found = uses.found()
+        for use in found if document.gl.present else ():
+            use.sources = document.gl.sources(use.stages, use.draws)
+        return found
 
     def _document(self, options: DecodeOptions) -> Document:
         return Document(self._source, file=self.path, container=self.kind, device=self._source.named_device,

@@ -24,7 +24,8 @@ SCHEMA = "gen4emu.kernels/1"
 @click.command()
 @click.argument("file", metavar="TRACE")
 @click.option("-o", "--output", "directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Write each kernel to this directory, as code (.bin) and as assembly (.g4a), and index.json.")
+              help="Write each kernel to this directory, as code (.bin) and as assembly (.g4a), and index.json; "
+                   "with GL notes, also the GLSL of the programs that run it (.glsl).")
 @options.draws_option
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
@@ -74,6 +75,9 @@ def _write(directory: Path, found: list[KernelUse]) -> list[tuple[str, str]]:
         for name, data in zip(names, (use.code.code, use.text().encode()), strict=True):
             with Output(directory / name) as out:
                 out.write(data)
+        if use.sources:
+            with Output(directory / f"{use.name}.glsl") as out:
+                out.write("\n".join(f"// {s.stage} shader {s.name}\n{s.source}" for s in use.sources).encode())
         paths.append(names)
     return paths
 

@@ -22,6 +22,7 @@ _OBJECTS = {0x82E0: "buffer", 0x82E1: "shader", 0x82E2: "program", 0x82E3: "quer
             0x82E6: "sampler", 0x8074: "vertex array", 0x1702: "texture", 0x8D40: "framebuffer",
             0x8D41: "renderbuffer", 0x8E22: "transform feedback",
             0x8B40: "program", 0x8B48: "shader", 0x9151: "buffer", 0x9153: "query", 0x9154: "vertex array"}
+_UNITS = {"vs": "vertex", "hs": "tess ctrl", "ds": "tess eval", "gs": "geometry", "ps": "fragment"}
 _RECTANGLES = 15
 # GL topology -> those of the hardware that the driver may choose
 _TOPOLOGIES = {0: (1,), 1: (2,), 2: (16, 3), 3: (3,), 4: (4,), 5: (5,), 6: (6,), 7: (7, 4, 5, 6), 8: (8, 5),
@@ -206,6 +207,17 @@ class GlCalls:
                            for (kind, name), label in sorted(self.labels.items())],
                 "draws": [{"draw": draw, **group.as_json()} for draw, group in sorted(self.groups.items())],
                 "lost": self.lost}
+
+    def sources(self, stages: Iterable[str], draws: Iterable[tuple[int, int]]) -> list[GlShader]:
+        """The shaders of these stages of the hardware in the programs of runs of draws, if their calls are certain."""
+        wanted = {_UNITS.get(stage.split(" ")[0]) for stage in stages}
+        found: list[GlShader] = []
+        for first, last in draws:
+            for draw in range(first, last + 1):
+                group = self.groups.get(draw)
+                if group is not None and group.exact and group.program is not None:
+                    found += [s for s in group.program.shaders if s.stage in wanted and s not in found]
+        return found
 
     # --- draws ----------------------------------------------------------------------------------------------------
     def command(self, command: Command) -> None:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from gen4emu.decode.document import Document
+from gen4emu.decode.gl_calls import GlShader
 from gen4emu.decode.nodes import Command, Item, Kernel, KernelCode, State
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
@@ -26,6 +27,7 @@ class KernelUse:
     stages: list[str] = field(default_factory=list)
     addresses: list[int] = field(default_factory=list)
     draws: list[tuple[int, int]] = field(default_factory=list)  # first and last of each run of draws that execute it
+    sources: list[GlShader] = field(default_factory=list)  # with GL notes: of the programs of these draws
 
     @property
     def draw_count(self) -> int:

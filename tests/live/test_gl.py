@@ -132,3 +132,15 @@ def test_state_and_report_name_the_group_of_a_draw(captured: Path) -> None:
     assert [rows[at + i] for i in (-1, 0, 1)] == [(3, 'scene / shadow pass, program 3 "red ?[1m"'),
                                                  (4, 'scene / light, program 5 "green"'), (3, 'program 5 "green"')]
     assert rows[at - 3] == (3, "")
+
+
+@needs_client
+def test_kernels_have_the_source_of_their_stage(captured: Path, tmp_path: Path) -> None:
+    assert gen4emu("kernels", str(captured), "-o", str(tmp_path / "k")).returncode == 0
+    texts: dict[str, list[str]] = {path.name.split("-")[2]: [] for path in (tmp_path / "k").glob("*.glsl")}
+    for path in (tmp_path / "k").glob("*.glsl"):
+        texts[path.name.split("-")[2]].append(path.read_text())
+    assert set(texts) == {"vs", "ps"}
+    assert all("gl_Position" in text and "gl_FragColor" not in text for text in texts["vs"])
+    assert all(text.count("gl_FragColor") == 1 for text in texts["ps"])
+    assert {"sqrt" in text for text in texts["ps"]} == {True, False}
