@@ -145,7 +145,7 @@ class Pool:
         """Each call with its answer, or Failed.
 
         `following` gives the next call; None if there is none until the caller has seen more answers.  ClusterLost if
-        the scheduler or all workers are gone.
+        the scheduler or all workers are gone.  Calls that are still running when the pool closes are cancelled.
         """
         from distributed import wait
 
@@ -154,34 +154,31 @@ class Pool:
         asked = 0.0  # when the scheduler was asked for them
         seen = time.monotonic()  # when there were some
         call: Call | None = None
-        try:
-            while True:
-                if self._client.status != "running":
-                    workers = {}
-                elif time.monotonic() > asked + _NEWS or not workers:
+        while True:
+            if self._client.status != "running":
+                workers = {}
+            elif time.monotonic() > asked + _NEWS or not workers:
+                with suppress(OSError, TimeoutError, CancelledError):  # its status will tell
                     workers = self.workers
-                    self._size = len(workers)
-                    asked = time.monotonic()
-                while workers and len(running) < _AHEAD * len(workers):
-                    call = call or following()
-                    if call is None:
-                        break
-                    running[self._submit(call, workers)] = call
-                    call = None
-                seen = time.monotonic() if workers else seen
-                self._check(seen, bool(workers))
-                if not running and workers:
-                    return
-                if not running:
-                    time.sleep(0.2)  # until there is a worker
-                    continue
-                with suppress(TimeoutError, CancelledError), self._client.as_current():
-                    wait(list(running), timeout=0.5, return_when="FIRST_COMPLETED")
-                for future in [f for f in running if f.status != "pending"]:
-                    yield running.pop(future), self._answer(future)
-        finally:
-            with suppress(OSError, TimeoutError, RuntimeError, CancelledError):
-                self._client.cancel(list(running), force=True)
+                self._size = len(workers)
+                asked = time.monotonic()
+            while workers and len(running) < _AHEAD * len(workers):
+                call = call or following()
+                if call is None:
+                    break
+                running[self._submit(call, workers)] = call
+                call = None
+            seen = time.monotonic() if workers else seen
+            self._check(seen, bool(workers))
+            if not running and workers:
+                return
+            if not running:
+                time.sleep(0.2)  # until there is a worker
+                continue
+            with suppress(TimeoutError, CancelledError), self._client.as_current():
+                wait(list(running), timeout=0.5, return_when="FIRST_COMPLETED")
+            for future in [f for f in running if f.status != "pending"]:
+                yield running.pop(future), self._answer(future)
 
     def _submit(self, call: Call, workers: dict[str, str]) -> Future:
         allowed = [address for address in workers if address not in call.not_on]
