@@ -200,6 +200,10 @@ class Gen7CommandStreamer(CommandStreamer):
 
         return start
 
+    def _display_flip(self, words: Words) -> None:
+        if len(words) >= 3:
+            self.executor.flip(self._view("MI_DISPLAY_FLIP", words).display_buffer_base_address)
+
     def _conditional_batch_buffer_end(self, words: Words) -> None:
         """Ends the batch unless the dword in memory is greater than the one of the command."""
         if len(words) < 3:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gen4emu._native import ffi
+from gen4emu.device.listener import Listener
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
 from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
@@ -85,6 +86,21 @@ def test_math_of_general_purpose_registers(opcode: AluOpcode, result: int, zero:
     machine.do(("MI_MATH", {"instructions": [
         {"alu_opcode": operation, "operand_1": first, "operand_2": second} for operation, first, second in steps]}))
     assert [machine.qword(f"CS_GPR_R{i}") for i in range(2, 6)] == [result, zero, carry, result ^ _ALL_ONES]
+
+
+@pytest.mark.parametrize("source", [[], [{}]])
+def test_a_flip_notifies_listeners_of_the_address(source: list[dict[str, int]]) -> None:
+    shown: list[int] = []
+
+    class Screen(Listener):
+        def flip(self, address: int) -> None:
+            shown.append(address)
+
+    machine = Later()
+    machine.device.add_listener(Screen())
+    machine.do(("MI_DISPLAY_FLIP", {"display_buffer_pitch": 0x1000, "display_buffer_base_address": 0x40000,
+                                    "source": source}))
+    assert shown == [0x40000]
 
 
 # --- predicates -------------------------------------------------------------------------------------------------------
