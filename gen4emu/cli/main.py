@@ -19,6 +19,7 @@ import click
 
 import gen4emu
 from gen4emu.errors import Gen4emuError, HangError
+from gen4emu.ownership import own_process
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -216,6 +217,7 @@ def main() -> None:
     if sys.stdout is None:
         sys.exit(_complain("standard output is closed", 2))
     _buffer_stdout()
+    own_process()
     gc.set_threshold(50_000, 20, 100)  # decoding makes many short-lived objects and no cycles: 5 to 10 % less time
     sys.exit(run())
 

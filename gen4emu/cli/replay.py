@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import click
 
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import sandbox_option
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
 from gen4emu.core_enums import ErrorPolicy, HierarchicalDepthMode
 from gen4emu.debugger.history import trap_pixel
@@ -36,9 +37,11 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import MAX_PICTURES, PictureStore, count_text
+from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.reader import open as open_trace
 
+STDIN = "-"
 _LARGEST = 8192
 _SURFACE = re.compile(r"(?P<address>(0x)?[0-9a-fA-F]+),(?P<format>\w+),(?P<width>\d+)x(?P<height>\d+)"
                       r",(?P<tiling>linear|x|y),(?P<pitch>\d+)", re.IGNORECASE)
@@ -177,6 +180,7 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
               show_default=True, help="Count them; stop the draw; or let threads hang that touch the register.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 after unmodelled or invalid operations.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, instead of paths and a summary.")
+@sandbox_option
 @options.verbosity_options
 def replay(trace: str, output: Path | None, kind: str | None, base: int, device: Part | None, force_device: bool,
            partial: bool, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
@@ -184,7 +188,8 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
            max_pictures: int, raw_video: Path | None, macroblocks: Path | None, workers: int, fp_rounding: str,
            watchdog: int, hiz: HierarchicalDepthMode, general: bool, skip_primitives: int, max_primitives: int | None,
            objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None,
-           traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool, as_json: bool) -> int:
+           traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool, as_json: bool,
+           sandbox: Mode) -> int:
     """Execute TRACE and write its render targets as pictures.
 
     \b
@@ -221,9 +226,10 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     at = None
     if device is None and kind is None and not traps and macroblocks is None and policy == "lenient":
         at = _bookmark(trace, choices, frames, submissions, draws)
+    directory = output or Path("frames", trace_name(trace))
+    _confine(click.get_current_context().with_resource(Sandbox(sandbox)), trace, directory, raw_video, macroblocks)
     run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
                  device, choices, on_start=start, on_draw=after_draw, at=at)
-    directory = output or Path("frames", trace_name(trace))
     report = Report(run, trace, directory, strict, partial)
     progress = Progress(f"replaying {trace}", lambda: run.trace.fraction, scrolls=not silent and not no_pictures)
     try:
@@ -255,6 +261,17 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     finally:
         progress.done()
         run.close()
+
+
+def _confine(sandbox: Sandbox, trace: str, directory: Path, *files: Path | None) -> None:
+    """Allow what a replay reads and writes, nothing else, from now on."""
+    if trace != STDIN:
+        sandbox.read(Path(trace))
+    sandbox.write_directory(directory)
+    for file in files:
+        if file is not None and file != STDOUT:
+            sandbox.write_file(file)
+    sandbox.enter()
 
 
 def _bookmark(trace: str, chosen: Options, *selections: Selection | None) -> Bookmark | None:
@@ -293,7 +310,7 @@ def _replay(run: Replay, writer: Writer, report: Report, frames: Selection | Non
 
 def trace_name(trace: str) -> str:
     """The name of a trace without directories and suffixes."""
-    return "stdin" if trace == "-" else Path(trace).name.lstrip(".").partition(".")[0] or "trace"
+    return "stdin" if trace == STDIN else Path(trace).name.lstrip(".").partition(".")[0] or "trace"
 
 
 class Report:
