@@ -42,12 +42,18 @@ def write_directory(directory: Path, recorded: Recorded) -> Path:
     data = directory / "data"
     if data.is_dir():
         shutil.rmtree(data)  # chunks of an earlier report
+    is_new = not directory.exists()
     data.mkdir(parents=True)
-    for name, text in recorded.chunks.items():
-        (data / f"{name}.js").write_text(script(name, text), encoding="ascii")
     page = directory / "index.html"
-    with replacing(page) as file:
-        file.write(_page(recorded.overview, "", "'self' file:").encode())
+    try:
+        for name, text in recorded.chunks.items():
+            with replacing(data / f"{name}.js") as file:
+                file.write(script(name, text).encode("ascii"))
+        with replacing(page) as file:
+            file.write(_page(recorded.overview, "", "'self' file:").encode())
+    except BaseException:
+        shutil.rmtree(directory if is_new else data, ignore_errors=True)  # the error is that of the write
+        raise
     return page
 
 

@@ -20,6 +20,7 @@ from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
 from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw.command_reader import Words
+from gen4emu.image.picture import replacing
 from gen4emu.repro.commands import StateCommands
 from gen4emu.repro.program import program
 from gen4emu.repro.reduction import leave_out
@@ -95,7 +96,8 @@ def write(draw: Export, directory: Path) -> str:
         parse(place / "batch.txt").build(place / "draw.aub.xz")
         _check(place, expected)
         without = _write_program(draw, place)
-        (place / "README").write_text(_readme(draw, not without), encoding="utf-8")
+        with replacing(place / "README") as file:
+            file.write(_readme(draw, not without).encode())
         if directory.is_dir():
             directory.rmdir()
         place.rename(directory)
@@ -117,9 +119,11 @@ def _write_program(draw: Export, place: Path) -> str:
             load(device.memory, draw.script)
             device.run_batch(draw.script.batch, draw.script.engine)
             targets = [(target, surface_bytes(device.memory, target)) for target in draw.targets]
-        (place / "repro.c").write_text(program(title, draw.script, layout, targets), encoding="utf-8")
+        text = program(title, draw.script, layout, targets)
     except Gen4emuError as e:
         return str(e)
+    with replacing(place / "repro.c") as file:
+        file.write(text.encode())
     return ""
 
 

@@ -26,6 +26,7 @@ from gen4emu.hw.chips import Device, device_named
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Command
+from gen4emu.image.picture import replacing
 from gen4emu.trace.conversion import container_of, new_writer
 from gen4emu.trace.events import Engine
 from gen4emu.trace.write_aub import Dedup
@@ -73,9 +74,11 @@ class Script:
         (directory / "memory").mkdir(parents=True, exist_ok=True)
         for address, data in self.memory:
             name = f"memory/{address:08x}.bin"
-            (directory / name).write_bytes(data)
+            with replacing(directory / name) as file:
+                file.write(data)
             names.append((address, name))
-        (directory / "batch.txt").write_text("".join(self._lines(names)), encoding="utf-8")
+        with replacing(directory / "batch.txt") as file:
+            file.write("".join(self._lines(names)).encode())
 
     def _lines(self, memory: Sequence[tuple[int, str]]) -> Iterator[str]:
         yield f"{TITLE}\ndevice = {self.device.name}\n"
