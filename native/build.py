@@ -282,9 +282,9 @@ class Shim:
     def __init__(self, scratch: Path, generated: Path, flags: Sequence[str] = ()) -> None:
         compiler = _compiler()
         common = [*compiler, *SHIM_COMPILE, *debug_flags(), *flags, "-I", str(NATIVE), "-I", str(generated)]
-        self._commands = dict.fromkeys((SHIM, GL), [*common, *(SHIM_SANITIZE if sanitizing() else [])])
+        self._commands = {library: [*common, *(SHIM_SANITIZE if sanitizing() else [])] for library in (SHIM, GL)}
         if _makes_32_bits(compiler):
-            self._commands |= dict.fromkeys((SHIM_32, GL_32), [*common, *SHIM_COMPILE_32])
+            self._commands |= {library: [*common, *SHIM_COMPILE_32] for library in (SHIM_32, GL_32)}
         self._scratch = scratch
         self._objects: list[Future[Any]] = []
 
