@@ -46,7 +46,7 @@ def main() -> None:
     software = {name: real_client.environment(LIBGL_ALWAYS_SOFTWARE="1", GALLIUM_DRIVER=name)
                 for name in ("llvmpipe", "softpipe")}
     print(f"{'ms per frame':14}{'gen4emu':>10}{'llvmpipe':>10}{'softpipe':>10}{'/ llvmpipe':>12}{'/ softpipe':>12}"
-          f"{'first':>10}{'/ others':>10}{'llvmpipe':>10}{'/ others':>10}")
+          f"{'first frame':>13}{'/ others':>10}{'first, llvmpipe':>17}{'/ others':>10}")
     for scene in options.scenes:
         with Server(part, Options()) as server:
             places = {"gen4emu": real_client.on_server(server.directory)} | software
@@ -57,7 +57,8 @@ def main() -> None:
         first = {name: found[0][0] for name, found in times.items()}  # later rounds find the server's caches filled
         print(f"{scene:14}" + "".join(f"{best[name]:10.2f}" for name in places)
               + f"{ours / best['llvmpipe']:12.2f}{ours / best['softpipe']:12.2f}"
-              + "".join(f"{first[name]:10.2f}{first[name] / best[name]:10.2f}" for name in ("gen4emu", "llvmpipe")),
+              + "".join(f"{first[name]:{width}.2f}{first[name] / best[name]:10.2f}"
+                        for name, width in (("gen4emu", 13), ("llvmpipe", 17))),
               flush=True)
 
 

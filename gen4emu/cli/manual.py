@@ -17,6 +17,7 @@ ENVIRONMENT = {
     "NO_COLOR": "If set and not empty, output has no colours unless --color always.",
     "GEN4EMU_VARIANT": "The variant of the C core: plain, avx2 or avx512; by default the best that the processor has.",
     "GEN4EMU_MODE": "run, capture: preferred and largest mode, WIDTHxHEIGHT; by default 1024x768 and larger ones.",
+    "XDG_CACHE_HOME": "check, suite: the files that a --dask worker was sent, under gen4emu/; by default ~/.cache.",
     "XDG_STATE_HOME": "index: the directory with the user's key of indexes, under gen4emu/; by default ~/.local/state.",
     "GEN4EMU_ATOMIC": "run, capture: 1 offers atomic mode setting.",
     "GEN4EMU_LIVE": "The directory of the device server. Set by run and capture for the program; see run --serve.",

@@ -33,7 +33,6 @@ NOT_RUN = {
     ("docs/cluster.md", "dask"): "needs several machines; tests/cluster has their processes on this one",
     ("docs/cluster.md", "sbatch"): "needs Slurm; tests/suite runs the shards",
     ("docs/cluster.md", "from dask_"): "needs Slurm or Kubernetes",
-    ("docs/cluster.md", "cluster ="): "needs Slurm or Kubernetes",
     ("docs/cluster.md", "kubectl"): "needs Kubernetes",
     ("docs/cluster.md", "gen4emu check traces/ --dask tcp"): "needs several machines; see above",
     ("docs/cluster.md", "gen4emu suite piglit"): "needs Kubernetes",
