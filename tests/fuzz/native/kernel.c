@@ -97,11 +97,11 @@ static void start(struct machine *machine, const struct header *header) {
         .single_program_flow = header->options >> 4 & 1,
         .threads = threads,
     };
-    uint16_t dmask[THREADS];
+    uint32_t dmask[THREADS];
     uint32_t seed = header->seed | 1;
 
     for (uint32_t t = 0; t < threads; t++) {
-        dmask[t] = (uint16_t)(t & 1 ? header->dmask : header->dmask | 1);
+        dmask[t] = t & 1 ? header->dmask : header->dmask | 1u;
     }
     if (g4_probe_start(machine->probe, &setup, dmask) != G4_OK) {
         fail("start", threads);

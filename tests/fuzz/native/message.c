@@ -170,7 +170,7 @@ static void send(struct machine *machine, const struct header *header, size_t ro
         .threads = (header->options & 7u) + 1,
         .urb_rows = 64,
     };
-    uint16_t masks[THREADS];
+    uint32_t masks[THREADS];
     for (uint32_t t = 0; t < THREADS; t++) {
         masks[t] = t & 1 ? (uint16_t)~header->emask : header->emask;
     }
