@@ -59,7 +59,8 @@ DERIVED = {"enums.h": "gen4emu.core_enums", "hw_enums.h": "gen4emu.hw.c_header:e
            "hw_formats.h": "gen4emu.hw.formats_c", "sampler_messages.h": "gen4emu.hw.message_shapes_c",
            "chips.h": "gen4emu.hw.chips", "isa.h": "gen4emu.isa.c_header",
            "isa_gen7.h": "gen4emu.isa.gen7_c", "isa_gen9.h": "gen4emu.isa.gen9_c", "mpeg2.h": "gen4emu.hw.mpeg2_c",
-           "state_gen7.h": "gen4emu.hw.gen7.c_header:state", "messages_gen7.h": "gen4emu.hw.gen7.c_header:messages"}
+           "state_gen7.h": "gen4emu.hw.gen7.c_header:state", "messages_gen7.h": "gen4emu.hw.gen7.c_header:messages",
+           "state_gen9.h": "gen4emu.hw.gen9.c_header:state", "messages_gen9.h": "gen4emu.hw.gen9.c_header:messages"}
 
 # The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
 # those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.

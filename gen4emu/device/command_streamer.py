@@ -205,6 +205,9 @@ class CommandStreamer:
     def hook_registers(self) -> None:
         """Give the registers of this engine that its state keeps their meaning."""
 
+    def enter_context(self, number: int) -> None:
+        """A submission of this logical context follows.  Before Gen8, commands switch contexts."""
+
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
         """Execute ring contents at a graphics address, batches included.
@@ -663,18 +666,21 @@ class CommandStreamer:
         address = view.logical_context_address
         if address == self._context and not view.force_restore:
             return
+        self._switch_context(address, restore=not view.restore_inhibit)
+        r, force_restore = self.registers, self._mask("MI_SET_CONTEXT", "force_restore", 1)
+        r.poke(r.offset("CCID"), words[1] & ~force_restore | r.bits("CCID", ("valid",)))
+
+    def _switch_context(self, entered: int, restore: bool) -> None:
+        """Save the running context, if there is one, and continue with another."""
         if self._context is not None:
             self._contexts[self._context] = self.state.save()
-        saved = self._contexts.get(address)
-        restored = saved is not None and not view.restore_inhibit
-        if saved is not None and restored:
+        saved = self._contexts.get(entered) if restore else None
+        if saved is not None:
             self.state.load(saved)
             self._pipe_selected()
         if self._listener is not None:
-            self._listener.context(self._context, address, restored)
-        self._context = address
-        r, force_restore = self.registers, self._mask("MI_SET_CONTEXT", "force_restore", 1)
-        r.poke(r.offset("CCID"), words[1] & ~force_restore | r.bits("CCID", ("valid",)))
+            self._listener.context(self._context, entered, saved is not None)
+        self._context = entered
 
     def _write(self, address: int, data: bytes, physical: bool = False) -> None:
         if physical:

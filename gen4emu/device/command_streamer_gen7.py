@@ -33,7 +33,6 @@ _NOT_EXECUTED = (
 )
 _MEDIA_OBJECTS = ("MEDIA_OBJECT", "MEDIA_OBJECT_PRT", "MEDIA_OBJECT_WALKER")
 _STREAMS = 4
-_WALKER_DIMENSIONS = (4, 6, 8)  # the dwords of GPGPU_WALKER with the ends of x, y and z
 _PARAMETERS = ("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")  # dwords 2 to 6
 
 
@@ -47,6 +46,7 @@ class Gen7CommandStreamer(CommandStreamer):
         error_status="RENDER_ESR", status_page_mask="RENDER_HWSTAM", prefix="render_", error="cs_error",
         page_fault=("RENDER_FAULT_REG", "valid"))
     idle_registers = ("RENDER_INSTDONE",)
+    walker_dimensions = (4, 6, 8)  # the dwords of GPGPU_WALKER with the ends of x, y and z
 
     # --- handlers --------------------------------------------------------------------------------------------------
     def _own_handlers(self) -> dict[str, Handler]:
@@ -159,7 +159,7 @@ class Gen7CommandStreamer(CommandStreamer):
             if words[0] & indirect:
                 dwords = words.tolist()
                 dwords[0] &= ~indirect
-                for dword, register in zip(_WALKER_DIMENSIONS, self._dimensions, strict=True):
+                for dword, register in zip(self.walker_dimensions, self._dimensions, strict=True):
                     dwords[dword] = self.registers.read(register)
                 words = _memoryview(dwords)
             run(words)

@@ -15,6 +15,7 @@ from gen4emu.core_enums import Counter, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings, StreamerState
 from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
+from gen4emu.device.command_streamer_gen9 import Gen9CommandStreamer
 from gen4emu.device.counters import CountedDraw, KernelCount, kernel_counts, take
 from gen4emu.device.debug_registers import Debug
 from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
@@ -37,7 +38,8 @@ from gen4emu.hw.layout import Command
 from gen4emu.trace import events
 
 # The command streamers of generations that have their own.
-_STREAMERS: dict[Gen, type[CommandStreamer]] = {Gen.GEN7 | Gen.GEN75: Gen7CommandStreamer}
+_STREAMERS: dict[Gen, type[CommandStreamer]] = {
+    Gen.GEN7 | Gen.GEN75: Gen7CommandStreamer, Gen.GEN9: Gen9CommandStreamer}
 
 _Begun = tuple[Place, DrawKind, int, bytes]  # a draw command: place, kind, address, dwords
 _WATCHDOG = 20000  # as in the core
@@ -84,7 +86,7 @@ class Device:
         self.info = info
         self.options = options or Options()
         self._listeners = list(listeners)
-        self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte)
+        self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte, address_bits=info.address_bits)
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
@@ -192,7 +194,9 @@ class Device:
         self.registers.write(offset, value)
 
     def submit(self, submission: events.Submission) -> None:
-        self._use(submission.engine).run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
+        streamer = self._use(submission.engine)
+        streamer.enter_context(submission.context)
+        streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
         self.submissions += 1
 
     def resume(self) -> None:

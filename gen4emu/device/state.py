@@ -133,7 +133,7 @@ class ContextState:
                        when=self._field("STATE_BASE_ADDRESS", f"{name}_modify_enable"))
             for name, member in bases))
 
-    def _state_base_address(self) -> StoredCommand:
+    def _state_base_address(self) -> Callable[[Words], None]:
         return self._bases((name, (member,)) for name, member in _BASES)
 
     def _state_sip(self) -> Callable[[Words], None]:

@@ -7,6 +7,7 @@ Gen7 come with about thirty such commands, and the core copies nearly all of the
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Missing, Unit
@@ -40,21 +41,22 @@ _HINTS = ("STATE_PREFETCH", "SWTESS_BASE_ADDRESS", "GPGPU_CSR_BASE_ADDRESS", "3D
 class Gen7ContextState(ContextState):
     """A `struct g4_state` with the commands of Gen7 that write it."""
 
+    own_member = "gen7"  # of struct g4_state, with the commands that only this family has
+    _address_mask = _U32
+
+    @property
+    def own(self) -> Any:
+        """The commands that only this family has."""
+        return getattr(self.raw, self.own_member)
+
     def _commands(self) -> dict[str, Callable[[Words], None]]:
-        names = catalogue_of(self.gen).names
-        handlers: dict[str, Callable[[Words], None]] = {name: self._verbatim(member) for name, member in _VERBATIM}
-        for member, field in ffi.typeof("struct g4_gen7_state").fields:
-            name = f"3DSTATE_{member.upper()}"
-            if name in names and field.type.kind == "array":
-                handlers[name] = self.verbatim_gen7(member)
-        return handlers | dict.fromkeys(_HINTS, self.stored.add()) | {
+        return self._stored_commands() | dict.fromkeys(_HINTS, self.stored.add()) | {
             "STATE_BASE_ADDRESS": self._state_base_address(),
             "STATE_SIP": self._state_sip(),
             "PIPELINE_SELECT": self._pipeline_select(),
             "3DSTATE_VF_STATISTICS": self._vf_statistics(),
             "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers(),
-            "3DSTATE_VERTEX_ELEMENTS": self.stored.add(vertex_elements(
-                place("gen7", "vertex_element"), _MOST_VERTEX_ELEMENTS, place("gen7", "vertex_elements"))),
+            "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements(),
             "3DSTATE_INDEX_BUFFER": self._verbatim("index_buffer"),
             "3DSTATE_LINE_STIPPLE": self._line_stipple(),
             "3DSTATE_CHROMA_KEY": self._chroma_key(),
@@ -62,10 +64,20 @@ class Gen7ContextState(ContextState):
             "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
             "3DSTATE_SO_DECL_LIST": self._so_decl_list,
             "3DSTATE_SO_BUFFER": self._so_buffer(),
-            "MEDIA_VFE_STATE": self.verbatim_gen7("media_vfe_state"),
+            "MEDIA_VFE_STATE": self.keep("media_vfe_state"),
             "MEDIA_CURBE_LOAD": self._curbe_load(),
             "MEDIA_INTERFACE_DESCRIPTOR_LOAD": self._interface_descriptor_load(),
         }
+
+    def _stored_commands(self) -> dict[str, Callable[[Words], None]]:
+        """The commands that are kept whole: those that the family's struct has a member for, and shared ones."""
+        names = catalogue_of(self.gen).names
+        handlers: dict[str, Callable[[Words], None]] = {name: self._verbatim(member) for name, member in _VERBATIM}
+        for member, field in ffi.typeof(self.own).fields:
+            name = f"3DSTATE_{member.upper()}"
+            if name in names and field.type.kind == "array":
+                handlers[name] = self.keep(member)
+        return handlers
 
     @property
     def constants_absolute(self) -> bool:
@@ -79,16 +91,19 @@ class Gen7ContextState(ContextState):
     def disable_constants(self) -> None:
         """Turn all push constants off, as PIPE_CONTROL with Indirect State Pointers Disable does."""
         for member in _CONSTANTS:
-            command = getattr(self.raw.gen7, member)
+            command = getattr(self.own, member)
             command[1] = command[2] = 0
 
-    def verbatim_gen7(self, member: str, *before: Step,
-                      fallback: Callable[[Words], None] | None = None) -> StoredCommand:
-        """A handler that keeps the command whole in `struct g4_gen7_state`, after the steps `before`."""
-        size = ffi.sizeof(getattr(self.raw.gen7, member))
-        return self.stored.add(*before, copy(place("gen7", member), size // 4), fallback=fallback)
+    def keep(self, member: str, *before: Step, fallback: Callable[[Words], None] | None = None) -> StoredCommand:
+        """A handler that keeps the command whole in the family's struct, after the steps `before`."""
+        size = ffi.sizeof(getattr(self.own, member))
+        return self.stored.add(*before, copy(place(self.own_member, member), size // 4), fallback=fallback)
 
-    def _state_base_address(self) -> StoredCommand:
+    def _vertex_elements(self) -> StoredCommand:
+        return self.stored.add(vertex_elements(place(self.own_member, "vertex_element"), _MOST_VERTEX_ELEMENTS,
+                                               place(self.own_member, "vertex_elements")))
+
+    def _state_base_address(self) -> Callable[[Words], None]:
         return self._bases([*((name, (member,)) for name, member in _BASES),
                             *((name, ("gen7", member)) for name, member in _GEN7_BASES)])
 
@@ -110,7 +125,7 @@ class Gen7ContextState(ContextState):
 
     def _so_decl_list(self, words: Words) -> None:
         data = words[:3 + 2 * _MOST_DECLARATIONS].tobytes()
-        ffi.memmove(self.raw.gen7.so_decl_list, data, len(data))
+        ffi.memmove(self.own.so_decl_list, data, len(data))
 
     def _so_buffer(self) -> Callable[[Words], None]:
         buffers, number = self.raw.gen7.so_buffer, self._field("3DSTATE_SO_BUFFER", "so_buffer_index")
@@ -127,28 +142,28 @@ class Gen7ContextState(ContextState):
             ffi.memmove(target, self.memory.read(address, size, Missing.ZERO, Unit.CS), size)
 
     def _curbe_load(self) -> Callable[[Words], None]:
-        raw, target = self.raw, ffi.addressof(self.raw, "curbe")
+        raw, own, target = self.raw, self.own, ffi.addressof(self.raw, "curbe")
         most = ffi.sizeof(raw.curbe) // _ROW
         length, start = (self._mask("MEDIA_CURBE_LOAD", name, dword) for name, dword in (
             ("curbe_total_data_length", 2), ("curbe_data_start_address", 3)))
 
         def load(words: Words) -> None:
             rows = min(-(-(words[2] & length) // _ROW), most)
-            self._load(raw.gen7.dynamic_state_base + (words[3] & start) & _U32, target, rows * _ROW)
+            self._load(own.dynamic_state_base + (words[3] & start) & self._address_mask, target, rows * _ROW)
             raw.curbe_rows = rows
 
         return load
 
     def _interface_descriptor_load(self) -> Callable[[Words], None]:
-        gen7, target = self.raw.gen7, ffi.addressof(self.raw.gen7, "media_descriptor")
-        most = len(gen7.media_descriptor)
+        own, target = self.own, ffi.addressof(self.own, "media_descriptor")
+        most = len(own.media_descriptor)
         length, start = (self._mask("MEDIA_INTERFACE_DESCRIPTOR_LOAD", name, dword) for name, dword in (
             ("interface_descriptor_total_length", 2), ("interface_descriptor_data_start_address", 3)))
 
         def load(words: Words) -> None:
             count = min((words[2] & length) // _ROW, most)
-            address = gen7.dynamic_state_base + (words[3] & start) & _U32
+            address = own.dynamic_state_base + (words[3] & start) & self._address_mask
             self._load(address, target, count * _ROW)
-            gen7.media_descriptor_address, gen7.media_descriptors = address, count
+            own.media_descriptor_address, own.media_descriptors = address, count
 
         return load

@@ -56,10 +56,20 @@ def copy(target: int, dwords: int) -> Step:
     return _step(lib.G4_STEP_COPY, target=target, count=dwords)
 
 
-def vertex_buffers(index: Field, target: int, count: int, valid: int = NO_PLACE, modify: Field | None = None) -> Step:
-    """Keep vertex buffers by their indices; those without `modify` keep their addresses."""
+def vertex_buffers(index: Field, target: int, count: int, valid: int = NO_PLACE, modify: Field | None = None, *,
+                   sizes: bool = False) -> Step:
+    """Keep vertex buffers by their indices.
+
+    Those without `modify` keep their addresses; with `sizes`, also their last dwords.
+    """
     return _step(lib.G4_STEP_VERTEX_BUFFERS, dword=1, mask=index.mask_in(0), shift=index.lo, target=target, count=count,
-                 tally=valid, condition=0 if modify is None else modify.mask_in(0))
+                 tally=valid, condition=0 if modify is None else modify.mask_in(0), addend=int(sizes))
+
+
+def slot(number: Field, target: int, slots: int, dwords: int) -> Step:
+    """Keep dwords, from that of the field `number` on, in the slot which it names."""
+    return _step(lib.G4_STEP_SLOT, dword=number.dword, mask=number.mask_in(number.dword), shift=number.lo,
+                 target=target, addend=slots, count=dwords)
 
 
 def vertex_elements(target: int, count: int, number: int) -> Step:
@@ -78,6 +88,11 @@ def write_immediate(address: Field, mask: int, data: int, condition_dword: int, 
     """Write two dwords, from index `data` of the command on, if one of the bits of `condition` is set."""
     return _step(lib.G4_STEP_WRITE, dword=address.dword, mask=mask, count=data, condition_dword=condition_dword,
                  condition=condition)
+
+
+def write_immediate_48(address: Field, mask: int, data: int, condition_dword: int, condition: int) -> Step:
+    """The same for an address of 48 bits, of which `mask` has the low ones."""
+    return write_immediate(address, mask, data, condition_dword, condition) | {"kind": lib.G4_STEP_WRITE_64}
 
 
 def draw() -> Step:

@@ -75,7 +75,7 @@ def _newer(pci_id: int, name: str, marketing: str, gen: Gen, eu_count: int, thre
     wide = bool(gen & (Gen.GEN8 | Gen.GEN9))
     return Device(pci_id, name, marketing, gen, eu_count, threads_per_eu, tid_mask=0, urb_rows=urb_kib * 1024 // 64,
                   surface_state_dwords=surface_state_dwords, gtt_entries=(4096 if wide else 2048) * 1024 // 4,
-                  has_bsd=True, kernel=kernel, executes=bool(gen & (Gen.GEN7 | Gen.GEN75)),
+                  has_bsd=True, kernel=kernel, executes=bool(gen & (Gen.GEN7 | Gen.GEN75 | Gen.GEN9)),
                   address_bits=48 if wide else 32)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 from gen4emu.hw.emit_c import enum, guarded
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, SamplerMessage
 from gen4emu.hw.gen7.message_shapes import SAMPLER_MESSAGES_GEN7
+from gen4emu.hw.gen9.message_shapes import SAMPLER_MESSAGES_GEN9
 
 _PARAMETERS = ("u", "v", "r", "bias", "lod", "ref", "dudx", "dvdx", "drdx", "dudy", "dvdy", "drdy", "ai", "si",
-               "mcs", "off_u", "off_v")
+               "mcs", "mcs_high", "off_u", "off_v")
 _ABSENT = 255
 _TYPES, _LENGTHS = 4, 16
 
@@ -34,7 +35,7 @@ struct g4_sampler_shape {{
 
 def generate() -> str:
     """The text: enumerations, the struct and the tables."""
-    messages = [*SAMPLER_MESSAGES.values(), *SAMPLER_MESSAGES_GEN7.values()]
+    messages = [*SAMPLER_MESSAGES.values(), *SAMPLER_MESSAGES_GEN7.values(), *SAMPLER_MESSAGES_GEN9.values()]
     return guarded("gen4emu/hw/gen4/message_shapes.py", "G4_SAMPLER_MESSAGES_H", "\n".join([
         "\n#include <stdint.h>\n",
         enum("g4_sampler_operation", "G4_SAMPLER_OP", sorted({m.name for m in messages})),
@@ -42,6 +43,7 @@ def generate() -> str:
         _HEAD,
         _table("g4_sampler_shapes[G4_SAMPLER_MESSAGE_TYPES][G4_SAMPLER_MESSAGE_LENGTHS]", SAMPLER_MESSAGES),
         _table("g4_sampler_shapes_gen7[G4_SAMPLER_MESSAGE_TYPES_GEN7][G4_SAMPLER_SIMD_MODES]", SAMPLER_MESSAGES_GEN7),
+        _table("g4_sampler_shapes_gen9[G4_SAMPLER_MESSAGE_TYPES_GEN7][G4_SAMPLER_SIMD_MODES]", SAMPLER_MESSAGES_GEN9),
     ]))
 
 

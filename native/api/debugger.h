@@ -9,7 +9,7 @@
 enum {
     G4_DEBUG_TRAPS = 64,
     G4_DEBUG_BREAKPOINTS = 64,
-    G4_DEBUG_INPUTS = 6,      /* vertices of an object */
+    G4_DEBUG_INPUTS = 8,      /* vertices of an object, or of a thread */
     G4_DEBUG_NONE = 0xffffff, /* no trap or breakpoint; an unknown number of 24 bits */
     G4_DEBUG_RANGE = 65536,   /* bytes in all watched ranges together */
     G4_DEBUG_MRF = 16,        /* message registers of a thread */

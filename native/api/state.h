@@ -42,6 +42,46 @@ struct g4_gen7_state {
     uint32_t media_descriptor[64][8];
 };
 
+/* The commands of Gen9's pipelines, as those of Gen7: whole, with their headers and the commands' names. */
+struct g4_gen9_state {
+    uint64_t general_state_base, surface_state_base, dynamic_state_base, indirect_object_base, instruction_base,
+        bindless_surface_state_base;
+    uint32_t bindless_surface_state_size; /* in surface states */
+    uint32_t constants_relative;          /* constant buffer 0 has an offset from the dynamic state base */
+
+    uint32_t vertex_buffer[33][4]; /* by index */
+    uint32_t vertex_element[34][2];
+    uint32_t vertex_elements;
+    uint32_t vf_instancing[34][2]; /* by element; without the header */
+    uint32_t index_buffer[5];
+    uint32_t vf[2], vf_sgvs[2], vf_topology[2], vf_component_packing[5];
+
+    uint32_t urb_vs[2], urb_hs[2], urb_ds[2], urb_gs[2];
+    uint32_t constant_vs[11], constant_hs[11], constant_ds[11], constant_gs[11], constant_ps[11];
+    uint32_t binding_table_pointers_vs[2], binding_table_pointers_hs[2], binding_table_pointers_ds[2],
+        binding_table_pointers_gs[2], binding_table_pointers_ps[2];
+    uint32_t sampler_state_pointers_vs[2], sampler_state_pointers_hs[2], sampler_state_pointers_ds[2],
+        sampler_state_pointers_gs[2], sampler_state_pointers_ps[2];
+    uint32_t binding_table_pool_alloc[4];
+    uint32_t vs[9], hs[9], te[4], ds[11], gs[10];
+
+    uint32_t streamout[5];
+    uint32_t so_decl_list[3 + 2 * 128];
+    uint32_t so_buffer[4][7]; /* by index; without the header */
+
+    uint32_t clip[4], sf[4], raster[5], sbe[6], sbe_swiz[11], wm[2], wm_depth_stencil[4], wm_hz_op[5], wm_chromakey[2];
+    uint32_t ps[12], ps_extra[2], ps_blend[2];
+    uint32_t multisample[2], sample_mask[2], sample_pattern[9];
+    uint32_t viewport_state_pointers_sf_clip[2], viewport_state_pointers_cc[2], scissor_state_pointers[2];
+    uint32_t blend_state_pointers[2], cc_state_pointers[2];
+    uint32_t depth_buffer[8], stencil_buffer[5], hier_depth_buffer[5], clear_params[3];
+
+    uint32_t media_vfe_state[9];
+    uint32_t media_descriptors; /* their number */
+    uint64_t media_descriptor_address;
+    uint32_t media_descriptor[64][8];
+};
+
 /* The state that commands set, per hardware context (docs/decisions.md 19).  Pointers are resolved graphics addresses:
  * base + offset at the time of the command.  Commands without pointers are kept whole, with their header, and
  * unpacked once per draw (draw/load_gen4.c).  Python fills it.  Plain data, so saving a context is a copy. */
@@ -90,6 +130,7 @@ struct g4_state {
     uint64_t counter[G4_COUNTERS];
 
     struct g4_gen7_state gen7;
+    struct g4_gen9_state gen9;
 };
 
 #endif

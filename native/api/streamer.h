@@ -20,21 +20,23 @@ enum g4_step_kind {
     G4_STEP_FLAG,  /* 1 if word & mask, else 0 */
     G4_STEP_COPY,  /* `count` dwords from `dword` on; those behind the end of the command are 0 */
     /* Items of 4 dwords from `dword` on, each to the slot that (item[0] & mask) >> shift names, of which there are
-     * `count`.  With a condition, those without its bits in item[0] store their first and last dword only.  The tally
-     * has a bit for each slot that has been stored. */
+     * `count`.  With a condition, those without its bits in item[0] store their first and last dword only; with an
+     * addend, too, their first one only.  The tally has a bit for each slot that has been stored. */
     G4_STEP_VERTEX_BUFFERS,
     G4_STEP_VERTEX_ELEMENTS, /* at most `count` pairs from `dword` on; the tally is their number */
     /* Rows from the address word & mask, plus the dword at base unless constants are absolute: two for each of
      * (word & addend) + 1, at most `count`.  The tally is their number. */
     G4_STEP_CONSTANTS,
     G4_STEP_WRITE,      /* two dwords from `count` on to the graphics address word & mask */
+    G4_STEP_WRITE_64,   /* the same; dword + 1 has bits 32 to 47 of the address */
+    G4_STEP_SLOT,       /* `count` dwords from `dword` on, to slot (word & mask) >> shift of `addend` slots */
     G4_STEP_DRAW,       /* 3DPRIMITIVE; the last step */
     G4_STEP_LEAVE_IF,   /* word & mask: Python executes the command; such steps come first */
     G4_STEP_LEAVE_IF_0, /* not word & mask */
 };
 
 /* `dword` and `condition_dword` are indices into the command; `target`, `base` and `tally` are dwords of struct
- * g4_state, or G4_NO_PLACE.  Steps FIELD, CONSTANTS and WRITE are skipped unless the condition holds. */
+ * g4_state, or G4_NO_PLACE.  Steps FIELD, CONSTANTS, WRITE and WRITE_64 are skipped unless the condition holds. */
 struct g4_step {
     uint32_t kind; /* enum g4_step_kind */
     uint32_t dword, mask, shift, addend;

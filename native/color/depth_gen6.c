@@ -158,6 +158,14 @@ static void interleave(const struct g4_draw_state *draw, struct g4_surface *surf
     }
 }
 
+/* From Gen8 on the command says how far array elements are apart, and volumes are arrays. */
+static void set_element_rows(uint32_t rows, struct g4_surface *surface) {
+    if (rows) {
+        surface->element_rows = rows;
+        surface->slices_are_elements = surface->type == G4_SURFACE_TYPE_SURFTYPE_3D;
+    }
+}
+
 static void set_depth(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_cc *cc,
                       struct g4_depth *depth) {
     const struct g4_depth_buffer *const buffer = &draw->depth_buffer;
@@ -183,6 +191,7 @@ static void set_depth(struct g4_worker *worker, const struct g4_draw_state *draw
     g4_depth_surface(buffer, texel, &depth->surface);
     interleave(draw, &depth->surface);
     g4_surface_set_layout_gen7(&depth->surface, buffer->format == G4_DEPTH_FORMAT_D16_UNORM ? 8 : 4, 4, false);
+    set_element_rows(buffer->element_rows, &depth->surface);
     g4_depth_select(depth, worker->ctx->gen, 0);
     if (depth->depth_test || depth->depth_write) {
         depth->test_depth = cc->depth_ops->test[depth->format][false];
@@ -193,7 +202,7 @@ static void set_stencil(const struct g4_draw_state *draw, struct g4_depth *depth
     const struct g4_stencil_buffer *const buffer = &draw->stencil_buffer;
     const struct g4_depth_stencil *const state = &draw->depth_stencil;
 
-    if (!buffer->present || !state->stencil_test || draw->hierarchical_depth.clear) {
+    if (!buffer->present || !state->stencil_test) {
         return;
     }
     depth->stencil_test = true;
@@ -205,6 +214,7 @@ static void set_stencil(const struct g4_draw_state *draw, struct g4_depth *depth
     g4_depth_surface(&draw->depth_buffer, G4_SURFACE_FORMAT_R8_UINT, &depth->stencil_surface);
     interleave(draw, &depth->stencil_surface);
     g4_surface_set_layout_gen7(&depth->stencil_surface, STENCIL_UNIT, STENCIL_UNIT, false);
+    set_element_rows(buffer->element_rows, &depth->stencil_surface);
     depth->stencil_index = UINT32_MAX;
 }
 

@@ -290,11 +290,11 @@ static void set_whole(struct g4_target *target) {
 }
 
 /* Channels of a clear color are 1 or 0. */
-static void set_clear(struct g4_target *target, uint32_t ones) {
+static void set_clear(struct g4_target *target, const uint32_t color[4]) {
     for (uint32_t c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
         uint32_t one = 1;
-        if (!channel->stored || !(ones >> c & 1)) {
+        if (!channel->stored || color[c] == 0) {
             continue;
         }
         switch (channel->type) {

@@ -44,6 +44,9 @@ struct g4_primitive {
     uint32_t start_vertex;
     uint32_t instance_count, start_instance;
     int32_t base_vertex; /* added to indices */
+    /* The vertices are the corners of a rectangle, x and y in pixels, which no vertex element stores. */
+    bool has_corners;
+    float corner[3][2];
 };
 
 struct g4_vertex_buffer {
@@ -64,6 +67,8 @@ struct g4_vertex_element {
     uint32_t control[4];  /* enum g4_vertex_component_control */
     uint32_t destination; /* dword of the vertex URB entry */
     bool edge_flag;       /* stores nothing: whether the first component is not 0 (g4_vertex.inner) */
+    bool per_instance;    /* as in g4_vertex_buffer, from Gen8 on */
+    uint32_t step_rate;
 };
 
 struct g4_index_buffer {
@@ -84,6 +89,7 @@ struct g4_stage {
     uint32_t entry_rows;                     /* of a URB entry that the stage writes; even */
     uint32_t max_threads;
     bool single_vertices; /* a thread shades one vertex; from Gen6 on */
+    bool eight_channels;  /* a thread has a vertex or point in each of eight channels; from Gen8 on */
     bool statistics;
 };
 
@@ -108,6 +114,7 @@ struct g4_geometry_shader {
     uint32_t vertex_slots;                      /* of 128 bits, of a vertex that it writes */
     uint32_t output_topology;                   /* enum g4_primitive_topology */
     uint32_t default_stream;
+    uint32_t static_vertices; /* that each thread writes; UINT32_MAX: it says how many; from Gen8 on */
 };
 
 /* ---- tessellation, from Gen7 on ---- */
@@ -152,6 +159,7 @@ struct g4_guardband {
 struct g4_clip {
     uint32_t mode; /* enum g4_clip_mode */
     bool test_xy, test_z, test_guardband, test_negative_w;
+    bool ignores_near, ignores_far; /* test_z is for the other plane only; from Gen9 on */
     bool user_flags_must_clip;
     uint32_t user_flags;                     /* bit i: user clip flag i is tested */
     float x_min, x_max, y_min, y_max, z_min; /* of the volume; its z_max is 1 */
@@ -187,6 +195,7 @@ struct g4_stream_buffer {
     uint32_t room;      /* bytes from there to the end of the buffer */
     bool missing;       /* not even empty objects fit */
     uint32_t pitch_bytes;
+    g4_address offset_address; /* where the offset of the next object is stored after the draw; 0: nowhere */
 };
 
 /* The vertices of one stream. */
@@ -378,7 +387,8 @@ struct g4_multisampling {
 struct g4_stencil_buffer {
     bool present;
     g4_address address;
-    uint32_t pitch_bytes; /* of two rows, which a tile of 64 x 64 bytes keeps in one of 128 bytes */
+    uint32_t pitch_bytes;  /* of two rows, which a tile of 64 x 64 bytes keeps in one of 128 bytes */
+    uint32_t element_rows; /* from one array element to the next; 0: as the sizes of the levels say */
 };
 
 struct g4_hierarchical_depth {
@@ -399,6 +409,7 @@ struct g4_depth_buffer {
     uint32_t width, height, depth; /* of level 0 */
     uint32_t level, miptree_layout, minimum_array_element;
     uint32_t view_extent;           /* slices that may be drawn to, from the minimum on; from Gen6 on */
+    uint32_t element_rows;          /* from one array element to the next; 0: as the sizes of the levels say */
     uint32_t offset_x, offset_y;    /* added to pixel coordinates */
     bool follows_drawing_rectangle; /* instead: coordinates are relative to the aligned drawing rectangle origin */
     uint32_t report_value;          /* for reports: the dword of the command that has type and format */

@@ -25,7 +25,7 @@ struct g4_vertex;
 struct g4_worker;
 
 enum {
-    G4_THREAD_VERTICES = 6,  /* a triangle with adjacency */
+    G4_THREAD_VERTICES = 8,  /* one in each channel */
     G4_THREAD_SUBSPANS = 16, /* contiguous dispatch of 64 pixels */
 };
 

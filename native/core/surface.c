@@ -10,7 +10,8 @@ enum {
     BLOCK = 32,   /* surfaces allocated at once */
     BLOCKS = 128, /* at most; beyond that the pool is reused */
     LEVEL_LIMIT = 31,
-    STATE_DWORDS = 8, /* at most */
+    STATE_DWORDS = 16, /* at most */
+    ROW_UNIT = 64,     /* texels that levels in one row are aligned to */
 };
 
 struct surface_entry {
@@ -156,6 +157,17 @@ static void place_2d(const struct g4_surface *surface, struct unit unit, uint32_
     out->depth = surface->depth;
 }
 
+/* Levels one after the other; array elements are further on in the same row. */
+static void place_in_row(const struct g4_surface *surface, uint32_t level, struct g4_level *out) {
+    for (uint32_t l = 0; l < level; l++) {
+        out->x += g4_align(g4_minify(surface->width, l), ROW_UNIT);
+    }
+    out->slice_dx = surface->element_rows;
+    out->slice_mask = UINT32_MAX;
+    out->slice_shift = 31;
+    out->depth = surface->depth;
+}
+
 /* Slices lie side by side, 2^level of them in a row; a cube is a volume of six slices at every level. */
 static void place_3d(const struct g4_surface *surface, struct unit unit, uint32_t level, struct g4_level *out) {
     const bool cube = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE;
@@ -179,8 +191,13 @@ void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g
     memset(out, 0, sizeof *out);
     out->width = g4_minify(surface->width, level);
     out->height = g4_minify(surface->height, level);
-    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D ||
-        (surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE && !surface->faces_are_elements)) {
+    if (surface->levels_in_row) {
+        place_in_row(surface, level, out);
+    } else if (surface->slices_are_elements) {
+        place_2d(surface, unit, level, out);
+        out->depth = g4_minify(surface->depth, level);
+    } else if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D ||
+               (surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE && !surface->faces_are_elements)) {
         place_3d(surface, unit, level, out);
     } else {
         place_2d(surface, unit, level, out);

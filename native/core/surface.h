@@ -49,13 +49,15 @@ struct g4_surface {
     uint8_t unit_width, unit_height; /* levels are aligned to these, in texels */
     uint32_t element_rows;           /* from one array element to the next, in texels */
     bool faces_are_elements;         /* a cube is an array of faces, else a volume of six slices */
+    bool slices_are_elements;        /* a volume is an array of slices, as many as the level has */
+    bool levels_in_row;              /* levels lie side by side in one row; element_rows counts texels of that row */
 
     /* Gen7 and later */
     uint8_t samples;  /* of a pixel; 0 or 1: the surface is not multisampled */
     bool interleaved; /* samples are beside each other, else each in an array element */
     g4_address mcs_base;
     uint32_t mcs_pitch;             /* multisample control surface: address and bytes; base 0: none */
-    uint8_t clear_color;            /* bits 0 to 3: red, green, blue, alpha are 1, else 0 */
+    uint32_t clear_color[4];        /* red, green, blue, alpha: floats, or integers by the format */
     uint32_t view_extent;           /* array elements or slices that a render target view covers */
     uint32_t resource_min_lod_u4_8; /* finer levels are absent */
     bool selects_channels;          /* channel_select applies */
@@ -72,7 +74,7 @@ struct g4_surface_loader {
     void (*unpack)(const uint32_t *dw, uint32_t gen, struct g4_surface *surface);
 };
 
-extern const struct g4_surface_loader g4_surface_loader_gen4, g4_surface_loader_gen7;
+extern const struct g4_surface_loader g4_surface_loader_gen4, g4_surface_loader_gen7, g4_surface_loader_gen9;
 
 /* Set the layout of a miptree whose type, format, size and samples are known. */
 void g4_surface_set_layout_gen4(struct g4_surface *surface);

@@ -63,6 +63,16 @@ static void unpack_buffer(const struct gen7_render_surface_state *state, struct 
     surface->unit_width = surface->unit_height = 1;
 }
 
+/* Channels of a clear color are 1 or 0. */
+static void set_clear_color(const struct gen7_render_surface_state *state, struct g4_surface *surface) {
+    const uint32_t one = surface->format->data_class == G4_CLASS_FLOAT ? g4_hw_bits(1.0f) : 1;
+    const bool is_one[4] = {state->red_clear_color, state->green_clear_color, state->blue_clear_color,
+                            state->alpha_clear_color};
+    for (uint32_t c = 0; c < 4; c++) {
+        surface->clear_color[c] = is_one[c] ? one : 0;
+    }
+}
+
 static void unpack_image(const struct gen7_render_surface_state *state, struct g4_surface *surface) {
     surface->tiling = tiling_of(state);
     surface->width = state->width;
@@ -87,8 +97,7 @@ static void unpack_image(const struct gen7_render_surface_state *state, struct g
         surface->mcs_pitch = state->mcs_surface_pitch * G4_TILE_Y_WIDTH;
     }
     surface->color_blend_enable = true; /* BLEND_STATE alone decides */
-    surface->clear_color = (uint8_t)(state->red_clear_color | state->green_clear_color << 1 |
-                                     state->blue_clear_color << 2 | state->alpha_clear_color << 3);
+    set_clear_color(state, surface);
     g4_surface_set_layout_gen7(
         surface, state->surface_horizontal_alignment == GEN7_SURFACE_HORIZONTAL_ALIGNMENT_HALIGN_8 ? 8 : 4,
         state->surface_vertical_alignment == GEN7_SURFACE_VERTICAL_ALIGNMENT_VALIGN_4 ? 4 : 2,

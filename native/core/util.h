@@ -19,12 +19,21 @@ static inline uint32_t g4_hw_bits(float f) {
     return bits;
 }
 
+/* The address that a field of 64 bits holds: bit 47 is repeated above it. */
+static inline uint64_t g4_low_48(uint64_t address) {
+    return address & 0xffffffffffff;
+}
+
 static inline int32_t g4_min_s32(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
 
 static inline int32_t g4_max_s32(int32_t a, int32_t b) {
     return a > b ? a : b;
+}
+
+static inline float g4_clamp_float(float value, float low, float high) {
+    return value < low ? low : value > high ? high : value; /* not a number stays that */
 }
 
 static inline uint32_t g4_min_u32(uint32_t a, uint32_t b) {

@@ -345,6 +345,7 @@ static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_dra
         .vertex_slots = gs.output_vertex_size,
         .output_topology = gs.output_topology,
         .default_stream = gs.default_streamid,
+        .static_vertices = UINT32_MAX,
     };
     const enum g4_status status = load_stage(loader, G4_STAGE_GS, G4_UNIT_GS, &block, &other, draw, fault);
     draw->amplification += 1 + gs.instance_control * (2 * stage->entry_rows / gs.output_vertex_size) / 4;
@@ -857,6 +858,7 @@ static void load_depth_buffers(const struct g4_context *ctx, const struct gen7_3
     };
     draw->depth_stencil.depth_write &= depth.depth_write_enable;
     draw->depth_stencil.stencil_write &= depth.stencil_write_enable;
+    draw->depth_stencil.stencil_test &= !wm->depth_buffer_clear;
 }
 
 static void load_depth_stencil(const struct g4_draw_loader *loader, const struct gen7_color_calc_state *cc,

@@ -126,11 +126,19 @@ static void set_vertex_buffers(const struct g4_step *step, const uint32_t *words
             memcpy(buffer, words + at, 4 * sizeof *words);
         } else {
             buffer[0] = words[at];
-            buffer[3] = words[at + 3];
+            buffer[3] = step->addend ? buffer[3] : words[at + 3];
         }
         if (step->tally != G4_NO_PLACE) {
             state[step->tally] |= 1U << slot;
         }
+    }
+}
+
+static void set_slot(const struct g4_step *step, uint32_t word, const uint32_t *words, uint32_t count,
+                     uint32_t *state) {
+    const uint32_t slot = (word & step->mask) >> step->shift;
+    if (slot < step->addend && step->dword + step->count <= count) {
+        memcpy(state + step->target + (size_t)slot * step->count, words + step->dword, step->count * sizeof *words);
     }
 }
 
@@ -197,6 +205,16 @@ static enum outcome run_steps(struct g4_streamer *streamer, const struct command
             if (holds && step->count + 2 <= count) {
                 (void)g4_mem_write(streamer->port, word & step->mask, words + step->count, 2 * sizeof *words);
             }
+            break;
+        case G4_STEP_WRITE_64:
+            if (holds && step->count + 2 <= count && step->dword + 1 < count) {
+                const g4_address high = words[step->dword + 1] & 0xffff;
+                (void)g4_mem_write(streamer->port, (word & step->mask) | high << 32, words + step->count,
+                                   2 * sizeof *words);
+            }
+            break;
+        case G4_STEP_SLOT:
+            set_slot(step, word, words, count, state);
             break;
         case G4_STEP_DRAW:
             return DRAW;

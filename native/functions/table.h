@@ -9,9 +9,11 @@
 g4_message_fn g4_message_null, g4_message_math, g4_message_gateway, g4_message_dataport_read, g4_message_dataport_write,
     g4_message_urb, g4_message_spawner;
 g4_message_fn g4_message_urb_gen7, g4_message_gateway_gen7, g4_message_spawner_gen7, g4_message_interpolator_gen7;
+g4_message_fn g4_message_urb_gen9;
 
 /* Every shared function; numbers without one report an event. */
 extern g4_message_fn *const g4_message_functions[G4_FUNCTIONS];
 extern g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS], *const g4_message_functions_gen75[G4_FUNCTIONS];
+extern g4_message_fn *const g4_message_functions_gen9[G4_FUNCTIONS];
 
 #endif

@@ -113,11 +113,25 @@ static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, 
     return ids;
 }
 
+/* A vertex header and a position in pixels. */
+static void put_corner(const struct g4_primitive *primitive, uint32_t position, uint32_t (*rows)[8]) {
+    const float *const corner = primitive->corner[position % 3];
+
+    memset(rows, 0, sizeof *rows);
+    rows[0][4] = g4_hw_bits(corner[0]);
+    rows[0][5] = g4_hw_bits(corner[1]);
+    rows[0][7] = g4_hw_bits(1.0f);
+}
+
 /* The vertex at a position into a new entry. */
 static uint32_t fetch_at(struct assembly *a, uint32_t position, uint32_t index) {
     const uint32_t entry = a->entries.count++;
     const struct g4_vertex_ids ids = ids_of(a, position, index);
     uint32_t(*const rows)[8] = a->entries.rows + (size_t)entry * a->entries.stride;
+    if (a->draw->primitive.has_corners) {
+        put_corner(&a->draw->primitive, position, rows);
+        return entry;
+    }
     if (a->fetch.rows < a->entries.stride) {
         memset(rows + a->fetch.rows, 0, (a->entries.stride - a->fetch.rows) * sizeof *rows);
     }

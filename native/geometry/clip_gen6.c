@@ -77,7 +77,8 @@ static uint32_t outcode_of(const struct g4_clip *clip, const struct g4_vertex *v
                 (y < gb->y_min * w ? GB_Y_MIN : 0u) | (y > gb->y_max * w ? GB_Y_MAX : 0u);
     }
     if (clip->test_z) {
-        code |= (z < clip->z_min * w ? VP_Z_MIN : 0u) | (z > w ? VP_Z_MAX : 0u);
+        code |= (z < clip->z_min * w && !clip->ignores_near ? VP_Z_MIN : 0u) |
+                (z > w && !clip->ignores_far ? VP_Z_MAX : 0u);
     }
     return code | (w > 0 ? 0u : NEGATIVE_W);
 }

@@ -146,8 +146,8 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
         f->max_index = buffer->max_index;
         f->has_end = buffer->has_end;
         f->end = buffer->end;
-        f->per_instance = buffer->per_instance;
-        f->step_rate = buffer->step_rate;
+        f->per_instance = buffer->per_instance || element->per_instance;
+        f->step_rate = element->per_instance ? element->step_rate : buffer->step_rate;
         f->reads_memory = f->reads_memory && !buffer->null;
     } else {
         f->reads_memory = false;

@@ -37,7 +37,7 @@ static inline const struct g4_vertex *g4_strip_vertex(const struct g4_strip *str
 }
 
 /* Run the vertex shader in place over the entries. */
-g4_vs_fn g4_vs_run, g4_vs_run_gen7;
+g4_vs_fn g4_vs_run, g4_vs_run_gen7, g4_vs_run_gen9;
 /* Load the rows of two vertices: each register has the same four dwords of both (G45 PRM vol. 2, 4.3.1). */
 void g4_vs_put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,
                     const struct g4_stage *stage, uint32_t grf);

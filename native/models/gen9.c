@@ -1,17 +1,40 @@
 /*
- * The Gen9 family: Skylake and Kaby Lake.  Only their execution units are modelled: nothing draws or computes yet.
+ * The Gen9 family: Skylake and Kaby Lake.
  */
 #include "chips.h"
+#include "color/color.h"
 #include "core/model.h"
+#include "core/surface.h"
 #include "eu/op.h"
+#include "functions/dataport_gen7.h"
 #include "functions/table.h"
+#include "geometry/setup_gen6.h"
+#include "geometry/stage.h"
 #include "models/models.h"
+#include "raster/windower_state.h"
+#include "sampler/message.h"
+#include "sampler/sample.h"
 
-/* Messages have the descriptors of Gen7.5. */
+/* Thread payloads and most messages are those of Gen7.5. */
 #define UNITS                                                                                                          \
-    .layout_gen = G4_GEN_HSW, .expand_instruction = g4_expand_gen9, .decode_instruction = g4_decode_gen9,              \
-    .functions = g4_message_functions_gen75,                                                                           \
-    .quirks = {.rounds_by_control_register = true, .has_channel_pointers = true}
+    .layout_gen = G4_GEN_HSW, .load_draw = g4_load_draw_gen9, .expand_instruction = g4_expand_gen9,                    \
+    .decode_instruction = g4_decode_gen9, .run_vs = g4_vs_run_gen9, .tessellate = g4_tessellate_run_gen7,              \
+    .run_gs = g4_gs_run_gen7, .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,    \
+    .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6, .start_pixels = g4_pixel_payload_gen7,               \
+    .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .surfaces = &g4_surface_loader_gen9,     \
+    .samplers = &g4_sampler_loader_gen9, .lod_rules = &g4_lod_rules_gen7, .functions = g4_message_functions_gen9,      \
+    .sampler_messages = &g4_gen9_sampler_messages, .message_writes = g4_message_writes_gen7,                           \
+    .quirks = {                                                                                                        \
+        .rounds_by_control_register = true,                                                                            \
+        .has_channel_pointers = true,                                                                                  \
+        .has_8_bit_coverage = true,                                                                                    \
+        .has_aa_line_slope = true,                                                                                     \
+        .integer_borders_are_integers = true,                                                                          \
+        .stencil_buffer_has_enable = true,                                                                             \
+        .counts_pixels_fourfold = true,                                                                                \
+        .has_stateless_coherency_indices = true,                                                                       \
+        .vfe_scratch_is_power_of_two = true,                                                                           \
+    }
 
 const struct g4_model g4_model_skylake = {.chip = &g4_chip_skl, UNITS};
 const struct g4_model g4_model_kaby_lake = {.chip = &g4_chip_kbl, UNITS};

@@ -21,5 +21,6 @@ extern const struct g4_model g4_model_kaby_lake;
 /* Implementations that models choose from; models/ itself has only data. */
 g4_load_draw_fn g4_load_draw_gen4; /* draw/load_gen4.c */
 g4_load_draw_fn g4_load_draw_gen7; /* draw/load_gen7.c */
+g4_load_draw_fn g4_load_draw_gen9; /* draw/load_gen9.c */
 
 #endif

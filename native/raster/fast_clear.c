@@ -22,15 +22,9 @@ static const struct g4_surface *target_of(const struct g4_worker *worker, const 
 /* ---- pixels ---- */
 
 static void find_color(const struct g4_surface *surface, float color[4][8]) {
-    const bool integer = surface->format->data_class != G4_CLASS_FLOAT;
-    const uint32_t integer_one = 1;
     for (uint32_t c = 0; c < 4; c++) {
-        float one = 1.0f;
-        if (integer) {
-            memcpy(&one, &integer_one, sizeof one);
-        }
         for (uint32_t i = 0; i < 8; i++) {
-            color[c][i] = surface->clear_color >> c & 1 ? one : 0.0f;
+            memcpy(&color[c][i], &surface->clear_color[c], sizeof color[c][i]);
         }
     }
 }

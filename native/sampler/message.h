@@ -26,6 +26,7 @@ struct g4_sampler_messages {
     const struct g4_sampler_shape (*shape_by_mode)[G4_SAMPLER_SIMD_MODES];
 };
 
-extern const struct g4_sampler_messages g4_gen4_sampler_messages, g4_gen7_sampler_messages, g4_gen75_sampler_messages;
+extern const struct g4_sampler_messages g4_gen4_sampler_messages, g4_gen7_sampler_messages, g4_gen75_sampler_messages,
+    g4_gen9_sampler_messages;
 
 #endif

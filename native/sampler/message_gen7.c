@@ -403,9 +403,9 @@ static void read_sample(const struct g4_sampler_call *c, struct place place, uin
 static void clear_color(const struct g4_texture *texture, uint32_t texel[4]) {
     for (int channel = 0; channel < 4; channel++) {
         const uint8_t type = texture->format->channel[channel].type;
-        const bool one =
-            type == G4_CHANNEL_ONE || (type != G4_CHANNEL_ZERO && texture->surface.clear_color >> channel & 1);
-        texel[channel] = one ? texture->one : 0;
+        texel[channel] = type == G4_CHANNEL_ONE    ? texture->one
+                         : type == G4_CHANNEL_ZERO ? 0
+                                                   : texture->surface.clear_color[channel];
     }
 }
 
@@ -459,6 +459,11 @@ const struct g4_sampler_messages g4_gen7_sampler_messages = {
 const struct g4_sampler_messages g4_gen75_sampler_messages = {
     .types = G4_SAMPLER_MESSAGE_TYPES_GEN7,
     .shape_by_mode = g4_sampler_shapes_gen7,
+};
+
+const struct g4_sampler_messages g4_gen9_sampler_messages = {
+    .types = G4_SAMPLER_MESSAGE_TYPES_GEN7,
+    .shape_by_mode = g4_sampler_shapes_gen9,
 };
 
 static const struct g4_sampler_shape *find_message(const struct g4_sampler_call *c) {

@@ -156,7 +156,7 @@ struct g4_sampler_loader {
     void (*load_border)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, g4_address address);
 };
 
-extern const struct g4_sampler_loader g4_sampler_loader_gen4, g4_sampler_loader_gen7;
+extern const struct g4_sampler_loader g4_sampler_loader_gen4, g4_sampler_loader_gen7, g4_sampler_loader_gen9;
 
 /* Red, green and blue, 8 bits each, of an entry of a texture palette. */
 void g4_palette_color(uint32_t entry, uint32_t rgb[3]);

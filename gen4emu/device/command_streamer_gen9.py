@@ -1,0 +1,219 @@
+"""The command streamer of Gen9: MI commands, PIPE_CONTROL and depth operations where they differ from Gen7's.
+
+Addresses have 48 bits.  A batch can also compute on memory (MI_ATOMIC, MI_COPY_MEM_MEM), wait for it
+(MI_SEMAPHORE_WAIT), and skip its commands (MI_SET_PREDICATE).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gen4emu.device.command_streamer import Handler
+from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
+from gen4emu.device.registers import InterruptNames
+from gen4emu.device.state_gen9 import Gen9ContextState
+from gen4emu.device.stored_commands import leave_if, write_immediate_48
+from gen4emu.hw.command_reader import Words
+from gen4emu.hw.gen4.common import PostSyncOperation
+from gen4emu.hw.gen8.mi import SemaphoreCompare
+
+_IGNORED = (
+    "MI_FORCE_WAKEUP", "MI_SEMAPHORE_SIGNAL", "3DSTATE_URB_CLEAR", "3DSTATE_RS_CONSTANT_POINTER",
+    "3DSTATE_GATHER_POOL_ALLOC",
+)
+_NOT_EXECUTED = (
+    "MEDIA_OBJECT_GRPID", "3DSTATE_BINDING_TABLE_EDIT_VS", "3DSTATE_BINDING_TABLE_EDIT_GS",
+    "3DSTATE_BINDING_TABLE_EDIT_HS", "3DSTATE_BINDING_TABLE_EDIT_DS", "3DSTATE_BINDING_TABLE_EDIT_PS",
+    "3DSTATE_GATHER_CONSTANT_VS", "3DSTATE_GATHER_CONSTANT_GS", "3DSTATE_GATHER_CONSTANT_HS",
+    "3DSTATE_GATHER_CONSTANT_DS", "3DSTATE_GATHER_CONSTANT_PS", "3DSTATE_DX9_CONSTANT_BUFFER_POOL_ALLOC",
+    "3DSTATE_DX9_LOCAL_VALID_VS", "3DSTATE_DX9_LOCAL_VALID_PS", "3DSTATE_DX9_GENERATE_ACTIVE_VS",
+    "3DSTATE_DX9_GENERATE_ACTIVE_PS", "3DSTATE_DX9_CONSTANTF_VS", "3DSTATE_DX9_CONSTANTF_PS",
+    "3DSTATE_DX9_CONSTANTI_VS", "3DSTATE_DX9_CONSTANTI_PS", "3DSTATE_DX9_CONSTANTB_VS", "3DSTATE_DX9_CONSTANTB_PS",
+)
+_DEPTH_OPERATIONS = ("stencil_buffer_clear_enable", "depth_buffer_clear_enable", "depth_buffer_resolve_enable",
+                     "hierarchical_depth_buffer_resolve_enable")
+_SATISFIED: dict[int, Callable[[int, int], bool]] = {
+    SemaphoreCompare.SAD_GREATER_THAN_SDD: lambda memory, data: memory > data,
+    SemaphoreCompare.SAD_GREATER_THAN_OR_EQUAL_SDD: lambda memory, data: memory >= data,
+    SemaphoreCompare.SAD_LESS_THAN_SDD: lambda memory, data: memory < data,
+    SemaphoreCompare.SAD_LESS_THAN_OR_EQUAL_SDD: lambda memory, data: memory <= data,
+    SemaphoreCompare.SAD_EQUAL_SDD: lambda memory, data: memory == data,
+    SemaphoreCompare.SAD_NOT_EQUAL_SDD: lambda memory, data: memory != data,
+}
+
+
+def _signed(value: int, bits: int) -> int:
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+# MI_ATOMIC: the new value of old value, first and second operand, by the low five bits of the opcode.  IMAX to UMIN
+# need the number of bits, which comes last.
+_ATOMIC: dict[int, Callable[[int, int, int, int], int]] = {
+    0x01: lambda old, a, b, bits: old & a, 0x02: lambda old, a, b, bits: old | a,
+    0x03: lambda old, a, b, bits: old ^ a, 0x04: lambda old, a, b, bits: a,
+    0x05: lambda old, a, b, bits: old + 1, 0x06: lambda old, a, b, bits: old - 1,
+    0x07: lambda old, a, b, bits: old + a, 0x08: lambda old, a, b, bits: old - a,
+    0x09: lambda old, a, b, bits: a - old,
+    0x0A: lambda old, a, b, bits: max(old, a, key=lambda value: _signed(value, bits)),
+    0x0B: lambda old, a, b, bits: min(old, a, key=lambda value: _signed(value, bits)),
+    0x0C: lambda old, a, b, bits: max(old, a), 0x0D: lambda old, a, b, bits: min(old, a),
+    0x0E: lambda old, a, b, bits: b if old == a else old, 0x0F: lambda old, a, b, bits: old - 1,
+}
+
+
+class Gen9CommandStreamer(Gen7CommandStreamer):
+    """Parses one ring of Gen9."""
+
+    state: Gen9ContextState
+    state_class = Gen9ContextState
+    interrupt_names = InterruptNames(
+        status="GT_ISR_0", mask="GT_IMR_0", identity="GT_IIR_0", error_identity="RENDER_EIR",
+        error_mask="RENDER_EMR", error_status="RENDER_ESR", status_page_mask="RENDER_HWSTAM", prefix="render_",
+        error="cs_error", page_fault=("FAULT_REG", "valid_bit"))
+    walker_dimensions = (7, 10, 12)
+
+    # --- handlers --------------------------------------------------------------------------------------------------
+    def _own_handlers(self) -> dict[str, Handler]:
+        found = super()._own_handlers()
+        found |= dict.fromkeys(_IGNORED, self._nothing)
+        found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
+        return found | {
+            "MI_ATOMIC": self._atomic,
+            "MI_COPY_MEM_MEM": self._copy_memory,
+            "MI_SEMAPHORE_WAIT": self._semaphore_wait,
+            "3DSTATE_WM_HZ_OP": self._depth_operation(),
+        }
+
+    def _flush(self) -> Handler:
+        """There is no MI_FLUSH."""
+        return self._nothing
+
+    # --- contexts --------------------------------------------------------------------------------------------------
+    def enter_context(self, number: int) -> None:
+        """Continue the state of a logical context; a new one starts with the initial state."""
+        if number == self._context:
+            return
+        known = number in self._contexts
+        self._switch_context(number, restore=True)
+        if not known and self._contexts:
+            self.state.reset()
+            self._pipe_selected()
+
+    # --- batches ---------------------------------------------------------------------------------------------------
+    def _batch_buffer_start(self) -> Handler:
+        command = self.catalogue.command("MI_BATCH_BUFFER_START")
+        address = command.field("batch_buffer_start_address", self.gen)
+        predicated, second_level = (self._mask("MI_BATCH_BUFFER_START", name, 0)
+                                    for name in ("predication_enable", "second_level_batch_buffer"))
+
+        def start(words: Words) -> None:
+            if len(words) < 3:
+                self._hang("MI_BATCH_BUFFER_START without an address")
+            if words[0] & predicated and not self.registers.read(self._result) & 1:
+                return
+            if words[0] & second_level and self.position.in_batch:
+                self._returns.append(self.position.address + 4 * len(words))
+            self._reader.jump(int(address.decode(address.extract(words))))
+
+        return start
+
+    def _semaphore_wait(self, words: Words) -> None:
+        """Nothing else runs that could change the memory: a condition that does not hold never will."""
+        if len(words) < 4:
+            return
+        view = self._view("MI_SEMAPHORE_WAIT", words)
+        values = view.to_dict()
+        value = (self.registers.read(values["register_address"]) if values.get("register_poll_mode")
+                 else self.memory.read_dwords(values["semaphore_address"], 1)[0])
+        holds = _SATISFIED.get(int(values["compare_operation"]))
+        if holds is None or not holds(value, values["semaphore_data_dword"]):
+            self._hang(f"MI_SEMAPHORE_WAIT for a value that nothing writes; the operand is 0x{value:08x}")
+
+    # --- memory ----------------------------------------------------------------------------------------------------
+    def _atomic(self, words: Words) -> None:
+        view = self._view("MI_ATOMIC", words)
+        bits = 32 << view.data_size
+        operation = _ATOMIC.get(int(view.atomic_opcode) & 0x1F)
+        if operation is None or bits > 128:
+            self.findings.add("MI_ATOMIC with an unknown operation", self._where())
+            return
+        general = self.registers.offset("CS_GPR_R0")
+        first = second = 0
+        for i in range(bits // 32):
+            inline = view.operands[i] if view.inline_data and i < len(view.operands) else None
+            a = inline.operand1_data_dword if inline else self.registers.read(general + 4 * i)
+            b = inline.operand2_data_dword if inline else self.registers.read(general + 16 + 4 * i)
+            first, second = first | a << 32 * i, second | b << 32 * i
+        address, size = view.memory_address, bits // 8
+        old = int.from_bytes(self._read(address, size), "little")
+        self._write(address, (operation(old, first, second, bits) & (1 << bits) - 1).to_bytes(size, "little"))
+        if view.return_data_control:
+            for i in range(bits // 32):
+                self.registers.write(general + 4 * i, old >> 32 * i & 0xFFFFFFFF)
+
+    def _read(self, address: int, size: int) -> bytes:
+        return b"".join(dword.to_bytes(4, "little") for dword in self.memory.read_dwords(address, size // 4))
+
+    def _copy_memory(self, words: Words) -> None:
+        view = self._view("MI_COPY_MEM_MEM", words)
+        self._write(view.destination_memory_address, self._read(view.source_memory_address, 4))
+
+    # --- depth -----------------------------------------------------------------------------------------------------
+    def _depth_operation(self) -> Handler:
+        """Clears and resolves of depth and stencil are draws of a rectangle, which the core takes from the command."""
+        operations = 0
+        for name in _DEPTH_OPERATIONS:
+            operations |= self._mask("3DSTATE_WM_HZ_OP", name, 1)
+        keep = self.state.keep("wm_hz_op")
+
+        def operate(words: Words) -> None:
+            keep(words)
+            self.executor.draw(_NO_PRIMITIVE)
+            self.state.own.wm_hz_op[1] = 0  # what follows are draws again
+
+        return self.state.keep("wm_hz_op", leave_if(1, operations), fallback=operate)
+
+    # --- synchronization -------------------------------------------------------------------------------------------
+    def _pipe_control(self) -> Handler:
+        command = self.catalogue.command("PIPE_CONTROL")
+        post_sync, address = (command.field(name, self.gen) for name in ("post_sync_operation", "address"))
+        operations = post_sync.mask_in(1)
+        notify, to_register, no_pointers, resets_count, indexed = (self._mask("PIPE_CONTROL", name, 1) for name in (
+            "notify_enable", "lri_post_sync_operation", "indirect_state_pointers_disable",
+            "global_snapshot_count_reset", "store_data_index"))
+        register = self._mask("PIPE_CONTROL", "register_offset", 2)
+        rare = notify | to_register | no_pointers | resets_count | indexed
+        immediate = command.pack(self.gen, post_sync_operation=PostSyncOperation.WRITE_IMMEDIATE_DATA)[1] & operations
+
+        def synchronize(words: Words) -> None:
+            """The core executes those that only write immediate data, or nothing."""
+            flags = words[1]
+            if flags & to_register:
+                self.registers.write(words[2] & register, words[4])
+            elif flags & operations:
+                target = int(address.decode(address.extract(words)))
+                if flags & indexed:
+                    target += self.registers.view("RENDER_HWS_PGA").status_page_address
+                self._post_sync((flags & operations) >> post_sync.lo, target, words[4:6].tobytes())
+            if flags & no_pointers:
+                self.state.disable_constants()
+            if flags & resets_count:
+                self.executor.reset_counts()
+            if flags & notify:
+                self.interrupts.notify("flush_notify")
+
+        return self.state.stored.add(
+            leave_if(1, rare | operations & ~immediate),
+            write_immediate_48(address, 0xFFFFFFF8, 4, 1, immediate), fallback=synchronize)
+
+    def _flush_dw(self) -> Handler:
+        def flush(words: Words) -> None:
+            view = self._view("MI_FLUSH_DW", words)
+            self._post_sync(view.post_sync_operation, view.address, words[3:5].tobytes().ljust(8, b"\0"))
+            if view.notify_enable:
+                self.interrupts.notify("user_interrupt")
+
+        return flush
+
+
+_NO_PRIMITIVE = memoryview(bytes(7 * 4)).cast("I")  # 3DPRIMITIVE: the rectangle of 3DSTATE_WM_HZ_OP is drawn instead
