@@ -688,6 +688,9 @@ class CommandStreamer:
             return
         lib.g4_mem_write(self._port, address, data, len(data))  # writes to unmapped pages are dropped and logged
 
+    def _read_dword(self, address: int) -> int:
+        return self.memory.read_dwords(address, 1)[0]
+
     def _store(self, view: View, data: bytes) -> None:
         """Write to the address of an MI command, which may be physical."""
         if view.use_global_gtt:

@@ -209,7 +209,7 @@ class Gen7CommandStreamer(CommandStreamer):
         if len(words) < 3:
             return
         view = self._view("MI_CONDITIONAL_BATCH_BUFFER_END", words)
-        if self.memory.read_dwords(view.compare_address, 1)[0] <= view.compare_data_dword:
+        if self._read_dword(view.compare_address) <= view.compare_data_dword:
             self._batch_buffer_end(words)
 
     # --- memory and registers --------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class Gen7CommandStreamer(CommandStreamer):
 
     def _load_register_mem(self, words: Words) -> None:
         register, address = self._register_and_memory(words)
-        self.registers.write(register, self.memory.read_dwords(address, 1)[0])
+        self.registers.write(register, self._read_dword(address))
 
     def _load_register_reg(self, words: Words) -> None:
         view = self._view("MI_LOAD_REGISTER_REG", words)

@@ -17,6 +17,7 @@ from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import SemaphoreCompare
 
+_ADDRESS = (1 << 48) - 1
 _IGNORED = (
     "MI_FORCE_WAKEUP", "MI_SEMAPHORE_SIGNAL", "3DSTATE_URB_CLEAR", "3DSTATE_RS_CONSTANT_POINTER",
     "3DSTATE_GATHER_POOL_ALLOC",
@@ -113,7 +114,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
                 return
             if words[0] & second_level and self.position.in_batch:
                 self._returns.append(self.position.address + 4 * len(words))
-            self._reader.jump(int(address.decode(address.extract(words))))
+            self._reader.jump(int(address.decode(address.extract(words))) & _ADDRESS)
 
         return start
 
@@ -124,7 +125,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         view = self._view("MI_SEMAPHORE_WAIT", words)
         values = view.to_dict()
         value = (self.registers.read(values["register_address"]) if values.get("register_poll_mode")
-                 else self.memory.read_dwords(values["semaphore_address"], 1)[0])
+                 else self._read_dword(values["semaphore_address"]))
         holds = _SATISFIED.get(int(values["compare_operation"]))
         if holds is None or not holds(value, values["semaphore_data_dword"]):
             self._hang(f"MI_SEMAPHORE_WAIT for a value that nothing writes; the operand is 0x{value:08x}")
@@ -151,8 +152,15 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             for i in range(bits // 32):
                 self.registers.write(general + 4 * i, old >> 32 * i & 0xFFFFFFFF)
 
+    def _read_dword(self, address: int) -> int:
+        return super()._read_dword(address & _ADDRESS)
+
     def _read(self, address: int, size: int) -> bytes:
-        return b"".join(dword.to_bytes(4, "little") for dword in self.memory.read_dwords(address, size // 4))
+        return b"".join(self._read_dword(address + at).to_bytes(4, "little") for at in range(0, size, 4))
+
+    def _write(self, address: int, data: bytes, physical: bool = False) -> None:
+        """Addresses repeat bit 47 above it."""
+        super()._write(address if physical else address & _ADDRESS, data, physical)
 
     def _copy_memory(self, words: Words) -> None:
         view = self._view("MI_COPY_MEM_MEM", words)

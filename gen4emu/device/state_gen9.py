@@ -102,7 +102,7 @@ class Gen9ContextState(Gen7ContextState):
             if write.extract(words):
                 value = offset.extract(words)
                 if value == _LOAD_OFFSET:
-                    place_of = int(address.decode(address.extract(words)))
+                    place_of = int(address.decode(address.extract(words))) & _ADDRESS
                     value = int.from_bytes(self.memory.read(place_of, 4, Missing.ZERO, Unit.CS), "little")
                 offsets[i] = value
 

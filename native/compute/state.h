@@ -39,6 +39,6 @@ static inline uint32_t g4_group_threads(const struct g4_compute_state *state) {
 }
 
 /* Models point to this (core/model.h). */
-g4_load_compute_fn g4_load_compute_gen7;
+g4_load_compute_fn g4_load_compute_gen7, g4_load_compute_gen9;
 
 #endif

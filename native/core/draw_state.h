@@ -98,6 +98,7 @@ enum g4_gs_dispatch {
     G4_GS_SINGLE,         /* one object, or one instance of it */
     G4_GS_DUAL_INSTANCES, /* two instances of an object */
     G4_GS_DUAL_OBJECTS,
+    G4_GS_EIGHT_CHANNELS, /* an object in each channel, or if there are several, an instance of one; from Gen8 on */
 };
 
 struct g4_geometry_shader {

@@ -364,12 +364,12 @@ static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_dra
     stage->input_offset = gs.vertex_urb_entry_read_offset;
     stage->input_rows = gs.vertex_urb_entry_read_length;
     stage->statistics = gs.statistics_enable;
-    stage->eight_channels = gs.dispatch_mode == GEN9_GS_DISPATCH_MODE_SIMD8;
     draw->gs = (struct g4_geometry_shader){
         .odd_triangles = gs.reorder_mode == GEN9_REORDER_MODE_LEADING ? G4_ODD_FIRST_FIRST : G4_ODD_LAST_LAST,
         .discard_adjacency = gs.discard_adjacency,
         .dispatch = gs.dispatch_mode == GEN9_GS_DISPATCH_MODE_DUAL_OBJECT     ? G4_GS_DUAL_OBJECTS
                     : gs.dispatch_mode == GEN9_GS_DISPATCH_MODE_DUAL_INSTANCE ? G4_GS_DUAL_INSTANCES
+                    : gs.dispatch_mode == GEN9_GS_DISPATCH_MODE_SIMD8         ? G4_GS_EIGHT_CHANNELS
                                                                               : G4_GS_SINGLE,
         .instances = gs.instance_control,
         .has_primitive_ids = gs.include_primitive_id,

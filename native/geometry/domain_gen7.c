@@ -2,12 +2,15 @@
  * The domain shader stage of Gen7: two points of a patch in each thread (IVB PRM vol. 2 part 1, "Domain Shader (DS)
  * Stage").
  *
+ * From Gen8 on a thread has up to eight points, one in each channel (SKL PRM vol. 7, "DS Thread Payload").
+ *
  * The entries of points lie behind a copy of the patch record, which is handle 0 of their threads: as many as 16-bit
  * handles reach.
  */
 #include <string.h>
 
 #include "core/hooks.h"
+#include "core/util.h"
 #include "geometry/payload_gen7.h"
 #include "geometry/stage.h"
 #include "geometry/tessellation.h"
@@ -15,7 +18,11 @@
 #include "messages_gen7.h"
 
 enum {
-    HANDLES = 1 << 16
+    HANDLES = 1 << 16,
+    CHANNELS = 8,
+    /* registers of the payload of eight points: coordinates, then the handles of their entries */
+    COORDINATES = 1,
+    ENTRIES = 4,
 };
 
 /* Points of a patch with their entries: `window` has the patch record, then an entry for each. */
@@ -57,6 +64,28 @@ static void put_points(const struct stage_run *run, int t, bool pair) {
     gen7_payload_ds_r1_pack(&in, run->worker->ctx->gen, run->worker->gang->grf[1].ud[t]);
 }
 
+/* Each coordinate has a register; R0 has the handle of the record, and the primitive ID. */
+static uint32_t put_channels(const struct stage_run *run, int t) {
+    const struct block *const block = run->block[t];
+    const uint32_t left = block->points - run->first[t];
+    const uint32_t count = left < CHANNELS ? left : CHANNELS;
+    union g4_reg *const grf = run->worker->gang->grf;
+    const float one = (float)G4_DOMAIN_ONE;
+
+    grf[0].ud[t][0] = 0;
+    grf[0].ud[t][1] = block->patch->primitive_id;
+    for (uint32_t c = 0; c < count; c++) {
+        const struct g4_domain_point *const point = &block->patch->point[block->first + run->first[t] + c];
+        const float w =
+            run->draw->tessellation.computes_w ? (float)(int32_t)(G4_DOMAIN_ONE - point->u - point->v) / one : 0;
+        grf[COORDINATES].ud[t][c] = g4_hw_bits((float)point->u / one);
+        grf[COORDINATES + 1].ud[t][c] = g4_hw_bits((float)point->v / one);
+        grf[COORDINATES + 2].ud[t][c] = g4_hw_bits(w);
+        grf[ENTRIES].ud[t][c] = run->record_rows + (run->first[t] + c) * run->stride;
+    }
+    return count;
+}
+
 static void start_thread(const struct stage_run *run, int t, uint32_t grf) {
     struct g4_gang *const gang = run->worker->gang;
     const struct block *const block = run->block[t];
@@ -65,14 +94,18 @@ static void start_thread(const struct stage_run *run, int t, uint32_t grf) {
 
     gang->slot[t] = run->slots.first + (uint32_t)t;
     g4_payload_r0_gen7(run->worker->ctx, &run->draw->dispatch[G4_STAGE_DS], gang->slot[t], gang->grf[0].ud[t]);
-    gang->grf[0].ud[t][0] = entry; /* the handles of the entries; that of the record is 0 */
-    gang->grf[0].ud[t][1] = pair ? entry + run->stride : 0;
-    put_points(run, t, pair);
+    if (run->stage->eight_channels) {
+        g4_gang_set_dmask(gang, t, (uint16_t)((1u << put_channels(run, t)) - 1));
+    } else {
+        gang->grf[0].ud[t][0] = entry; /* the handles of the entries; that of the record is 0 */
+        gang->grf[0].ud[t][1] = pair ? entry + run->stride : 0;
+        put_points(run, t, pair);
+        g4_gang_set_dmask(gang, t, pair ? 0xff : 0x0f);
+    }
     (void)g4_payload_rows(gang, t, (const uint32_t(*)[8])block->window, run->record_rows, run->stage->input_offset,
                           run->stage->input_rows, grf);
     gang->urb[t] = block->window;
     gang->urb_rows[t] = run->record_rows + block->points * run->stride;
-    g4_gang_set_dmask(gang, t, pair ? 0xff : 0x0f);
 }
 
 static enum g4_status run_gang(struct stage_run *run) {
@@ -160,7 +193,9 @@ enum g4_status g4_domain_run_gen7(struct g4_worker *worker, const struct g4_draw
         .slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_DS], G4_UNIT_DS, stage->max_threads),
         .record_rows = draw->stage[G4_STAGE_HS].entry_rows,
         .stride = stage->entry_rows,
-        .per_thread = draw->tessellation.single_points ? 1 : 2,
+        .per_thread = stage->eight_channels              ? CHANNELS
+                      : draw->tessellation.single_points ? 1
+                                                         : 2,
     };
     const uint32_t most = block_points(&run);
     enum g4_status status = G4_OK;

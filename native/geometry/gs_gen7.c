@@ -4,6 +4,9 @@
  * An object, or each instance of it, has one URB entry, which its thread fills: control data, then vertices.  The
  * message that ends the thread says how many there are.  Up to two of them share a thread, in the halves of its
  * registers.
+ *
+ * From Gen8 on up to eight share a thread, one in each channel, and the entry starts with the number of its vertices
+ * unless it is constant (SKL PRM vol. 7, "GS Thread Payload").
  */
 #include <string.h>
 
@@ -18,6 +21,8 @@ enum {
     SLOTS_PER_ROW = 2,
     BITS_PER_ROW = 256,
     BITS_OF_STREAM = 2,
+    MOST_UNITS = 8,
+    INSTANCE_SHIFT = 27, /* in a register of handles */
 };
 
 /* The vertices of an object in the order of the payload. */
@@ -36,10 +41,10 @@ struct unit {
 /* A running thread: what it works on, and where it writes. */
 struct thread {
     const struct g4_context *ctx;
-    struct unit unit[2];
+    struct unit unit[MOST_UNITS];
     uint32_t units;
-    uint32_t entry[2]; /* first rows of the entries in the window, which are also their handles */
-    uint32_t vertices[2];
+    uint32_t entry[MOST_UNITS]; /* first rows of the entries in the window, which are also their handles */
+    uint32_t vertices[2];       /* that the message at the end tells */
     uint32_t (*window)[8];
 };
 
@@ -75,31 +80,41 @@ static struct object *list_objects(const struct g4_draw_state *draw, const struc
     return object;
 }
 
+/* Whether a thread has several objects, else instances of one. */
+static bool shares_objects(const struct g4_geometry_shader *gs) {
+    return gs->dispatch == G4_GS_DUAL_OBJECTS || (gs->dispatch == G4_GS_EIGHT_CHANNELS && gs->instances == 1);
+}
+
+/* The units that a thread can have. */
+static uint32_t most_units(const struct g4_geometry_shader *gs) {
+    return gs->dispatch == G4_GS_EIGHT_CHANNELS ? MOST_UNITS : gs->dispatch == G4_GS_SINGLE ? 1 : 2;
+}
+
 /* The units of thread number `number`; returns how many.  Instances of an object follow each other. */
-static uint32_t units_of(const struct g4_geometry_shader *gs, uint32_t objects, uint32_t number, struct unit unit[2]) {
-    if (gs->dispatch == G4_GS_DUAL_OBJECTS) {
-        unit[0] = (struct unit){2 * number, 0};
-        unit[1] = (struct unit){2 * number + 1, 0};
-        return unit[1].object < objects ? 2 : 1;
+static uint32_t units_of(const struct g4_geometry_shader *gs, uint32_t objects, uint32_t number,
+                         struct unit unit[MOST_UNITS]) {
+    const uint32_t most = most_units(gs);
+    const uint32_t threads = (gs->instances + most - 1) / most; /* of an object */
+    uint32_t units = 0;
+
+    for (uint32_t u = 0; u < most; u++) {
+        unit[u] = shares_objects(gs) ? (struct unit){most * number + u, 0}
+                                     : (struct unit){number / threads, number % threads * most + u};
+        units += unit[u].object < objects && (shares_objects(gs) || unit[u].instance < gs->instances);
     }
-    const uint32_t a_thread = gs->dispatch == G4_GS_DUAL_INSTANCES ? 2 : 1;
-    const uint32_t threads = (gs->instances + a_thread - 1) / a_thread; /* of an object */
-    unit[0] = (struct unit){number / threads, number % threads * a_thread};
-    unit[1] = (struct unit){unit[0].object, unit[0].instance + 1};
-    return a_thread == 2 && unit[1].instance < gs->instances ? 2 : 1;
+    return units;
 }
 
 static uint32_t thread_count(const struct g4_geometry_shader *gs, uint32_t objects) {
-    const uint32_t a_thread = gs->dispatch == G4_GS_DUAL_INSTANCES ? 2 : 1;
-    return gs->dispatch == G4_GS_DUAL_OBJECTS ? (objects + 1) / 2
-                                              : objects * ((gs->instances + a_thread - 1) / a_thread);
+    const uint32_t most = most_units(gs);
+    return shares_objects(gs) ? (objects + most - 1) / most : objects * ((gs->instances + most - 1) / most);
 }
 
 /* ---- the payload ---- */
 
 /* Copy the entries of a thread's vertices to its window, from `row` on; returns the row behind them. */
-static uint32_t copy_inputs(const struct stage_run *run, struct thread *thread, uint32_t handle[2][G4_PATCH_VERTICES],
-                            uint32_t row) {
+static uint32_t copy_inputs(const struct stage_run *run, struct thread *thread,
+                            uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES], uint32_t row) {
     for (uint32_t u = 0; u < thread->units; u++) {
         const struct object *const object = &run->object[thread->unit[u].object];
         for (uint32_t v = 0; v < object->vertices; v++) {
@@ -123,6 +138,21 @@ static uint32_t input_rows(const struct stage_run *run, const struct thread *thr
     return rows;
 }
 
+/* Each component of a vertex has a register, with that of another object in each channel. */
+static void put_channels(const struct stage_run *run, int t, const struct thread *thread, uint32_t grf) {
+    const struct g4_stage *const stage = run->stage;
+    const uint32_t vertices = run->object[thread->unit[0].object].vertices;
+
+    for (uint32_t i = 0; i < vertices * stage->input_rows * 8 && grf < G4_GRF_COUNT; i++, grf++) {
+        const uint32_t v = i / (stage->input_rows * 8);
+        const uint32_t row = stage->input_offset + i / 8 % stage->input_rows;
+        for (uint32_t u = 0; u < thread->units; u++) {
+            const struct g4_vertex *const from = run->object[thread->unit[u].object].vertex[v];
+            run->worker->gang->grf[grf].ud[t][u] = row < from->row_count ? from->rows[row][i % 8] : 0;
+        }
+    }
+}
+
 /* Of two objects the vertices share registers, a slot each; else a register has two slots. */
 static void put_vertices(const struct stage_run *run, int t, const struct thread *thread, uint32_t grf) {
     struct g4_gang *const gang = run->worker->gang;
@@ -137,6 +167,18 @@ static void put_vertices(const struct stage_run *run, int t, const struct thread
         } else {
             grf = g4_payload_rows(gang, t, from->rows, from->row_count, run->stage->input_offset,
                                   run->stage->input_rows, grf);
+        }
+    }
+}
+
+/* R1 has the handles, and the instances; the primitive IDs come next. */
+static void put_channel_handles(const struct stage_run *run, int t, const struct thread *thread) {
+    struct g4_gang *const gang = run->worker->gang;
+
+    for (uint32_t u = 0; u < thread->units; u++) {
+        gang->grf[1].ud[t][u] = thread->entry[u] | thread->unit[u].instance << INSTANCE_SHIFT;
+        if (run->gs->has_primitive_ids) {
+            gang->grf[2].ud[t][u] = run->object[thread->unit[u].object].primitive_id;
         }
     }
 }
@@ -159,7 +201,9 @@ static void put_header(const struct stage_run *run, int t, const struct thread *
     g4_payload_r0_gen7(run->worker->ctx, &run->draw->dispatch[G4_STAGE_GS], gang->slot[t], gang->grf[0].ud[t]);
     gen7_payload_gs_r0_pack(&header, gen, packed);
     memcpy(gang->grf[0].ud[t], packed, 3 * sizeof packed[0]); /* before the pointers */
-    if (run->gs->has_primitive_ids) {
+    if (run->gs->dispatch == G4_GS_EIGHT_CHANNELS) {
+        put_channel_handles(run, t, thread);
+    } else if (run->gs->has_primitive_ids) {
         gen7_payload_gs_primitive_ids_pack(&ids, gen, gang->grf[1].ud[t]);
     }
 }
@@ -167,10 +211,20 @@ static void put_header(const struct stage_run *run, int t, const struct thread *
 /* Handles come behind the primitive IDs: a register of the first object, then one of the second (docs/decisions.md
  * 140). */
 static void put_handles(const struct stage_run *run, int t, const struct thread *thread,
-                        uint32_t handle[2][G4_PATCH_VERTICES]) {
-    uint32_t grf = run->gs->has_primitive_ids ? 2 : 1;
+                        uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES]) {
+    const bool eight = run->gs->dispatch == G4_GS_EIGHT_CHANNELS;
+    uint32_t grf = (run->gs->has_primitive_ids ? 2 : 1) + (eight ? 1 : 0);
     const uint32_t objects = run->gs->dispatch == G4_GS_DUAL_OBJECTS ? thread->units : 1;
 
+    if (eight &&
+        shares_objects(run->gs)) { /* a register for each vertex, with that of another object in each channel */
+        for (uint32_t v = 0; v < run->object[thread->unit[0].object].vertices && grf < G4_GRF_COUNT; v++, grf++) {
+            for (uint32_t u = 0; u < thread->units; u++) {
+                run->worker->gang->grf[grf].ud[t][u] = handle[u][v];
+            }
+        }
+        return;
+    }
     for (uint32_t u = 0; u < objects; u++) {
         grf =
             g4_payload_handles_gen7(run->worker->gang, t, handle[u], run->object[thread->unit[u].object].vertices, grf);
@@ -180,8 +234,8 @@ static void put_handles(const struct stage_run *run, int t, const struct thread 
 static bool start_thread(struct stage_run *run, int t, uint32_t grf) {
     struct g4_gang *const gang = run->worker->gang;
     struct thread *const thread = &run->thread[t];
-    const uint32_t rows = input_rows(run, thread) + 2 * run->stage->entry_rows;
-    uint32_t handle[2][G4_PATCH_VERTICES];
+    const uint32_t rows = input_rows(run, thread) + most_units(run->gs) * run->stage->entry_rows;
+    uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES];
 
     thread->window = g4_arena_alloc(run->worker->gang_arena, (size_t)rows * sizeof *thread->window);
     if (!thread->window) {
@@ -190,8 +244,9 @@ static bool start_thread(struct stage_run *run, int t, uint32_t grf) {
     memset(thread->window, 0, (size_t)rows * sizeof *thread->window);
     const uint32_t used = run->gs->has_vertex_handles ? copy_inputs(run, thread, handle, 0) : 0;
     thread->ctx = run->worker->ctx;
-    thread->entry[0] = used;
-    thread->entry[1] = used + run->stage->entry_rows;
+    for (uint32_t u = 0; u < thread->units; u++) {
+        thread->entry[u] = used + u * run->stage->entry_rows;
+    }
     thread->vertices[0] = thread->vertices[1] = 0;
     gang->unit_data[t] = thread;
     gang->urb[t] = thread->window;
@@ -201,8 +256,13 @@ static bool start_thread(struct stage_run *run, int t, uint32_t grf) {
     if (run->gs->has_vertex_handles) {
         put_handles(run, t, thread, handle);
     }
-    put_vertices(run, t, thread, grf);
-    g4_gang_set_dmask(gang, t, thread->units == 2 ? 0xff : 0x0f);
+    if (run->gs->dispatch == G4_GS_EIGHT_CHANNELS) {
+        put_channels(run, t, thread, grf);
+        g4_gang_set_dmask(gang, t, (uint16_t)((1u << thread->units) - 1));
+    } else {
+        put_vertices(run, t, thread, grf);
+        g4_gang_set_dmask(gang, t, thread->units == 2 ? 0xff : 0x0f);
+    }
     return true;
 }
 
@@ -241,7 +301,7 @@ static enum g4_status notify_start(const struct stage_run *run, uint32_t threads
     memset(start, 0, sizeof start);
     for (uint32_t t = 0; t < threads; t++) {
         const struct thread *const thread = &run->thread[t];
-        for (uint32_t u = 0; u < (run->gs->dispatch == G4_GS_DUAL_OBJECTS ? thread->units : 1); u++) {
+        for (uint32_t u = 0; u < (shares_objects(run->gs) ? thread->units : 1); u++) {
             const struct object *const object = &run->object[thread->unit[u].object];
             for (uint32_t v = 0; v < object->vertices && start[t].vertices < G4_THREAD_VERTICES; v++) {
                 start[t].rows[start[t].vertices++] = object->vertex[v]->rows;
@@ -270,10 +330,23 @@ static bool cuts_after(const struct g4_geometry_shader *gs, const uint32_t (*con
     return !gs->control_is_streams && vertex < gs->control_rows * BITS_PER_ROW && control_bits(control, vertex, 1);
 }
 
+/* Whether an entry starts with a row that has the number of its vertices. */
+static bool entry_has_count(const struct g4_geometry_shader *gs) {
+    return gs->dispatch == G4_GS_EIGHT_CHANNELS && gs->static_vertices == UINT32_MAX;
+}
+
+/* The vertices that a unit has written. */
+static uint32_t written(const struct stage_run *run, const struct thread *thread, uint32_t u) {
+    if (run->gs->dispatch != G4_GS_EIGHT_CHANNELS) {
+        return thread->vertices[u];
+    }
+    return entry_has_count(run->gs) ? thread->window[thread->entry[u]][0] : run->gs->static_vertices;
+}
+
 /* The vertices that fit into an entry behind the control data. */
 static uint32_t capacity_of(const struct stage_run *run) {
     const struct g4_geometry_shader *const gs = run->gs;
-    const uint32_t control = gs->control_rows;
+    const uint32_t control = gs->control_rows + entry_has_count(gs);
     return run->stage->entry_rows > control ? (run->stage->entry_rows - control) * SLOTS_PER_ROW / gs->vertex_slots : 0;
 }
 
@@ -349,11 +422,12 @@ static bool cut_strips(const struct stage_run *run, const uint32_t (*entry)[8], 
 
 static bool take_entry(struct stage_run *run, int t, uint32_t u) {
     const struct thread *const thread = &run->thread[t];
-    const uint32_t(*const entry)[8] = (const uint32_t(*)[8])(thread->window + thread->entry[u]);
+    const uint32_t first_row = thread->entry[u] + entry_has_count(run->gs);
+    const uint32_t(*const entry)[8] = (const uint32_t(*)[8])(thread->window + first_row);
     const uint32_t number = thread->unit[u].object;
     struct g4_output *const out = &run->out[number];
     const uint32_t capacity = capacity_of(run);
-    uint32_t count = thread->vertices[u];
+    uint32_t count = written(run, thread, u);
 
     if (count > capacity) {
         g4_report(run->worker->eu.log, G4_EVENT_URB_RANGE, run->draw->dispatch[G4_STAGE_GS].kernel_address, count);

@@ -21,7 +21,7 @@ def alphas(device: str, *arguments: str) -> dict[int, int]:
 
 
 @needs_client
-@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])
 def test_samples_that_a_triangle_leaves_out_have_the_clear_color(device: str) -> None:
     found = alphas(device)
     assert list(found) == [round(64 * covered / 4) for covered in range(5)]

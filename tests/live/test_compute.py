@@ -26,7 +26,7 @@ def reference() -> bytes:
 @needs_client
 @pytest.mark.parametrize(("device", "workers", "debug"), [
     ("ivb", 1, ""), ("ivb", 3, ""), ("hsw", 2, ""), ("byt", 1, ""), ("ivb", 1, "do32"), ("hsw", 2, "do32"),
-    ("byt", 2, "do32")])
+    ("byt", 2, "do32"), ("kbl", 2, ""), ("kbl", 1, "do32")])
 def test_results_are_those_of_llvmpipe(device: str, workers: int, debug: str) -> None:
     """Groups, barriers, shared memory, atomics, indirect dispatches; offsets, samples, both also dynamically.
 

@@ -11,7 +11,7 @@ from tests.live.real_client import TIMEOUT, client, environment, needs_client
 
 
 @needs_client
-@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])
 def test_a_sample_mask_from_the_shader_turns_alpha_to_coverage_off(device: str) -> None:
     """The shader of the driver applies the alpha of the first target to its mask; three of four samples are left."""
     command = ["run", "-q", "--strict", "--device", device, "--", client("coverage")]

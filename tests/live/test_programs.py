@@ -76,8 +76,8 @@ def test_a_program_draws_like_llvmpipe_and_its_capture_replays_exactly(api: str,
 
 @needs_client
 @pytest.mark.parametrize("scene", ["clear", "triangle"])
-@pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
-def test_a_program_on_gen7_draws_like_llvmpipe_and_its_capture_replays_exactly(device: str, scene: str,
+@pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "kbl"])
+def test_a_program_on_later_chips_draws_like_llvmpipe_and_its_capture_replays_exactly(device: str, scene: str,
                                                                                 tmp_path: Path) -> None:
     trace = tmp_path / "app.aub"
     with Server(BY_NAME[device], Options(workers=2)) as server:
@@ -93,8 +93,9 @@ def test_a_program_on_gen7_draws_like_llvmpipe_and_its_capture_replays_exactly(d
 
 @needs_client
 @pytest.mark.parametrize(("device", "scene"), [
-    *(("ivb", scene) for scene in SCENES if scene not in ("clear", "triangle")), ("hsw", "gears"), ("hsw", "fbo")])
-def test_scenes_on_gen7_draw_like_llvmpipe(device: str, scene: str, tmp_path: Path) -> None:
+    *(("ivb", scene) for scene in SCENES if scene not in ("clear", "triangle")), ("hsw", "gears"), ("hsw", "fbo"),
+    *(("kbl", scene) for scene in SCENES if scene not in ("clear", "triangle")), ("skl", "gears")])
+def test_scenes_on_later_chips_draw_like_llvmpipe(device: str, scene: str, tmp_path: Path) -> None:
     with Server(BY_NAME[device], Options(workers=2)) as server:
         run_scene(server, "gl", scene, tmp_path / "live.raw")
     live = real_client.frames(tmp_path / "live.raw", SIZE)
@@ -104,7 +105,7 @@ def test_scenes_on_gen7_draw_like_llvmpipe(device: str, scene: str, tmp_path: Pa
 
 @needs_client
 @pytest.mark.parametrize("client", ["draws", "geometry"])
-@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])
 def test_clients_print_the_numbers_of_llvmpipe(device: str, client: str) -> None:
     """Instances, base vertices, cuts, indirect and conditional draws, queries, transform feedback with overflow;
     geometry shaders with all objects, streams, layers and viewports; tessellation.

@@ -19,7 +19,7 @@ def picture(device: str, workers: int) -> bytes:
 
 
 @needs_client
-@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])
 def test_times_do_not_depend_on_workers(device: str) -> None:
     alone = picture(device, 1)
     assert len({alone[i:i + 3] for i in range(0, len(alone), 4)}) > 256, "times differ from thread to thread"
