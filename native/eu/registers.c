@@ -234,7 +234,10 @@ static bool read_later(struct g4_run *run, int t, unsigned reg, uint8_t image[32
         put32(image, 0, (uint32_t)(g4_flags_of(gang, t) >> 32));
         return true;
     case G4_ARF_MASK << 4: /* ce0: channels that are not dispatched count as enabled (94) */
-        put32(image, 0, run->op->nomask ? UINT32_MAX : g4_mask32(gang->amask, t) | ~dispatched);
+        put32(image, 0,
+              run->op->nomask && !run->eu->ctx->model->quirks.reads_enables_always
+                  ? UINT32_MAX
+                  : g4_mask32(gang->amask, t) | ~dispatched);
         return true;
     case G4_ARF_SR << 4: /* both the dispatch mask and the vector mask */
         put32(image, 0, gang->sr0[t]);

@@ -361,8 +361,11 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         grf = put_values(wm, gang, t, block, halves, grf);
         if (wm->mode == G4_WM_32) {
             (void)put_values(wm, gang, t, block + 1, halves, grf);
+            const uint32_t upper = g4_whole_subspans(block[1].lit);
+            g4_gang_set_wide_dmask(gang, t, g4_whole_subspans(block->lit) | upper << 16);
+        } else {
+            g4_gang_set_dmask(gang, t, g4_whole_subspans(block->lit));
         }
-        g4_gang_set_dmask(gang, t, g4_whole_subspans(block->lit));
         gang->unit_data[t] = block;
         gang->slot[t] = wm->slots[width].first + (uint32_t)t;
         x[t] = block->x[0];
