@@ -219,6 +219,15 @@ class CountedPixels(CoreEnum):
     INSTRUCTIONS = 8  # of the threads that shade it
 
 
+class MeshStage(CoreEnum):
+    """The stages whose vertices and objects the core can record."""
+
+    VS = 0, "or vertex fetch, without a vertex shader"
+    DS = 1, "from domain shaders"
+    GS = 2, "from geometry shaders"
+    CLIP = 3, "as SF takes them"
+
+
 class SurfaceRole(CoreEnum):
     """How a surface is used."""
 
@@ -337,6 +346,7 @@ _EMITTED: list[tuple[type[IntEnum] | type[IntFlag], str, str, str]] = [
     (HierarchicalDepthMode, "g4_hierarchical_depth_mode", "G4_HIERARCHICAL_DEPTH_MODE_", ""),
     (CountedStage, "g4_counted_stage", "G4_COUNTED_", "G4_COUNTED_STAGES"),
     (CountedPixels, "g4_counted_pixels", "G4_MAP_", "G4_PIXEL_MAPS"),
+    (MeshStage, "g4_mesh_stage", "G4_MESH_", "G4_MESH_STAGES"),
     (SurfaceRole, "g4_surface_role", "G4_ROLE_", "G4_SURFACE_ROLES"),
     (DebugKind, "g4_debug_kind", "G4_DEBUG_", ""),
     (DebugAction, "g4_debug_action", "G4_DEBUG_", ""),

@@ -39,8 +39,8 @@ NOT_THE_CORE = {"shim", "gl", "generated", "harness"}  # the shim and its compan
 
 # The headers that Python sees, each after those that it needs.
 API = ["api/status.h", "api/variant.h", "api/memory.h", "api/tiling.h", "api/picture.h", "api/blake3.h", "api/png.h",
-       "api/state.h", "api/device.h", "api/streamer.h", "api/counters.h", "api/kernel.h", "api/debugger.h",
-       "api/media.h", "api/blitter.h", "api/live.h", "api/checkpoint.h", "api/sandbox.h",
+       "api/state.h", "api/device.h", "api/streamer.h", "api/counters.h", "api/mesh.h", "api/kernel.h",
+       "api/debugger.h", "api/media.h", "api/blitter.h", "api/live.h", "api/checkpoint.h", "api/sandbox.h",
        "shim/protocol.h"]
 HARNESS_API = ["api/harness.h"]
 HARNESS = "gen4emu._harness"  # the name of its module

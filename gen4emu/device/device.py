@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from gen4emu._native import ffi, lib
-from gen4emu.core_enums import Counter, Status
+from gen4emu.core_enums import Counter, MeshStage, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings, StreamerState
 from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
@@ -22,6 +22,7 @@ from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, Eve
 from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, load_log, log_faults, save_log
+from gen4emu.device.meshes import MeshRecords, mesh_records
 from gen4emu.device.observer import Observer
 from gen4emu.device.options import Options
 from gen4emu.device.pixel_maps import PixelMaps, pixel_maps
@@ -299,6 +300,15 @@ class Device:
 
     def clear_pixel_maps(self) -> None:
         lib.g4_device_clear_pixel_maps(self.native)
+
+    def record_meshes(self, on: bool = True) -> None:
+        """Record the vertices of each draw behind each stage; costs the geometry its parallel ranges."""
+        if lib.g4_device_record_meshes(self.native, on) != lib.G4_OK:
+            raise MemoryError("not enough memory for meshes")
+
+    def mesh_records(self) -> dict[MeshStage, MeshRecords]:
+        """The vertices and objects of the last primitive command, by stage."""
+        return mesh_records(self.native)
 
     def _begun(self) -> _Begun:
         """The most recent draw command."""

@@ -27,6 +27,7 @@ from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, deflated_json
 from gen4emu.report.line_counts import line_counts
 from gen4emu.report.live_registers import live_registers
 from gen4emu.report.maps import PixelOverlays
+from gen4emu.report.meshes import ExecutedMeshes
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
 from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, Decoded, decoded
 from gen4emu.selection import ALL, Selection
@@ -112,6 +113,7 @@ class Recorder:
         self._thumbnails = Thumbnails(self._add, choices.thumbnail_width)
         self._pictures = Pictures(self._add, self._thumbnails)
         self._overlays = PixelOverlays(self._add, has_limit=choices.full is None)
+        self._meshes = ExecutedMeshes(choices.full)
         self._without_picture = 0
         self._error = ""
         self._hang: dict[str, Any] | None = None
@@ -144,6 +146,7 @@ class Recorder:
 
     # --- while the trace is executed ------------------------------------------------------------------------------
     def _start(self, device: Device) -> None:
+        self._meshes.begin(device)
         if self._choices.kernels:
             device.counting = True
             device.count_lines()
@@ -154,7 +157,9 @@ class Recorder:
         device = run.device
         if device is None:
             return
-        if self._choices.frames is not None and run.place.frame not in self._choices.frames:
+        is_shown = self._choices.frames is None or run.place.frame in self._choices.frames
+        self._meshes.draw_done(device, number, is_shown)
+        if not is_shown:
             device.clear_pixel_maps()
             return
         self._observe(device, number)
@@ -280,7 +285,7 @@ class Recorder:
     def _mesh(self, known: Decoded, row: _Row) -> str | None:
         """The chunk of the mesh of a draw."""
         number = row.counted.place.draw
-        found = known.draws[number].mesh if number < len(known.draws) else None
+        found = self._meshes.mesh(number, known.draws[number].vertices if number < len(known.draws) else None)
         if found is None:
             return None
         self._add(f"mesh-{number}", deflated_json(found))

@@ -15,7 +15,7 @@ from gen4emu.decode.options import Options
 from gen4emu.errors import DecodeError
 from gen4emu.hw.fields import Const, Mbz
 from gen4emu.hw.layout import View
-from gen4emu.report.meshes import Mesh, mesh
+from gen4emu.report.meshes import MESH_VALUES, Stage, fetched_stage
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace
 
@@ -40,7 +40,6 @@ _FLAGS = {"color_buffer_blend_enable": "blend", "depth_test_enable": "depth", "s
 FLAGS = (*dict.fromkeys(_FLAGS.values()), "finding", "idle")
 _SURFACES = frozenset({"SURFACE_STATE", "RENDER_SURFACE_STATE"})
 _MOST_ROWS = 16
-_MESH_VALUES = 300_000  # attributes of all meshes, unless the user names draws
 _UNINTERESTING = frozenset({"dword_length"})
 
 
@@ -66,7 +65,7 @@ class DecodedDraw:
     submission: int
     blocks: list[Block]
     kernels: dict[str, int]  # numbers by stage
-    mesh: Mesh | None = None
+    vertices: Stage | None = None  # of a mesh
 
 
 @dataclass(slots=True)
@@ -153,17 +152,17 @@ class _Reader:
             settings = {id(blocks): blocks for blocks in self._in_force().values()}.values()
             shown = [own, *(block for blocks in settings for block in blocks), *self._below]
         self.found.draws.append(DecodedDraw(self.document.frames, self._submission, shown, self._kernels(command),
-                                            self._mesh(command) if is_primitive else None))
+                                            self._vertices(command) if is_primitive else None))
 
-    def _mesh(self, command: Command) -> Mesh | None:
+    def _vertices(self, command: Command) -> Stage | None:
         number = len(self.found.draws)
-        wanted = self._mesh_values < _MESH_VALUES if self._full is None else number in self._full
+        wanted = self._mesh_values < MESH_VALUES if self._full is None else number in self._full
         decoder = self.document.decoder
         if not wanted or decoder is None:
             return None
         view = command.body.view
         topology = view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
-        found = mesh(decoder.follower, command, topology)
+        found = fetched_stage(decoder.follower, command, topology)
         if found is not None:
             self._mesh_values += len(found["rows"]) * len(found["columns"])
         return found

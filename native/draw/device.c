@@ -7,6 +7,7 @@
 #include "core/surface.h"
 #include "eu/counters.h"
 #include "functions/table.h"
+#include "geometry/mesh.h"
 #include "media/media.h"
 
 #include <stdlib.h>
@@ -72,6 +73,23 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
     return device;
 }
 
+enum g4_status g4_device_record_meshes(struct g4_device *device, bool on) {
+    if (on == (device->mesh != NULL)) {
+        return G4_OK;
+    }
+    if (!on) {
+        g4_mesh_free(device->mesh);
+        device->mesh = NULL;
+        return G4_OK;
+    }
+    device->mesh = g4_mesh_new();
+    return device->mesh ? G4_OK : G4_NO_MEMORY;
+}
+
+bool g4_device_mesh(const struct g4_device *device, uint32_t stage, struct g4_mesh_records *records) {
+    return device->mesh && stage < G4_MESH_STAGES && g4_mesh_records(device->mesh, stage, records);
+}
+
 void g4_device_free(struct g4_device *device) {
     if (!device) {
         return;
@@ -80,6 +98,7 @@ void g4_device_free(struct g4_device *device) {
         device->ctx.hooks->free(device->ctx.hooks);
     }
     g4_device_free_counters(device);
+    g4_mesh_free(device->mesh);
     g4_media_free(device->media);
     g4_group_free(device->group);
     g4_pool_free(device->pool);

@@ -13,6 +13,7 @@
 
 struct g4_draw_frame; /* draw.c: bins, chunks and arenas, reused by each draw */
 
+struct g4_mesh;  /* geometry/mesh.h */
 struct g4_media; /* media/media.h */
 struct g4_group; /* compute/group.h */
 
@@ -32,6 +33,7 @@ struct g4_device {
     struct g4_report_log log;  /* of all workers, merged after each draw */
     struct g4_device_counts counts;
     struct g4_counters *counters;        /* of all workers, merged after each draw; NULL unless counting */
+    struct g4_mesh *mesh;                /* of the last draw; NULL unless it is recorded */
     struct g4_media_counts media_before; /* when the counters were cleared */
     uint32_t next_object;                /* 24 bits: the number of the next object that is set up, for R0.7 */
     uint32_t first_object, last_object;  /* those that are drawn */

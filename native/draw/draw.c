@@ -12,6 +12,8 @@
 #include "core/hooks.h"
 #include "draw/device.h"
 #include "eu/counters.h"
+#include "geometry/mesh.h"
+#include "geometry/setup.h"
 #include "geometry/setup_kernel.h"
 #include "raster/windower.h"
 #include "sampler/message.h"
@@ -108,6 +110,13 @@ static enum g4_status find_tiles(struct g4_chunk *chunk) {
     return G4_OK;
 }
 
+static void record_clipped(const struct g4_device *device, const struct g4_chunk *chunk) {
+    struct g4_sf_frame frame;
+
+    g4_sf_frame_begin(&frame, &device->draw_state);
+    g4_mesh_add_clipped(device->mesh, &frame, chunk);
+}
+
 static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     struct draw *const draw = data;
     struct g4_worker *const worker = draw->device->worker[worker_index];
@@ -119,6 +128,10 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     chunk->index = (uint16_t)job;
     chunk->objects = 0;
     chunk->setups = 0;
+    chunk->mesh = draw->device->mesh;
+    if (chunk->mesh) {
+        g4_mesh_begin_range(chunk->mesh);
+    }
     if (worker->eu.hooks) {
         worker->eu.hooks->range_started(worker->eu.hooks);
     }
@@ -128,6 +141,9 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     }
     if (status == G4_OK) {
         status = find_tiles(chunk);
+    }
+    if (status == G4_OK && chunk->mesh) {
+        record_clipped(draw->device, chunk);
     }
     if (worker->eu.hooks) {
         worker->eu.hooks->range_ended(worker->eu.hooks, chunk->objects);
@@ -411,7 +427,8 @@ static void count_streamed(const struct draw *draw) {
 }
 
 /* Kernels that write to memory other than render targets run in order on one worker (docs/decisions.md 106), and so do
- * ranges that decide where the next one's objects are streamed.  If one reads the clock, all do. */
+ * ranges that decide where the next one's objects are streamed, and those that are recorded.  If one reads the clock,
+ * all do. */
 static void find_order(struct draw *draw) {
     const struct g4_draw_state *const state = &draw->device->draw_state;
     bool reads_clock = false;
@@ -427,7 +444,7 @@ static void find_order(struct draw *draw) {
         draw->tiles_in_order |= kernel && g4_kernel_writes_memory(kernel);
         reads_clock |= kernel && g4_kernel_reads_clock(kernel);
     }
-    draw->ranges_in_order |= reads_clock;
+    draw->ranges_in_order |= reads_clock || draw->device->mesh;
     draw->tiles_in_order |= reads_clock;
 }
 
@@ -496,6 +513,9 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
         return status;
     }
     g4_device_begin_workers(device);
+    if (device->mesh) {
+        g4_mesh_begin_draw(device->mesh);
+    }
     find_order(&draw);
     if (device->ctx.hooks) {
         device->ctx.hooks->draw_started(device->ctx.hooks);

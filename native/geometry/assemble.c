@@ -6,6 +6,7 @@
 #include "core/hooks.h"
 #include "core/report.h"
 #include "eu/counters.h"
+#include "geometry/mesh.h"
 #include "geometry/setup.h"
 #include "geometry/stage.h"
 #include "hw_messages.h"
@@ -90,6 +91,7 @@ struct assembly {
     bool *inner;     /* by entry, as in g4_vertex; NULL without edge flags */
     uint32_t *index; /* NULL unless indexed */
     uint32_t slots;
+    uint32_t recorded; /* number in the mesh of the first object that the next stage takes */
 
     uint32_t *index_of; /* by entry; NULL unless vertices are reused */
     uint16_t *hash;     /* of indices: an entry + 1, or 0; NULL unless vertices are reused */
@@ -302,6 +304,28 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     return status;
 }
 
+/* The vertices of the range and its objects, before any other shader takes them. */
+static void record_range(struct assembly *a, const struct needs *needs, const struct g4_strip *strip,
+                         struct g4_mesh *mesh) {
+    for (uint32_t i = 0; i <= needs->count; i++) { /* the one at position 0 comes last */
+        const uint32_t slot = i < needs->count ? 1 + i : 0;
+        const uint32_t position = slot ? needs->first + i : 0;
+        const struct g4_vertex_ids ids = ids_of(a, position, a->index ? a->index[slot] : 0);
+        g4_mesh_add_vertex(mesh, G4_MESH_VS, &a->frame, a->vertex_of[slot], ids.vertex_index, a->range->instance);
+    }
+    a->recorded = g4_mesh_add_objects(mesh, G4_MESH_VS, strip, a->vertex_of);
+}
+
+/* The output of a shader for object i of those that were recorded last: all vertices of a strip. */
+static uint32_t record_strip(struct assembly *a, enum g4_mesh_stage stage, uint32_t i, const struct g4_strip *strip,
+                             const struct g4_vertex *const *vertex, struct g4_mesh *mesh) {
+    for (uint32_t v = 0; v < strip->vertices; v++) {
+        g4_mesh_add_vertex(mesh, stage, &a->frame, vertex[1 + v],
+                           a->recorded == G4_MESH_NONE ? G4_MESH_NONE : a->recorded + i, 0);
+    }
+    return g4_mesh_add_objects(mesh, stage, strip, vertex);
+}
+
 /* The objects of a strip that has left the last shader: stream output, then clip. */
 static enum g4_status finish_strip(struct assembly *a, const struct g4_strip *strip,
                                    const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
@@ -316,8 +340,9 @@ static enum g4_status finish_strip(struct assembly *a, const struct g4_strip *st
     return ends ? G4_OK : a->worker->ctx->model->run_clip(a->worker, a->draw, strip, vertex, chunk);
 }
 
-/* The output of geometry shader threads, strip by strip. */
-static enum g4_status finish_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
+/* The output of geometry shader threads for an object, strip by strip. */
+static enum g4_status finish_output(struct assembly *a, uint32_t object, const struct g4_output *out,
+                                    struct g4_chunk *chunk) {
     const struct g4_context *const ctx = a->worker->ctx;
 
     ctx->model->prepare_vertices(ctx, a->draw, &a->frame, out->vertex, out->vertices);
@@ -337,6 +362,9 @@ static enum g4_status finish_output(struct assembly *a, const struct g4_output *
         strip.objects = g4_topology_objects(strip.topology, used);
         strip.ends_primitive = true;
         strip.vertices = used;
+        if (chunk->mesh) {
+            (void)record_strip(a, G4_MESH_GS, object, &strip, vertex_of, chunk->mesh);
+        }
         const enum g4_status status = finish_strip(a, &strip, vertex_of, chunk);
         if (status != G4_OK) {
             return status;
@@ -357,7 +385,7 @@ static enum g4_status shade_geometry(struct assembly *a, const struct g4_strip *
     }
     enum g4_status status = a->worker->ctx->model->run_gs(a->worker, a->draw, strip, vertex, out);
     for (uint32_t i = 0; i < strip->objects && status == G4_OK; i++) {
-        status = finish_output(a, &out[i], chunk);
+        status = finish_output(a, i, &out[i], chunk);
     }
     return status;
 }
@@ -376,9 +404,14 @@ static enum g4_status tessellate(struct assembly *a, const struct g4_strip *stri
     if (status == G4_OK && !a->draw->gs_enable) {
         model->prepare_vertices(a->worker->ctx, a->draw, &a->frame, out.vertex, out.vertices);
     }
+    const uint32_t patches = a->recorded;
     for (uint32_t i = 0; i < out.patches && status == G4_OK; i++) {
         const struct g4_tessellated_patch *const patch = &out.patch[i];
         if (patch->strip.objects) {
+            if (chunk->mesh) {
+                a->recorded = patches;
+                a->recorded = record_strip(a, G4_MESH_DS, i, &patch->strip, patch->vertex, chunk->mesh);
+            }
             status = run_objects(a, &patch->strip, patch->vertex, chunk);
         }
     }
@@ -421,5 +454,8 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .vertices = range->vertices,
         .primitive_id = range->primitive_id + range->first_object,
     };
+    if (chunk->mesh) {
+        record_range(a, &needs, &strip, chunk->mesh);
+    }
     return draw->tessellation.enable ? tessellate(a, &strip, chunk) : run_objects(a, &strip, a->vertex_of, chunk);
 }

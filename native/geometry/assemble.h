@@ -47,6 +47,7 @@ struct g4_chunk {
     uint32_t setups;
     uint16_t index;                 /* in the batch */
     struct g4_touched_tiles *tiles; /* that setup[i] may touch */
+    struct g4_mesh *mesh;           /* NULL unless vertices are recorded (mesh.h) */
 };
 
 /* The position of g4_draw_plan in a draw.  All zero at the start. */

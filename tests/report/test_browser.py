@@ -261,9 +261,17 @@ def test_a_hang_without_draws_is_a_report_with_a_band(page: Page, tmp_path: Path
 
 def test_a_mesh_has_rows_and_a_wire_frame(opened: Page) -> None:
     opened.go("pane=mesh&draw=3", "document.querySelector('.pane.mesh .inner .row') !== null")
-    assert "960 vertices, 320 objects" in opened.evaluate("document.querySelector('.pane.mesh .bar').textContent")
-    lit = opened.evaluate("""(() => { const canvas = document.querySelector('.wire');
-        return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(n => n); })()""")
-    assert lit
+    bar = "document.querySelector('.pane.mesh .bar')"
+    assert "960 vertices, 320 objects, 319 of them set up" in opened.evaluate(f"{bar}.textContent")
+    lit = opened.evaluate("""[...document.querySelectorAll('.wire')].map(canvas =>
+        canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(n => n))""")
+    assert lit == [True, True]
+    labels = "[...document.querySelectorAll('.wires .label')].map(one => one.textContent)"
+    assert opened.evaluate(labels) == ["after VS", "after CLIP"]
     opened.evaluate("document.querySelectorAll('.pane.mesh .inner .row')[5].click()")
+    chosen = "[...document.querySelectorAll('.pane.mesh .row.current span')].slice(0, 2).map(one => one.textContent)"
+    assert opened.evaluate(chosen) == ["1", "5"]
+    opened.evaluate(f"[...{bar}.querySelectorAll('button')].find(b => b.textContent === 'vertex fetch').click()")
     assert opened.evaluate("document.querySelector('.pane.mesh .row.current span').textContent") == "5"
+    assert "before the vertex shader" in opened.evaluate(f"{bar}.textContent")
+    assert opened.evaluate("[...document.querySelectorAll('.wires > div')].map(one => one.hidden)") == [True, False]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import struct
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gen4emu
 from gen4emu.report.meshes import assembled
+from gen4emu.report.record import Choices, Recorder
 from gen4emu.report.states import decoded
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import open as open_trace
@@ -17,7 +22,7 @@ GEARS = Path(__file__).parents[2] / "traces" / "gears-g4x.aub.xz"
 
 
 def test_rows_are_the_vertices_in_memory() -> None:
-    found = decoded(open_trace(str(GEARS), again=True)).draws[3].mesh
+    found = decoded(open_trace(str(GEARS), again=True)).draws[3].vertices
     assert found is not None
     with gen4emu.open(GEARS) as trace:
         buffer = trace.state(3)["3DSTATE_VERTEX_BUFFERS"].body.view.vertex_buffers[0]
@@ -30,7 +35,35 @@ def test_rows_are_the_vertices_in_memory() -> None:
 
 def test_the_user_selects_the_draws() -> None:
     draws = decoded(open_trace(str(GEARS), again=True), full=Selection.parse("2,4")).draws
-    assert [i for i, draw in enumerate(draws) if draw.mesh] == [2, 4]
+    assert [i for i, draw in enumerate(draws) if draw.vertices] == [2, 4]
+
+
+def mesh(number: int, **choices: Any) -> list[dict[str, Any]]:
+    """The stages of a draw, as the page gets them."""
+    chunks = Recorder(open_trace(str(GEARS), again=True), None, "gears", Choices(**choices)).record().chunks
+    stages: list[dict[str, Any]] = json.loads(zlib.decompress(base64.b64decode(chunks[f"mesh-{number}"])))["stages"]
+    return stages
+
+
+def test_a_vertex_can_be_followed_through_the_stages() -> None:
+    fetched, shaded, clipped = mesh(3)
+    assert [stage["name"] for stage in (fetched, shaded, clipped)] == ["vertex fetch", "after VS", "after CLIP"]
+    assert len(shaded["rows"]) == len(clipped["rows"]) == 960, "vertices that ranges share come once"
+    assert shaded["from"] == clipped["from"] == [[i] for i in range(960)]
+    assert sum(one["culled"] for one in clipped["objects"]) == 1 and len(clipped["objects"]) == 320
+    for stage in (shaded, clipped):
+        at = stage["columns"].index("window x")
+        assert stage["position"] == [at, at + 1, None] and not stage["flip"]
+    at = [stage["columns"].index("window x") for stage in (shaded, clipped)]
+    assert [row[at[0]:at[0] + 3] for row in shaded["rows"]] == [row[at[1]:at[1] + 3] for row in clipped["rows"]]
+    assert [row[1] for row in clipped["rows"]] == list(range(960))
+
+
+def test_executed_meshes_are_those_that_the_user_selects() -> None:
+    chunks = Recorder(open_trace(str(GEARS), again=True), None, "gears",
+                      Choices(full=Selection.parse("2,4"))).record().chunks
+    assert sorted(name for name in chunks if name.startswith("mesh-")) == ["mesh-2", "mesh-4"]
+    assert len(mesh(4, full=Selection.parse("2,4"))) == 3
 
 
 @pytest.mark.parametrize(("topology", "objects"), [

@@ -15,8 +15,9 @@ function origin(parent, of, mesh) {
   if (of.unit === "vf") {
     const shader = of.vs_thread === null ? "not shaded" : `vertex shader thread ${of.vs_thread}`;
     const made = node(parent, `vertex ${of.index} of the vertex buffers, ${shader}`);
-    const row = mesh?.rows.find(one => one[0] === of.index);
-    if (row) add(made, "p", mesh.columns.slice(1).map((name, i) => `${name} ${row[i + 1]}`).join(", "));
+    const fetched = mesh?.stages.find(stage => stage.name === "vertex fetch");
+    const row = fetched?.rows.find(one => one[0] === of.index);
+    if (row) add(made, "p", fetched.columns.slice(1).map((name, i) => `${name} ${row[i + 1]}`).join(", "));
     else add(made, "p", "The mesh of this draw is not in the report.", "faint");
     return;
   }

@@ -1,76 +1,36 @@
-// Screen 4: the vertices of a draw as a table and as a wire frame.
+// Screen 4: the vertices of a draw behind each stage, as a table and as wire frames of two stages side by side.
 import { add, button } from "./dom.js";
 import { VirtualList } from "./list.js";
 
-export class MeshPane {
-  constructor(parent, app) {
-    this.app = app;
-    this.bar = add(parent, "div", undefined, "bar");
-    const rest = add(parent, "div", undefined, "split two");
-    const left = add(rest, "div", undefined, "middle");
-    this.head = add(left, "div", undefined, "row head mesh");
-    this.list = new VirtualList(left, 22, (row, i) => this.fill(row, i), i => this.choose(i));
-    this.list.box.addEventListener("scroll", () => { this.head.scrollLeft = this.list.box.scrollLeft; });
-    this.canvas = add(rest, "canvas", undefined, "wire");
+// The objects of one stage on a canvas.
+class Wire {
+  constructor(parent, choose) {
+    this.box = add(parent, "div", undefined, "middle");
+    this.label = add(this.box, "div", "", "faint label");
+    this.canvas = add(this.box, "canvas", undefined, "wire");
+    this.choose = choose;
+    this.chosen = new Set();
     this.canvas.addEventListener("click", event => this.pick(event));
     new ResizeObserver(() => this.paint()).observe(this.canvas);
   }
 
-  async show() {
-    const { app } = this, { draw, rows } = app;
-    this.mesh = null;
-    this.current = -1;
-    this.bar.replaceChildren();
-    this.head.replaceChildren();
-    const name = rows.count ? (await app.source.details(draw)).counters.mesh : null;
-    if (draw !== app.draw) return;
-    if (!name) {
-      add(this.bar, "span", "This report holds no mesh of this draw.", "faint");
-      this.list.reset(0);
-      this.paint();
-      return;
-    }
-    const mesh = await app.source.extra(name);
-    if (draw !== app.draw) return;
-    this.mesh = mesh;
-    this.stage = Math.min(this.stage ?? mesh.stages.length - 1, mesh.stages.length - 1);
-    this.present();
+  show(stage, chosen) {
+    this.box.hidden = !stage;
+    this.label.textContent = stage?.name ?? "";
+    this.stage = stage;
+    this.mark(chosen);
   }
 
-  present() {
-    const { mesh } = this;
-    this.bar.replaceChildren();
-    mesh.stages.forEach((stage, i) => button(this.bar, stage.name, () => { this.stage = i; this.present(); }, i === this.stage));
-    add(this.bar, "span", mesh.note, "faint");
-    this.columns = mesh.stages[this.stage].columns;
-    this.head.replaceChildren();
-    for (const column of this.columns) add(this.head, "span", mesh.columns[column], "cell");
-    this.list.inner.style.width = `${Math.max(1, this.columns.length) * 92}px`;
-    this.list.reset(mesh.rows.length);
+  mark(chosen) {
+    this.chosen = chosen;
     this.paint();
   }
 
-  fill(row, i) {
-    row.classList.toggle("current", i === this.current);
-    for (const column of this.columns) {
-      const value = this.mesh.rows[i][column];
-      const isOdd = typeof value === "string" && /nan|inf/i.test(value);
-      add(row, "span", typeof value === "number" ? String(Number(value.toPrecision(6))) : value ?? "", isOdd ? "cell bad" : "cell");
-    }
-  }
-
-  choose(i) {
-    this.current = i;
-    for (const [index, row] of this.list.shown) row.classList.toggle("current", index === i);
-    this.list.show(i);
-    this.paint();
-  }
-
-  // Positions of the stage on the canvas, which the bounds of all finite ones fill.
+  // Positions on the canvas, which the bounds of all finite ones fill.
   places() {
-    const { mesh, canvas } = this, { position, flip } = mesh.stages[this.stage];
+    const { stage: { rows, position, flip }, canvas } = this;
     if (!position) return null;
-    const points = mesh.rows.map(row => {
+    const points = rows.map(row => {
       const [x, y, w] = position.map(column => column === null ? 1 : row[column]);
       return [x, y, w].every(Number.isFinite) && w ? [x / w, y / w] : null;
     });
@@ -86,15 +46,15 @@ export class MeshPane {
   }
 
   paint() {
-    const { canvas, mesh } = this, ratio = devicePixelRatio || 1, context = canvas.getContext("2d");
+    const { canvas, stage, chosen } = this, ratio = devicePixelRatio || 1, context = canvas.getContext("2d");
     canvas.width = canvas.clientWidth * ratio;
     canvas.height = canvas.clientHeight * ratio;
     context.scale(ratio, ratio);
-    this.points = mesh && this.places();
+    this.points = stage && this.places();
     if (!this.points) return;
     const style = getComputedStyle(canvas);
     context.lineWidth = 1;
-    for (const { vertices, culled } of mesh.objects) {
+    for (const { vertices, culled } of stage.objects) {
       const corners = vertices.map(i => this.points[i]);
       if (corners.some(p => !p)) continue;
       context.beginPath();
@@ -104,9 +64,10 @@ export class MeshPane {
       context.stroke();
     }
     this.points.forEach((p, i) => {
-      if (!p || (this.points.length > 2000 && i !== this.current)) return;
-      const size = i === this.current ? 9 : 3;
-      context.fillStyle = style.getPropertyValue(i === this.current ? "--bad" : "--text");
+      const isChosen = chosen.has(i);
+      if (!p || (this.points.length > 2000 && !isChosen)) return;
+      const size = isChosen ? 9 : 3;
+      context.fillStyle = style.getPropertyValue(isChosen ? "--bad" : "--text");
       context.fillRect(p[0] - size / 2, p[1] - size / 2, size, size);
     });
   }
@@ -118,5 +79,86 @@ export class MeshPane {
       if (distance < best) [nearest, best] = [i, distance];
     });
     if (nearest >= 0) this.choose(nearest);
+  }
+}
+
+export class MeshPane {
+  constructor(parent, app) {
+    this.app = app;
+    this.bar = add(parent, "div", undefined, "bar");
+    const rest = add(parent, "div", undefined, "split two");
+    const left = add(rest, "div", undefined, "middle");
+    this.head = add(left, "div", undefined, "row head mesh");
+    this.list = new VirtualList(left, 22, (row, i) => this.fill(row, i), i => this.choose(this.stage, i));
+    this.list.box.addEventListener("scroll", () => { this.head.scrollLeft = this.list.box.scrollLeft; });
+    const wires = add(rest, "div", undefined, "wires");
+    this.before = new Wire(wires, i => this.choose(this.stage - 1, i));
+    this.after = new Wire(wires, i => this.choose(this.stage, i));
+  }
+
+  async show() {
+    const { app } = this, { draw, rows } = app;
+    this.mesh = null;
+    this.bar.replaceChildren();
+    this.head.replaceChildren();
+    const name = rows.count ? (await app.source.details(draw)).counters.mesh : null;
+    if (draw !== app.draw) return;
+    if (!name) {
+      add(this.bar, "span", "This report holds no mesh of this draw.", "faint");
+      this.list.reset(0);
+      this.before.show(null, new Set());
+      this.after.show(null, new Set());
+      return;
+    }
+    const mesh = await app.source.extra(name);
+    if (draw !== app.draw) return;
+    this.mesh = mesh;
+    this.chosen = mesh.stages.map(() => new Set());
+    const wanted = mesh.stages.findIndex(stage => stage.name === this.name);
+    this.present(wanted < 0 ? mesh.stages.length - 1 : wanted);
+  }
+
+  present(index) {
+    const { stages } = this.mesh, stage = stages[index];
+    this.stage = index;
+    this.name = stage.name;
+    this.bar.replaceChildren();
+    stages.forEach((one, i) => button(this.bar, one.name, () => this.present(i), i === index));
+    add(this.bar, "span", stage.note, "faint");
+    this.head.replaceChildren();
+    for (const column of stage.columns) add(this.head, "span", column, "cell");
+    this.list.inner.style.width = `${Math.max(1, stage.columns.length) * 92}px`;
+    this.list.reset(stage.rows.length);
+    this.before.show(stages[index - 1], this.chosen[index - 1]);
+    this.after.show(stage, this.chosen[index]);
+    this.reveal();
+  }
+
+  fill(row, i) {
+    row.classList.toggle("current", this.chosen[this.stage].has(i));
+    for (const value of this.mesh.stages[this.stage].rows[i]) {
+      const isOdd = typeof value === "string" && /nan|inf/i.test(value);
+      add(row, "span", typeof value === "number" ? String(Number(value.toPrecision(6))) : value ?? "", isOdd ? "cell bad" : "cell");
+    }
+  }
+
+  // Marks a vertex of a stage, those that it was made of, and those that were made of it.
+  choose(stage, i) {
+    const { stages } = this.mesh, chosen = stages.map(() => new Set());
+    chosen[stage].add(i);
+    for (let at = stage; at > 0; at--)
+      for (const row of chosen[at]) for (const source of stages[at].from[row]) chosen[at - 1].add(source);
+    for (let at = stage + 1; at < stages.length; at++)
+      stages[at].from.forEach((sources, row) => { if (sources.some(source => chosen[at - 1].has(source))) chosen[at].add(row); });
+    this.chosen = chosen;
+    for (const [index, row] of this.list.shown) row.classList.toggle("current", chosen[this.stage].has(index));
+    this.before.mark(chosen[this.stage - 1]);
+    this.after.mark(chosen[this.stage]);
+    this.reveal();
+  }
+
+  reveal() {
+    const [first] = this.chosen[this.stage];
+    if (first !== undefined) this.list.show(first);
   }
 }
