@@ -16,6 +16,7 @@ from gen4emu.device.device import Device
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Chip
 from gen4emu.report.chunks import ROWS, STATES, deflated_json
+from gen4emu.report.kernel_diffs import runs
 from gen4emu.report.pair_pictures import PairPictures, PairReader, together
 from gen4emu.report.record import Choices, Recorded, RecordedDraw, Recorder, Tick
 from gen4emu.report.states import Block, Fields
@@ -32,6 +33,7 @@ _NUMBERED = frozenset({"kernel"})  # numbers that each trace gives in its own or
 
 Difference = tuple[str, str, str, str]  # the block, its field, its value on the left and on the right
 CounterDifference = tuple[str, int, int]
+KernelPair = tuple[str, int, int]  # the stage, and the numbers on the left and on the right
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class _Row:
     indices: list[int] = field(default_factory=list)  # of the targets that differ
     state: list[Difference] = field(default_factory=list)
     counters: list[CounterDifference] = field(default_factory=list)
+    kernels: list[KernelPair] = field(default_factory=list)  # with other code
     pictures: PairPictures = field(default_factory=PairPictures)
 
     @property
@@ -103,6 +106,7 @@ class _Comparison:
             self._add(f"pairs-{at // ROWS}", {name: column[at:at + ROWS] for name, column in columns.items()})
         for at in range(0, len(rows), STATES):
             self._details(at // STATES, rows[at:at + STATES])
+        self._diffs(rows)
         chunks = {f"{name}-{key}": text for name, side in zip(SIDES, self._sides, strict=True)
                   for key, text in side.recorded.chunks.items()}
         differs = any("different" in row.marks for row in rows) or (left.recorded.hang is None) != (
@@ -124,6 +128,8 @@ class _Comparison:
                            if i >= min(map(len, targets)) or not targets[0][i].is_like(targets[1][i])]
             row.state = self._state_differences(left, right)
             row.counters = _counter_differences(left.counters, right.counters)
+            row.kernels = [(stage, left.values[stage], right.values[stage]) for stage, code in left.kernels.items()
+                           if right.kernels.get(stage, code) != code]
         return row
 
     def _state_differences(self, left: RecordedDraw, right: RecordedDraw) -> list[Difference]:
@@ -196,8 +202,17 @@ class _Comparison:
     def _details(self, number: int, rows: list[_Row]) -> None:
         states: dict[tuple[Difference, ...], int] = {}
         shown = [{"state": states.setdefault(tuple(row.state[:_MOST_LISTED]), len(states)), "counters": row.counters,
-                  "targets": row.pictures.targets} for row in rows]
+                  "kernels": row.kernels, "targets": row.pictures.targets} for row in rows]
         self._add(f"differences-{number}", {"states": list(states), "pairs": shown})
+
+    def _diffs(self, rows: list[_Row]) -> None:
+        """How the lines of all pairs of kernels differ."""
+        found = {}
+        left, right = (side.recorded.kernels for side in self._sides)
+        for one, two in dict.fromkeys((pair[1], pair[2]) for row in rows for pair in row.kernels):
+            if one in left and two in right:
+                found[f"{one}-{two}"] = runs(left[one], right[two])
+        self._add("kernel-diffs", found)
 
     def _overview(self, rows: list[_Row], without_picture: int) -> dict[str, Any]:
         sides = [side.recorded.overview for side in self._sides]

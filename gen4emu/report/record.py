@@ -24,6 +24,7 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
 from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, deflated_json
+from gen4emu.report.kernel_diffs import compared_lines
 from gen4emu.report.line_counts import line_counts
 from gen4emu.report.live_registers import live_registers
 from gen4emu.report.maps import PixelOverlays
@@ -79,6 +80,7 @@ class Recorded:
     damage: list[events.Warning]
     hang: str | None  # why the report ends before the trace
     draws: list[RecordedDraw] = field(default_factory=list)
+    kernels: dict[int, list[str]] = field(default_factory=dict)  # their instructions, for comparisons
 
 
 @dataclass(slots=True)
@@ -201,7 +203,8 @@ class Recorder:
         overview = self._overview(run, known, rows, kernels)
         return Recorded(overview, self.chunks, self._status(run), list(run.damage),
                         None if self._hang is None else self._hang["text"] + f" (draw {self._hang['draw']})",
-                        self._recorded_draws(known, rows))
+                        self._recorded_draws(known, rows),
+                        {kernel["number"]: compared_lines(kernel) for kernel in kernels})
 
     def _status(self, run: Replay) -> int:
         if self._hang is not None:

@@ -129,6 +129,21 @@ def test_counters_that_differ_are_listed(compare: Compare, tmp_path: Path) -> No
     assert "counters" in chunk(report, "pairs-0")["flags"][2]
 
 
+def test_kernels_that_differ_are_compared_line_by_line(compare: Compare, tmp_path: Path) -> None:
+    report = compare(GEARS, "--against", bad_gears(tmp_path))
+    pairs = chunk(report, "differences-0")["pairs"]
+    assert [stage for pair in pairs for stage, *_ in pair["kernels"]].count("ps") == 3, "the wheels"
+    _, *numbers = pairs[3]["kernels"][0]
+    runs = chunk(report, "kernel-diffs")["-".join(map(str, numbers))]
+    listings = [next(kernel["lines"] for kernel in chunk(report, f"{side}-kernels") if kernel["number"] == number)
+                for side, number in zip(("left", "right"), numbers, strict=True)]
+    changed = [[line["text"].split("(")[0] for line in lines[at:end]] for is_same, *places in runs if not is_same
+               for lines, at, end in zip(listings, places[::2], places[1::2], strict=True)]
+    assert changed == [["pln"], ["line"]]
+    assert all(listings[0][i]["text"] == listings[1][j]["text"] for is_same, a, b, c, d in runs if is_same
+               for i, j in zip(range(a, b), range(c, d), strict=True))
+
+
 def test_two_ways_are_compared(compare: Compare) -> None:
     about = comparison(compare(GEARS, "--options", "fp-rounding=rtz,rtne"))
     assert about["marks"]["picture"] > 0 and about["marks"]["state"] == 0

@@ -15,7 +15,7 @@ from gen4emu.cli.main import run
 from gen4emu.image.compare import heat_map
 from gen4emu.image.picture import read_pixels
 from tests.report.browser import Page, browser, chromium
-from tests.report.test_against import GEARS, MORE_GEARS, turned_gears
+from tests.report.test_against import GEARS, MORE_GEARS, bad_gears, turned_gears
 from tests.report.test_browser import HOSTILE, Pixels, canvas, holds
 
 pytestmark = [pytest.mark.client, pytest.mark.skipif(chromium() is None, reason="chromium is not installed")]
@@ -151,6 +151,21 @@ def test_fields_that_differ_are_shown(opened: Page) -> None:
     opened.go("pane=compare&pair=2", "document.querySelector('.compare').textContent.includes('pair 2:')")
     text = opened.wait("document.querySelector('.differences .fields')?.textContent")
     assert "CONSTANTS" in text
+
+
+def test_a_kernel_that_differs_is_shown_line_by_line(page: Page, tmp_path: Path) -> None:
+    assert run(["-q", "report", str(GEARS), "--against", bad_gears(tmp_path), "-o", str(tmp_path / "out")]) == 1
+    page.console.clear()
+    page.open(f"{(tmp_path / 'out' / 'index.html').as_uri()}#pane=compare&pair={PAIR}")
+    page.wait("document.querySelector('.diff') !== null")
+    assert page.evaluate("document.querySelector('.diff table') === null"), "it is made when it is opened"
+    page.evaluate("document.querySelector('.diff').open = true")
+    assert page.wait("document.querySelector('.diff p')?.textContent").startswith("1 of 23 instructions differ")
+    for side, name in (("left", "pln"), ("right", "line")):
+        lines = page.evaluate(f"[...document.querySelectorAll('.diff .{side}')].map(one => one.textContent)")
+        assert [line.split("(")[0] for line in lines] == [name]
+    assert len(page.evaluate("[...document.querySelectorAll('.diff tr')].map(one => one.cells.length)")) == 23
+    assert page.console == []
 
 
 def test_a_side_has_all_other_screens(opened: Page) -> None:

@@ -205,13 +205,48 @@ export class ComparePane {
     this.view.first.label.textContent = !image ? "" : rows.right[pair] < 0 ? "left" : rows.left[pair] < 0 ? "right" : "both";
   }
 
-  differences(pair, { state, counters }) {
+  // Kernels that differ, line by line.
+  kernels(kernels) {
+    for (const [stage, ...numbers] of kernels) {
+      const made = add(this.tables, "details", undefined, "diff");
+      const title = add(made, "summary");
+      add(title, "b", `code of ${stage}`);
+      SIDES.forEach((side, i) => link(title, `kernel ${numbers[i]} ${side}`, `pane=kernels&kernel=${numbers[i]}&side=${side}`));
+      made.addEventListener("toggle", () => {
+        if (made.open && !made.querySelector("table, p")) this.lines(made, numbers).catch(error => this.app.complain(error));
+      });
+    }
+  }
+
+  async lines(parent, numbers) {
+    const { app } = this, runs = await app.source.kernelDiff(...numbers);
+    if (!runs) { add(parent, "p", "This report has no kernels.", "faint"); return; }
+    const lines = await Promise.all(app.views.map(async ({ source }, i) =>
+      (await source.kernels()).find(kernel => kernel.number === numbers[i]).lines));
+    const count = i => runs.reduce((sum, run) => sum + (run[0] ? 0 : run[2 + 2 * i] - run[1 + 2 * i]), 0);
+    add(parent, "p", `${count(0)} of ${plural(lines[0].length, "instruction")} differ on the left, ${count(1)} of ${lines[1].length} on the right`, "faint");
+    const body = add(add(parent, "table", undefined, "lines"), "tbody");
+    for (const [isSame, ...places] of runs) {
+      const parts = lines.map((all, i) => all.slice(places[2 * i], places[2 * i + 1]));
+      for (let n = 0; n < Math.max(parts[0].length, parts[1].length); n++) {
+        const row = add(body, "tr");
+        parts.forEach((part, i) => {
+          const line = part[n], kind = isSame ? "" : line ? SIDES[i] : "none";
+          add(row, "td", line?.offset.toString(16).padStart(4, "0"), "number faint");
+          add(row, "td", line?.text, `text ${kind}`);
+        });
+      }
+    }
+  }
+
+  differences(pair, { state, counters, kernels }) {
     const { tables, rows, about } = this;
     tables.replaceChildren();
     if (rows.left[pair] < 0 || rows.right[pair] < 0) {
       add(tables, "p", `Only the ${rows.left[pair] < 0 ? "right" : "left"} execution has this draw.`, "faint");
       return;
     }
+    this.kernels(kernels);
     const first = add(tables, "section"), second = add(tables, "section");
     add(first, "h3", `state (${rows.fields[pair]})`);
     if (state.length) table(first, ["", "", ...SIDES], state.map(([block, field, ...values]) => {

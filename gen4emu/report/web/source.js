@@ -90,6 +90,9 @@ export class ReportSource {
     return { ...found, state: chunk.states[found.state] };
   }
 
+  // How the lines of two kernels differ, by their numbers; null if the report has no kernels.
+  async kernelDiff(left, right) { return (await this.json("kernel-diffs"))[`${left}-${right}`] ?? null; }
+
   // One bit for each pixel.
   async mask(name) {
     const [{ width, height }, bits] = await this.packed(name);
