@@ -104,37 +104,48 @@ void g4_line_counts_add(struct g4_line_counts *counts, const struct g4_run *run,
 }
 
 void g4_line_counts_find_floats(struct g4_float_channels *floats, const struct g4_run *run, const struct g4_op *op) {
-    const bool predicated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
     floats->threads = g4_computes_float(op) ? (uint8_t)run->threads : 0;
-    for (int t = 0; t < G4_GANG_THREADS && floats->threads; t++) {
+    floats->predicated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
+    for (int t = 0; t < G4_GANG_THREADS && floats->threads && floats->predicated; t++) {
         for (int pass = 0; pass < op->passes && (floats->threads >> t & 1); pass++) {
-            if (predicated) {
-                floats->enabled[t][pass] = g4_enabled_channels(run, op, pass, t, true);
-                continue;
-            }
-            const uint32_t mask = op->nomask ? UINT16_MAX : g4_mask16(run->exec, t);
-            const uint32_t at = op->first_channel[pass] & 15;
-            floats->enabled[t][pass] = (mask >> at | mask << (16 - at)) & ((1u << op->channels) - 1);
+            floats->enabled[t][pass] = g4_enabled_channels(run, op, pass, t, true);
         }
     }
 }
 
-/* Whether a pass has written one whole row of finite floats, which is the usual case. */
-static bool is_finite_row(struct g4_gang *gang, const struct g4_op *op, int t, int pass) {
-    const unsigned at = op->dst.base + (pass ? op->dst.pass_bytes : 0u);
-    const uint8_t *const row = g4_grf_byte(gang, t, at);
-    uint32_t bits[8];
-    bool finite = true;
+/* The enabled channels of a pass, counted from its first one. */
+static uint32_t enabled_in(const struct g4_float_channels *floats, const struct g4_run *run, const struct g4_op *op,
+                           int t, int pass) {
+    if (floats->predicated) {
+        return floats->enabled[t][pass];
+    }
+    const uint32_t mask = op->nomask ? UINT16_MAX : g4_mask16(run->exec, t);
+    const uint32_t at = op->first_channel[pass] & 15;
+    return (mask >> at | mask << (16 - at)) & ((1u << op->channels) - 1);
+}
 
-    if (op->dst.kind != G4_KIND_GRF || op->dst.size != sizeof *bits || op->dst.hstride != 1 || op->channels != 8 ||
-        at % G4_REGISTER_BYTES || op->opcode == G4_OPCODE_SEND || !row) {
-        return false;
+static bool all_finite(const uint32_t *bits, uint32_t count) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        found |= (bits[i] & 0x7f800000u) == 0x7f800000u;
     }
-    memcpy(bits, row, sizeof bits);
-    for (int c = 0; c < 8; c++) {
-        finite &= g4_is_finite(bits[c], G4_TYPE_F);
+    return !found;
+}
+
+/* The register that holds all results of a pass; NULL if there is no such register, or they are not floats of 32 bits.
+ */
+static const union g4_reg *results_of(const struct g4_gang *gang, const struct g4_op *op, int pass) {
+    const unsigned at = g4_float_place(op, pass, 0);
+    const unsigned last = g4_float_place(op, pass, op->channels - 1u) + op->dst.size - 1;
+    const unsigned reg = at / G4_REGISTER_BYTES;
+
+    if (op->dst.type != G4_TYPE_F || reg != last / G4_REGISTER_BYTES) {
+        return NULL;
     }
-    return finite;
+    if (op->dst.kind == G4_KIND_MRF) {
+        return reg < G4_MRF_COUNT ? &gang->mrf[reg] : NULL;
+    }
+    return reg < g4_owned(gang) ? &gang->grf[reg] : NULL;
 }
 
 void g4_line_counts_add_results(struct g4_line_counts *counts, const struct g4_run *run, const struct g4_op *op,
@@ -144,13 +155,17 @@ void g4_line_counts_add_results(struct g4_line_counts *counts, const struct g4_r
         return;
     }
     struct g4_line_count *const line = &kernel->line[op->ip / SLOT_BYTES];
-    for (unsigned threads = floats->threads; threads; threads &= threads - 1) {
-        const int t = __builtin_ctz(threads);
-        for (int pass = 0; pass < op->passes; pass++) {
-            if (is_finite_row(run->gang, op, t, pass)) {
+    for (int pass = 0; pass < op->passes; pass++) {
+        const union g4_reg *const whole = results_of(run->gang, op, pass);
+        if (whole && all_finite(whole->ud[0], G4_GANG_THREADS * 8)) {
+            continue; /* in all threads, the usual case */
+        }
+        for (unsigned threads = floats->threads; threads; threads &= threads - 1) {
+            const int t = __builtin_ctz(threads);
+            if (whole && all_finite(whole->ud[t], 8)) {
                 continue;
             }
-            for (uint32_t left = floats->enabled[t][pass]; left; left &= left - 1) {
+            for (uint32_t left = enabled_in(floats, run, op, t, pass); left; left &= left - 1) {
                 const unsigned c = (unsigned)__builtin_ctz(left);
                 uint64_t bits;
                 if (c < op->channels && (op->dst.writemask >> (c & 3) & 1) &&

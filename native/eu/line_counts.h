@@ -37,7 +37,8 @@ void g4_line_counts_add(struct g4_line_counts *counts, const struct g4_run *run,
 /* The channels of an instruction whose results are floats; the instruction may change the flags that enable them. */
 struct g4_float_channels {
     uint8_t threads;
-    uint32_t enabled[G4_GANG_THREADS][2]; /* by thread and pass */
+    bool predicated;
+    uint32_t enabled[G4_GANG_THREADS][2]; /* by thread and pass, if it is predicated */
 };
 void g4_line_counts_find_floats(struct g4_float_channels *floats, const struct g4_run *run, const struct g4_op *op);
 /* Count results that are not finite, after the instruction. */

@@ -21,10 +21,14 @@ bool g4_computes_float(const struct g4_op *op) {
     return is_float && is_stored && !g4_op_compares(op) && (op->opcode != G4_OPCODE_SEND || is_math_message(op));
 }
 
+unsigned g4_float_place(const struct g4_op *op, int pass, unsigned c) {
+    const unsigned step = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES : op->dst.pass_bytes;
+    return op->dst.base + (pass ? step : 0u) + c * op->dst.hstride * op->dst.size;
+}
+
 bool g4_float_result(struct g4_gang *gang, const struct g4_op *op, int t, int pass, unsigned c, uint64_t *bits) {
     const struct g4_dst *const dst = &op->dst;
-    const unsigned step = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES : dst->pass_bytes;
-    const unsigned at = dst->base + (pass ? step : 0u) + c * dst->hstride * dst->size;
+    const unsigned at = g4_float_place(op, pass, c);
     *bits = 0;
     for (unsigned i = 0; i < dst->size; i++) {
         const unsigned byte = at + i;

@@ -13,6 +13,8 @@
 /* Whether an instruction stores floats in registers that it names: results of comparisons are bits, also with a float
  * as their type, and messages other than math have responses of any type. */
 bool g4_computes_float(const struct g4_op *op);
+/* The byte of the register file where channel c of a pass has its result. */
+unsigned g4_float_place(const struct g4_op *op, int pass, unsigned c);
 /* The result of channel c of a pass, after the instruction.  False: the thread does not own the register. */
 bool g4_float_result(struct g4_gang *gang, const struct g4_op *op, int t, int pass, unsigned c, uint64_t *bits);
 
