@@ -18,6 +18,7 @@ _STATE_DWORDS = int(lib.G4_SURFACE_STATE_DWORDS)  # of the longest SURFACE_STATE
 _STATE_BYTES = 4 * _STATE_DWORDS
 _KNOWN_STATES = 4096
 _MOST_LEVELS = 14  # of a surface
+_INTERLEAVED = 1  # multisampled_surface_storage_format: as depth and stencil buffers
 _MOST_IMAGES = 64  # elements of a surface that are listed
 
 
@@ -140,19 +141,33 @@ class TargetFinder:
         return replace(plane, kind="media", width=width, format=SurfaceFormat.L8_UNORM if grey else plane.format)
 
     def images(self, words: tuple[int, ...]) -> Iterator[Target]:
-        """The levels of each element of a sampled surface, by its SURFACE_STATE; none of a buffer."""
+        """The levels of each element of a sampled surface, by its SURFACE_STATE; none of a buffer.
+
+        Elements count as they are in memory: samples that are not interleaved have one each.
+        """
         surface = self._surface_state.view(words, gen=self.gen)
         base = self._color(words)
         if base is None:
             return
-        elements = 6 if surface.surface_type == SurfaceType.SURFTYPE_CUBE else surface.depth
+        samples = self.samples_of(words)
+        elements = 6 if surface.surface_type == SurfaceType.SURFTYPE_CUBE else surface.depth * samples
         levels = min(getattr(surface, self._level), _MOST_LEVELS - 1) + 1
-        first = surface.minimum_array_element
+        first = surface.minimum_array_element * samples
         for element in range(first, first + min(elements, _MOST_IMAGES)):
             for level in range(levels):
+                if surface.surface_type == SurfaceType.SURFTYPE_3D and element >= max(1, surface.depth >> level):
+                    continue
                 x, y = self._place(words, level, element)
                 yield replace(base, kind="texture", width=max(1, surface.width >> level),
                               height=max(1, surface.height >> level), x=x, y=y, level=level, slice=element)
+
+    def samples_of(self, words: tuple[int, ...]) -> int:
+        """The samples of a pixel that have array elements of their own."""
+        if self._surface_state.name == "SURFACE_STATE":
+            return 1
+        surface = self._surface_state.view(words, gen=self.gen)
+        interleaved = int(surface.multisampled_surface_storage_format) == _INTERLEAVED
+        return 1 if interleaved else 1 << (int(surface.number_of_multisamples) & 3)
 
     def _color(self, words: tuple[int, ...]) -> Target | None:
         surface = self._surface_state.view(words, gen=self.gen)

@@ -31,13 +31,13 @@ from gen4emu.report.maps import PixelOverlays
 from gen4emu.report.meshes import ExecutedMeshes
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
 from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, Decoded, decoded
+from gen4emu.report.surfaces import SurfaceContents
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events
 from gen4emu.trace.reader import Trace
 
 SCHEMA = "gen4emu.report/1"
 _MOST_FINDINGS = 2000
-_MOST_SURFACE_PICTURES = 64
 _COUNTED_AS = {"ps": "wm"}  # stages whose counters have another name
 _STAGES = ("vs", "hs", "ds", "gs", "clip", "sf", "ps")
 _MESSAGE_NAMES = tuple(name for name in FUNCTIONS if name != "null")
@@ -116,7 +116,7 @@ class Recorder:
         self._pictures = Pictures(self._add, self._thumbnails)
         self._overlays = PixelOverlays(self._add, has_limit=choices.full is None)
         self._meshes = ExecutedMeshes(choices.full)
-        self._without_picture = 0
+        self._without_picture = self._surfaces_lost = 0
         self._error = ""
         self._hang: dict[str, Any] | None = None
 
@@ -329,14 +329,12 @@ class Recorder:
         for target in self._pictures.targets():
             targets.setdefault(target.address, target)
         shown = []
-        left = _MOST_SURFACE_PICTURES
+        contents = None if device is None or self._choices.full is not None else SurfaceContents(
+            self._add, self._pictures, device)
         for address in sorted(found):
             entry = found[address]
             chosen = targets.get(address) or _described(known, address)
-            picture = None
-            if chosen is not None and device is not None and left and self._choices.full is None:
-                picture = self._pictures.surface(device.memory, chosen)
-                left -= picture is not None
+            images = [] if contents is None else contents.images(chosen, known.surfaces.get(address))
             entry["kind"] = ", ".join(entry.pop("kinds"))
             entry |= {"format": "" if chosen is None else chosen.format.name,
                       "width": 0 if chosen is None else chosen.width, "height": 0 if chosen is None else chosen.height,
@@ -345,8 +343,10 @@ class Recorder:
                       "level": 0 if chosen is None else chosen.level, "slice": 0 if chosen is None else chosen.slice,
                       "first_written": entry["writers"][0] if entry["writers"] else None,
                       "written_by": _ranges(entry["writers"]), "read_by": _ranges(entry["readers"]),
-                      "picture": picture}
+                      "images": images,
+                      "bytes": None if contents is None else contents.bytes_of(address, chosen)}
             shown.append(entry)
+        self._surfaces_lost = 0 if contents is None else contents.lost
         return shown
 
     def _overview(self, run: Replay, known: Decoded, rows: dict[str, list[Any]],
@@ -356,6 +356,8 @@ class Recorder:
         left_out = []
         if self._without_picture:
             left_out.append(f"full-size pictures of {self._without_picture} draws (--draws-full chooses others)")
+        if self._surfaces_lost:
+            left_out.append(f"{self._surfaces_lost} images and byte dumps of surfaces")
         if self._overlays.is_full:
             left_out.append("overlays of later draws (--draws-full chooses others)")
         if self._overlays.incomplete:

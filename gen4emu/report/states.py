@@ -78,6 +78,7 @@ class SurfaceUse:
     height: int
     pitch: int
     tiling: str
+    sampled: tuple[int, ...] = ()  # the block, if it is a sampler's
 
 
 @dataclass(slots=True)
@@ -186,7 +187,7 @@ class _Reader:
             fields, flags = self._described(node.body)
             yield Block(key, _title(node), box, node.address, by, fields, flags, complaints)
             if node.title in _SURFACES:
-                self._surface(node.body)
+                self._surface(node)
         elif isinstance(node, Kernel):
             fields = (("kernel", str(node.code.number)), ("instructions", str(node.code.instructions)))
             yield Block(key, _title(node), box, node.address, by, fields, frozenset(), complaints)
@@ -209,8 +210,8 @@ class _Reader:
             known = self._fields[body] = fields, flags
         return known
 
-    def _surface(self, body: Body) -> None:
-        fields = dict(self._described(body)[0])
+    def _surface(self, node: Command | State) -> None:
+        fields = dict(self._described(node.body)[0])
         try:
             address = int(fields["surface_base_address"], 16)
             width, height = int(fields["width"]), int(fields["height"])
@@ -218,8 +219,10 @@ class _Reader:
             return
         tiled = fields.get("tiled_surface") == "true"
         tiling = "linear" if not tiled else "y" if "Y" in fields.get("tile_walk", "").upper() else "x"
-        self.found.surfaces.setdefault(address, SurfaceUse(
+        use = self.found.surfaces.setdefault(address, SurfaceUse(
             address, fields.get("surface_format", ""), width, height, int(fields.get("surface_pitch", 0)), tiling))
+        if "texture" in node.role and not use.sampled:
+            use.sampled = tuple(node.body.words)
 
 
 def _title(node: Node) -> str:

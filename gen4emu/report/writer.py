@@ -26,7 +26,8 @@ _SUMMARY_ROWS = 100
 # The chunks that one file leaves out to stay small, in this order.
 _EXPENDABLE = tuple((re.compile(pattern), noun) for pattern, noun in (
     (r"(left|right)-picture-", "full-size pictures of the sides"), (r"(picture|mask)-", "full-size pictures"),
-    (r"(left-|right-)?maps-", "overlays"), (r"(left-|right-)?mesh-", "meshes"),
+    (r"(left-|right-)?maps-", "overlays"),
+    (r"(left-|right-)?bytes-", "bytes of surfaces"), (r"(left-|right-)?mesh-", "meshes"),
     (r"(left-|right-)?thumbs-", "thumbnails")))
 
 

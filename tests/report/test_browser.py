@@ -209,6 +209,41 @@ def test_a_device_of_the_seventh_generation_has_its_pipeline(page: Page, tmp_pat
     assert boxes[:6] == ["VF", "VS", "HS", "TE", "DS", "GS"]
 
 
+def test_faces_channels_ranges_and_bytes_of_a_surface_can_be_selected(page: Page, tmp_path: Path) -> None:
+    assert run(["-q", "report", str(TRACES / "cubemap-g4x.aub.xz"), "-o", str(tmp_path)]) == 0
+    page.console.clear()
+    page.open((tmp_path / "index.html").as_uri() + "#pane=surfaces")
+    page.wait("document.querySelector('.surfaces tbody tr') !== null")
+    page.evaluate("""[...document.querySelectorAll('.surfaces tbody tr')]
+        .find(row => row.cells[1].textContent === 'texture').click()""")
+    page.wait("document.querySelectorAll('.surfaces select[name=slice] option').length === 6")
+
+    def press(text: str) -> None:
+        page.evaluate(f"[...{SHOWN}.querySelectorAll('button')].find(b => b.textContent === {text!r}).click()")
+
+    first = canvas(page)
+    page.evaluate("""(() => { const select = document.querySelector('.surfaces select');
+        select.value = '3'; select.dispatchEvent(new Event('change')); })()""")
+    page.wait("document.querySelector('.surfaces select').value === '3'")
+    fourth = canvas(page)
+    assert fourth.shape == first.shape and not np.array_equal(fourth, first)
+    middle = fourth.shape[0] // 2, fourth.shape[1] // 2
+    press("g")
+    press("b")
+    assert len(set(canvas(page)[middle].tolist())) == 1 and canvas(page)[middle][0] == fourth[middle][0], "red as grey"
+    press("fit range")
+    low, _, high = page.evaluate("document.querySelector('.surfaces .range .value').textContent").split()
+    assert 0 <= float(low) < float(high) <= 1
+    press("bytes")
+    page.wait("document.querySelector('.surfaces .bytes .row') !== null")
+    line = page.evaluate("document.querySelector('.surfaces .bytes .row[data-index=\"0\"]').textContent")
+    press("dwords")
+    words = page.evaluate("document.querySelector('.surfaces .bytes .row[data-index=\"0\"]').textContent")
+    assert line[:10] == words[:10] and line[10:].startswith(" ".join(
+        words[10:18][at:at + 2] for at in (6, 4, 2, 0)))
+    assert page.console == []
+
+
 def repeated(recorded: Recorded, draws: int) -> Recorded:
     """A report of so many draws, which are those of a short one again and again."""
     def read(name: str) -> Any:

@@ -60,12 +60,13 @@ export class PictureView {
 
   at(event) { return [this.x + event.offsetX / this.zoom, this.y + event.offsetY / this.zoom]; }
 
-  // `image`: { width, height, rgba, grey }; the place is kept if the size stays.
-  show(image, planes = []) {
+  // `image`: { width, height, rgba, grey }; the place is kept if the size stays.  `seen`: other colours for its pixels,
+  // whose values are those of the image.
+  show(image, planes = [], seen = image) {
     const isNew = image?.width !== this.image?.width || image?.height !== this.image?.height;
     this.image = image;
     this.planes = planes;
-    this.pixels = image ? this.offscreen(image) : null;
+    this.pixels = image ? this.offscreen(seen) : null;
     this.layers = planes.map(plane => this.layer(plane));
     if (isNew || this.isFitting) this.fit();
     this.paint();
@@ -167,6 +168,38 @@ export class PictureView {
     const counts = this.planes.map(plane => `${plane.name} ${plane.counts[at]}`);
     this.value.textContent = [`${x},${y}`, shown, ...counts].join(" · ");
   }
+}
+
+// The smallest and the largest value of some channels ("rgba"), from 0 to 1.
+export function valueRange({ rgba, grey }, channels) {
+  let low = Infinity, high = -Infinity;
+  const take = (values, first, step, most) => {
+    for (let i = first; i < values.length; i += step) {
+      if (values[i] < low * most) low = values[i] / most;
+      if (values[i] > high * most) high = values[i] / most;
+    }
+  };
+  if (grey) take(grey, 0, 1, 65535);
+  else for (const channel of channels) take(rgba, "rgba".indexOf(channel), 4, 255);
+  return low <= high ? [low, high] : [0, 1];
+}
+
+// Some channels of a picture, one alone as grey, with the values from low to high as black to white.
+export function adjusted(image, channels, [low, high]) {
+  const { rgba, grey, width, height } = image, scale = 1 / Math.max(high - low, 1e-6);
+  const made = new Uint8ClampedArray(rgba.length), wanted = [..."rgba"].filter(channel => channels.has(channel));
+  const level = value => 255 * (value - low) * scale;
+  for (let i = 0; i < width * height; i++) {
+    const at = 4 * i;
+    made[at + 3] = 255;
+    if (grey) made[at] = made[at + 1] = made[at + 2] = level(grey[i] / 65535);
+    else if (wanted.length === 1) made[at] = made[at + 1] = made[at + 2] = level(rgba[at + "rgba".indexOf(wanted[0])] / 255);
+    else for (const channel of wanted) {
+      const c = "rgba".indexOf(channel);
+      made[at + c] = c === 3 ? rgba[at + 3] : level(rgba[at + c] / 255);
+    }
+  }
+  return { ...image, rgba: made };
 }
 
 // The pixels that differ, as bright as they differ; null if sizes do not match.

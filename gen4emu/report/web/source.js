@@ -101,6 +101,14 @@ export class ReportSource {
 
   kernels() { return this.json("kernels"); }
 
+  // { address, size, bytes }: the first bytes of a surface.
+  surfaceBytes(name) {
+    return this.once(name, async () => {
+      const [{ address, bytes: size }, bytes] = await this.packed(name);
+      return { address, size, bytes };
+    });
+  }
+
   surfaces() { return this.json("surfaces"); }
 
   extra(name) { return this.json(name); }
