@@ -107,6 +107,7 @@ class Executor:
     core_drew: Callable[[int], None]  # it has drawn so many primitives
     core_failed: Callable[[int], None]  # its last draw failed, with this status
     fault: Any  # struct g4_fault *, for that draw
+    depth_operation: Callable[[], None]  # the clear or resolve that 3DSTATE_WM_HZ_OP has set up
     compute: Handler  # GPGPU_WALKER, with its dimensions
     blit: Callable[[Command, Words], None]
     media: Handler  # MEDIA_OBJECT, MEDIA_OBJECT_EX, MEDIA_OBJECT_PRT

@@ -168,7 +168,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
 
     # --- depth -----------------------------------------------------------------------------------------------------
     def _depth_operation(self) -> Handler:
-        """Clears and resolves of depth and stencil are draws of a rectangle, which the core takes from the command."""
+        """Clears and resolves of depth and stencil, which start at once, not with the PIPE_CONTROL that follows."""
         operations = 0
         for name in _DEPTH_OPERATIONS:
             operations |= self._mask("3DSTATE_WM_HZ_OP", name, 1)
@@ -176,7 +176,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
 
         def operate(words: Words) -> None:
             keep(words)
-            self.executor.draw(_NO_PRIMITIVE)
+            self.executor.depth_operation()
             self.state.own.wm_hz_op[1] = 0  # what follows are draws again
 
         return self.state.keep("wm_hz_op", leave_if(1, operations), fallback=operate)
@@ -222,6 +222,3 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
                 self.interrupts.notify("user_interrupt")
 
         return flush
-
-
-_NO_PRIMITIVE = memoryview(bytes(7 * 4)).cast("I")  # 3DPRIMITIVE: the rectangle of 3DSTATE_WM_HZ_OP is drawn instead

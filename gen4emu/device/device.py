@@ -25,6 +25,7 @@ from gen4emu.device.memory import Faults, Memory, Unit, load_log, log_faults, sa
 from gen4emu.device.meshes import MeshRecords, mesh_records
 from gen4emu.device.observer import Observer
 from gen4emu.device.options import Options
+from gen4emu.device.page_tables import PageTables
 from gen4emu.device.pixel_maps import PixelMaps, pixel_maps
 from gen4emu.device.place import DrawKind, DrawNumbers, Place
 from gen4emu.device.registers import RegisterFile
@@ -44,6 +45,7 @@ _STREAMERS: dict[Gen, type[CommandStreamer]] = {
 
 _Begun = tuple[Place, DrawKind, int, bytes]  # a draw command: place, kind, address, dwords
 _WATCHDOG = 20000  # as in the core
+_NO_PRIMITIVE = ffi.new("uint32_t[7]")
 
 # Units that wait for threads of a hung draw, as INSTDONE and INSTDONE1 call them.
 _BUSY: dict[int, tuple[str, ...]] = {
@@ -88,6 +90,7 @@ class Device:
         self.options = options or Options()
         self._listeners = list(listeners)
         self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte, address_bits=info.address_bits)
+        self.page_tables = PageTables(self.memory)
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
@@ -127,7 +130,8 @@ class Device:
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
         ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
         executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self._core_drew,
-                            core_failed=self._core_failed, fault=self._fault, compute=self._compute, blit=self._blit,
+                            core_failed=self._core_failed, fault=self._fault,
+                            depth_operation=self._depth_operation, compute=self._compute, blit=self._blit,
                             media=self._media, wait_for_media=self._wait_for_media, reset_counts=self._reset_counts,
                             flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
@@ -184,7 +188,10 @@ class Device:
         elif isinstance(event, events.Submission):
             self.submit(event)
         elif isinstance(event, events.GttWrite):
-            self.memory.set_gtt(event.first, event.entries)
+            if self.info.address_bits > 32:  # beside the tables of contexts, which are in physical memory
+                self.page_tables.set_global(event.first, event.entries)
+            else:
+                self.memory.set_gtt(event.first, event.entries)
         elif isinstance(event, events.RegisterWrite):
             self.write_register(event.register, event.value)
 
@@ -195,6 +202,8 @@ class Device:
         self.registers.write(offset, value)
 
     def submit(self, submission: events.Submission) -> None:
+        if submission.page_table is not None:
+            self.page_tables.select(submission.page_table)
         streamer = self._use(submission.engine)
         streamer.enter_context(submission.context)
         streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
@@ -258,6 +267,12 @@ class Device:
         if self._counting:
             self._count(self._begun(), self.targets.latest)
         self._drawn()
+
+    def _depth_operation(self) -> None:
+        """The core draws the rectangle of 3DSTATE_WM_HZ_OP, whatever the 3DPRIMITIVE says."""
+        status = lib.g4_device_draw(self.native, _NO_PRIMITIVE, self._fault)
+        if status != lib.G4_OK:
+            self._hang("3DSTATE_WM_HZ_OP", status, _BUSY.get(self._fault.unit, ()))
 
     # --- counters --------------------------------------------------------------------------------------------------
     @property
@@ -445,7 +460,7 @@ class Device:
         None if it has parts that `load` could not set.
         """
         core = ffi.new("uint8_t[]", lib.g4_device_image_size())
-        if self.options.hierarchical_depth or not lib.g4_device_save(self.native, core):
+        if self.options.hierarchical_depth or self.page_tables.selected or not lib.g4_device_save(self.native, core):
             return None
         return DeviceState(bytes(ffi.buffer(core)), self.registers.save(),
                            {engine: streamer.save() for engine, streamer in self.streamers.items()}, self._engine,

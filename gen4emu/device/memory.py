@@ -112,6 +112,9 @@ class MemoryFault(Gen4emuError):
         super().__init__(str(fault))
 
 
+_NOT_MAPPED = (1 << 64) - 1
+
+
 class Memory:
     """A graphics address space of `size` bytes, 2^`address_bits`.
 
@@ -256,6 +259,14 @@ class Memory:
         for entry in entries:
             _check_dword(entry, "page table entry")
         lib.g4_mem_set_gtt(self.handle, first, ffi.new("uint32_t[]", list(entries)), len(entries))
+
+    def map_physical(self, page: int, physical: int | None) -> None:
+        """Let a graphics page be a physical page, both by number; None: what it is without."""
+        status = lib.g4_mem_map_physical(self.handle, page, _NOT_MAPPED if physical is None else physical)
+        if status == lib.G4_NO_MEMORY:
+            raise MemoryError("no memory for a page")
+        if status != lib.G4_OK:
+            raise FieldError(f"page 0x{page:x} cannot be physical page {physical}")
 
     def gtt_entry(self, index: int) -> int:
         if not 0 <= index < self.gtt_entries:

@@ -12,6 +12,7 @@ from gen4emu.hw.catalogue import surface_state_of
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType
+from gen4emu.hw.layout import View
 
 _MOST = 256  # the entries of a binding table
 _STATE_DWORDS = int(lib.G4_SURFACE_STATE_DWORDS)  # of the longest SURFACE_STATE
@@ -19,6 +20,9 @@ _STATE_BYTES = 4 * _STATE_DWORDS
 _KNOWN_STATES = 4096
 _MOST_LEVELS = 14  # of a surface
 _INTERLEAVED = 1  # multisampled_surface_storage_format: as depth and stencil buffers
+_MOST_SAMPLES = 4  # of a pixel, as a logarithm
+_ADDRESS = (1 << 48) - 1  # the bits of an address that count
+_TILE_MODES = (Tiling.LINEAR, Tiling.W, Tiling.X, Tiling.Y)
 _MOST_IMAGES = 64  # elements of a surface that are listed
 
 
@@ -64,6 +68,7 @@ class TargetFinder:
         self._surface_state = surface_state_of(gen)
         self._level = "mip_count_or_lod" if self._surface_state.name == "SURFACE_STATE" else "mip_count_lod"
         self._state_dwords = self._surface_state.size(gen)
+        self._has_tile_mode = "tile_mode" in self._surface_state.by_name(gen)
         # Media blocks see widths in dwords (docs/decisions.md 23); drivers of Gen4 store pixels all the same.
         self._media_in_dwords = self._surface_state.name != "SURFACE_STATE"
         self.latest: tuple[Target, ...] = ()  # of the last draw or blit alone
@@ -167,7 +172,12 @@ class TargetFinder:
             return 1
         surface = self._surface_state.view(words, gen=self.gen)
         interleaved = int(surface.multisampled_surface_storage_format) == _INTERLEAVED
-        return 1 if interleaved else 1 << (int(surface.number_of_multisamples) & 3)
+        return 1 if interleaved else 1 << min(int(surface.number_of_multisamples), _MOST_SAMPLES)
+
+    def _tiling(self, surface: View) -> Tiling:
+        if self._has_tile_mode:
+            return _TILE_MODES[int(surface.tile_mode)]
+        return Tiling.LINEAR if not surface.tiled_surface else Tiling.Y if surface.tile_walk else Tiling.X
 
     def _color(self, words: tuple[int, ...]) -> Target | None:
         surface = self._surface_state.view(words, gen=self.gen)
@@ -179,8 +189,8 @@ class TargetFinder:
             return None
         level = getattr(surface, self._level)
         return Target(
-            "color", surface.surface_base_address, code, max(1, surface.width >> level),
-            max(1, surface.height >> level), surface.surface_pitch, _tiling(surface.tiled_surface, surface.tile_walk),
+            "color", surface.surface_base_address & _ADDRESS, code, max(1, surface.width >> level),
+            max(1, surface.height >> level), surface.surface_pitch, self._tiling(surface),
             *self._place(words, level, surface.minimum_array_element), level, surface.minimum_array_element)
 
     def _place(self, words: tuple[int, ...], level: int, element: int) -> tuple[int, int]:
@@ -213,12 +223,6 @@ def join_planes(planes: list[Target]) -> list[Target]:
             rest = [p for p in rest if p not in half]
         joined.append(luma)
     return joined
-
-
-def _tiling(tiled: bool, walk: int) -> Tiling:
-    if not tiled:
-        return Tiling.LINEAR
-    return Tiling.Y if walk else Tiling.X
 
 
 # The depth formats as the surface formats that read the same bits.

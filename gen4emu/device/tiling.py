@@ -19,7 +19,8 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.registers import FENCE_COUNT, FENCES, FenceTileWalk
 
 MAX_COPY_BYTES = 8192 * 8192 * 16  # the largest surface that a Gen4 surface state can describe
-_ADDRESS_SPACE = 1 << 32
+_ADDRESS_SPACE = 1 << 48
+_ROWS = 1 << 32
 _HALF = 1 << 31
 
 
@@ -30,7 +31,7 @@ _WALKS = {Tiling.X: FenceTileWalk.XMAJOR, Tiling.Y: FenceTileWalk.YMAJOR}
 def tiled_offset(tiling: Tiling, pitch_bytes: int, x_bytes: int, y: int) -> int:
     """The offset of a byte from the start of its surface, without swizzle."""
     _check_pitch(tiling, pitch_bytes)
-    if not 0 <= x_bytes < pitch_bytes or not 0 <= y < _ADDRESS_SPACE:
+    if not 0 <= x_bytes < pitch_bytes or not 0 <= y < _ROWS:
         raise FieldError(f"byte {x_bytes} of row {y} is outside of a surface with a pitch of {pitch_bytes} bytes")
     return int(lib.g4_tiling_offset(tiling, pitch_bytes, x_bytes, y))
 
@@ -76,7 +77,7 @@ class SurfaceLayout:
             raise FieldError(f"width: {self.width} pixels of {self.cpp} bytes exceed the pitch of {self.pitch_bytes}")
         if self.tiling is not Tiling.LINEAR and self.base % 4096:
             raise FieldError(f"base: 0x{self.base:08x} of a tiled surface is not aligned to 4096 bytes")
-        if not 0 <= self.base < _ADDRESS_SPACE or self.height >= _ADDRESS_SPACE \
+        if not 0 <= self.base < _ADDRESS_SPACE or self.height >= _ROWS \
                 or lib.g4_layout_check(self._native()) != lib.G4_OK:
             raise FieldError(f"base: {self.height} rows of {self.pitch_bytes} bytes from 0x{self.base:x} on reach "
                              f"out of the address space")
@@ -117,8 +118,8 @@ class SurfaceLayout:
     def _rectangle(self, x: int, y: int, width: int | None, height: int | None) -> Any:
         width = self.width - x if width is None else width
         height = self.height - y if height is None else height
-        if not (-_HALF <= x * self.cpp < _HALF and -_HALF <= y < _HALF and 0 <= width * self.cpp < _ADDRESS_SPACE
-                and 0 <= height < _ADDRESS_SPACE):
+        if not (-_HALF <= x * self.cpp < _HALF and -_HALF <= y < _HALF and 0 <= width * self.cpp < _ROWS
+                and 0 <= height < _ROWS):
             raise FieldError(f"rectangle at ({x}, {y}) of {width} x {height} pixels")
         return ffi.new("struct g4_rectangle *", (x * self.cpp, y, width * self.cpp, height))
 
@@ -201,5 +202,5 @@ def _check_span(address: int, size: int) -> None:
 
 
 def _check_pitch(tiling: Tiling, pitch_bytes: int) -> None:
-    if not 0 < pitch_bytes < _ADDRESS_SPACE or pitch_bytes % tiling.tile[0]:
+    if not 0 < pitch_bytes < _ROWS or pitch_bytes % tiling.tile[0]:
         raise FieldError(f"pitch: {pitch_bytes} is not a multiple of {tiling.tile[0]} bytes ({tiling.name} tiling)")

@@ -8,7 +8,7 @@
 #include "api/state.h"
 
 enum {
-    G4_SURFACE_STATE_DWORDS = 8 /* of the longest SURFACE_STATE */
+    G4_SURFACE_STATE_DWORDS = 16 /* of the longest SURFACE_STATE */
 };
 
 struct g4_options {

@@ -41,6 +41,9 @@ void g4_mem_destroy(struct g4_mem *mem);
 enum g4_status g4_mem_clear(struct g4_mem *mem);
 uint32_t g4_mem_owned_pages(const struct g4_mem *mem);
 
+/* Let a graphics page be a physical page, or with `physical` UINT64_MAX again what it is without (page tables of
+ * contexts). */
+enum g4_status g4_mem_map_physical(struct g4_mem *mem, uint64_t page, uint64_t physical);
 enum g4_status g4_mem_set_gtt(struct g4_mem *mem, uint32_t first, const uint32_t *entries, uint32_t count);
 uint32_t g4_mem_gtt_entry(const struct g4_mem *mem, uint32_t index);
 uint64_t g4_mem_physical(const struct g4_mem *mem, g4_address address);

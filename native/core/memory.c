@@ -186,6 +186,20 @@ enum g4_status g4_mem_set_gtt(struct g4_mem *mem, uint32_t first, const uint32_t
     return G4_OK;
 }
 
+enum g4_status g4_mem_map_physical(struct g4_mem *mem, uint64_t page, uint64_t physical) {
+    const bool maps = physical != UINT64_MAX;
+    if (page > mem->address_mask >> G4_PAGE_SHIFT || (maps && physical >> (G4_PHYSICAL_BITS - G4_PAGE_SHIFT))) {
+        return G4_BAD_VALUE;
+    }
+    struct g4_page *const entry = g4_mem_make_page(mem, page);
+    uint8_t *const host = entry && maps ? g4_physical_make(mem->physical, physical) : NULL;
+    if (!entry || (maps && !host)) {
+        return G4_NO_MEMORY;
+    }
+    replace_page(mem, entry, host, maps ? G4_PAGE_PRESENT | G4_PAGE_WRITTEN : entry_flags(mem, page));
+    return G4_OK;
+}
+
 uint32_t g4_mem_gtt_entry(const struct g4_mem *mem, uint32_t index) {
     return index < mem->gtt_entries ? mem->gtt[index] : 0;
 }

@@ -13,7 +13,7 @@
 G4_VARIANT_DECLARE(struct g4_tile_copy, g4_tile_copy);
 static const struct g4_tile_copy *const tile_copy[] = G4_VARIANT_TABLE(g4_tile_copy);
 
-static const uint64_t address_space = (uint64_t)1 << 32;
+static const uint64_t address_space = (uint64_t)1 << 48;
 
 /* --- formulas, for Python --- */
 

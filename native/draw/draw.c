@@ -559,8 +559,9 @@ uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[G4_SURFA
     const uint32_t named = g4_kernel_targets(kernel, &entries);
     const uint32_t count = named < capacity ? named : capacity;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t entry = g4_mem_read32(&port, dispatch->binding_table + 4u * entries[i]) & ~31u;
-        (void)g4_mem_read(&port, dispatch->surface_state_base + entry, states[i],
+        const uint32_t entry = g4_mem_read32(&port, dispatch->binding_table + 4u * entries[i]);
+        const uint32_t offset = device->ctx.model->surfaces->state_offset(entry);
+        (void)g4_mem_read(&port, dispatch->surface_state_base + offset, states[i],
                           device->ctx.model->chip->surface_state_dwords * sizeof states[i][0]);
     }
     return count;

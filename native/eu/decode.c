@@ -1,4 +1,5 @@
 #include "eu/decode.h"
+#include "messages_gen7.h"
 
 #include <string.h>
 
@@ -186,5 +187,30 @@ bool g4_decode_has_two_targets(const struct g4_op *op) {
         return true;
     default:
         return false;
+    }
+}
+
+/* ---- messages ---- */
+
+void g4_decode_target_write(struct g4_op *op) {
+    enum {
+        COLORS = 4,
+    };
+    const uint32_t type = gen7_render_cache_data_port_message_render_target_write_type(op->descriptor);
+    const bool simd8 = type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8;
+    const bool replicated = type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16_REPLICATED;
+    const uint32_t registers = replicated ? 1 : simd8 ? COLORS : 2 * COLORS;
+
+    op->writes_target = op->function == G4_SHARED_FUNCTION_DATA_PORT_WRITE &&
+                        gen7_render_cache_data_port_message_message_type(op->descriptor) ==
+                            GEN7_RENDER_CACHE_TYPE_GEN7_RENDER_TARGET_WRITE;
+    op->target_entry = (uint8_t)gen7_render_cache_data_port_message_binding_table_index(op->descriptor);
+    if (op->writes_target && op->eot && (simd8 || replicated || type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16) &&
+        !gen7_render_cache_data_port_message_header_present(op->descriptor) &&
+        !gen7_render_cache_data_port_message_slot_group(op->descriptor) &&
+        gen7_render_cache_data_port_message_last_render_target_select(op->descriptor) &&
+        op->payload_length == registers) {
+        op->color_pixels = simd8 ? 8 : 16;
+        op->color_replicated = replicated;
     }
 }

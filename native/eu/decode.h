@@ -37,4 +37,8 @@ void g4_decode_lanes(struct g4_op *op);
 /* Whether a branch has a second target (UIP). */
 bool g4_decode_has_two_targets(const struct g4_op *op);
 
+/* Recognize a render target write from Gen7 on, whose descriptor is known, and the last one of a thread if it consists
+ * of colors only. */
+void g4_decode_target_write(struct g4_op *op);
+
 #endif

@@ -233,26 +233,6 @@ static void decode_branch(struct g4_op *op, const uint32_t w[4], uint8_t jmpi_un
     op->target &= ~7u;
 }
 
-/* Recognize the last render target write of a thread if it consists of colors only. */
-static void decode_color_write(struct g4_op *op) {
-    enum {
-        COLORS = 4,
-    };
-    const uint32_t type = gen7_render_cache_data_port_message_render_target_write_type(op->descriptor);
-    const bool simd8 = type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8;
-    const bool replicated = type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16_REPLICATED;
-    const uint32_t registers = replicated ? 1 : simd8 ? COLORS : 2 * COLORS;
-
-    if (op->writes_target && op->eot && (simd8 || replicated || type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16) &&
-        !gen7_render_cache_data_port_message_header_present(op->descriptor) &&
-        !gen7_render_cache_data_port_message_slot_group(op->descriptor) &&
-        gen7_render_cache_data_port_message_last_render_target_select(op->descriptor) &&
-        op->payload_length == registers) {
-        op->color_pixels = simd8 ? 8 : 16;
-        op->color_replicated = replicated;
-    }
-}
-
 static void decode_send(struct g4_op *op, const uint32_t w[4]) {
     op->grf_payload = true;
     op->mrf = (uint8_t)(gen7_inst_src0_reg_nr(w) & (G4_GRF_COUNT - 1));
@@ -264,11 +244,7 @@ static void decode_send(struct g4_op *op, const uint32_t w[4]) {
     op->channels = op->exec_size;
     if (op->src[1].kind == G4_KIND_IMM) {
         op->payload_length = (uint8_t)gen7_message_descriptor_message_length(op->descriptor);
-        op->writes_target = op->function == G4_SHARED_FUNCTION_DATA_PORT_WRITE &&
-                            gen7_render_cache_data_port_message_message_type(op->descriptor) ==
-                                GEN7_RENDER_CACHE_TYPE_GEN7_RENDER_TARGET_WRITE;
-        op->target_entry = (uint8_t)gen7_render_cache_data_port_message_binding_table_index(op->descriptor);
-        decode_color_write(op);
+        g4_decode_target_write(op);
     }
 }
 

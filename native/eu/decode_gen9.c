@@ -265,6 +265,9 @@ static void decode_send(struct g4_op *op, const uint32_t w[4]) {
     op->function = (uint8_t)gen9_inst_sfid(w);
     op->eot = gen9_inst_send_end_of_thread(w);
     decode_descriptor(op, known, known ? gen9_inst_send_descriptor(w) : 0);
+    if (known) {
+        g4_decode_target_write(op);
+    }
 }
 
 /* A split send: the payload is in two places.  Its operands have a layout of their own. */
@@ -292,6 +295,10 @@ static void decode_split_send(struct g4_op *op, const uint32_t w[4]) {
         op->second_length = (uint8_t)(gen9_inst_split_ex_desc_in_register(w) ? G4_MAX_PAYLOAD : length);
         op->length_in_register = gen9_inst_split_ex_desc_in_register(w);
         op->length_address = (uint8_t)gen9_inst_split_ex_desc_subreg(w);
+    }
+    if (known) {
+        g4_decode_target_write(op);
+        op->color_pixels = 0; /* the colors are in two places */
     }
 }
 

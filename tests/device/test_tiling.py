@@ -224,7 +224,7 @@ def test_strict_memory_stops_at_the_first_fault() -> None:
     ({"pitch_bytes": 500}, "pitch: 500 is not a multiple of 512"),
     ({"width": 129}, "width: 129 pixels of 4 bytes exceed the pitch of 512"),
     ({"base": 0x800}, "base: 0x00000800 of a tiled surface is not aligned"),
-    ({"base": 0xFFFFF000, "height": 9}, "reach out of the address space"),
+    ({"base": 0xFFFFFFFFF000, "height": 9}, "reach out of the address space"),
     ({"height": 1 << 40}, "reach out of the address space"),
     ({"cpp": 17}, "pixels of 17 bytes"),
     ({"cpp": 0}, "pixels of 0 bytes"),

@@ -1,0 +1,67 @@
+"""The page tables of contexts of Gen8 and later, in physical memory: four levels of 512 entries.
+
+A submission names the first table of its context.  The pages that it maps are mapped for the device until a submission
+of another context follows.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from gen4emu.device.memory import PAGE_SIZE, Memory
+
+_TABLE_BITS = 9  # of a page number that one level translates
+_LEVELS = 4
+_PRESENT = 1
+_LARGE = 1 << 7  # in a page directory: the entry maps 2 MiB, not a table
+_PAGE_OF_ENTRY = 0x0000_FFFF_FFFF_F000
+_ENTRIES = struct.Struct("<512Q")
+_MOST_ENTRIES = 1 << 20  # that one submission may have: a table may refer to itself
+
+
+class PageTables:
+    """The mapping of the context whose submission runs."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._mapped: dict[int, int] = {}  # graphics page: physical page
+
+    @property
+    def selected(self) -> bool:
+        """Whether a context's table maps pages."""
+        return bool(self._mapped)
+
+    def set_global(self, first: int, entries: Sequence[int]) -> None:
+        """Map pages from number `first` on by entries of the global table."""
+        for page, entry in enumerate(entries, first):
+            physical = (entry & _PAGE_OF_ENTRY) >> 12 if entry & _PRESENT else None
+            self._memory.map_physical(page, physical)
+
+    def select(self, root: int) -> None:
+        """Map the pages of the context whose first table is at this physical address."""
+        wanted = dict(self._pages(root >> 12))
+        for page in self._mapped.keys() - wanted.keys():
+            self._memory.map_physical(page, None)
+        for page, physical in wanted.items():
+            if self._mapped.get(page) != physical:
+                self._memory.map_physical(page, physical)
+        self._mapped = wanted
+
+    def _pages(self, root: int) -> Iterator[tuple[int, int]]:
+        """The graphics pages that a table maps, each with its physical page."""
+        budget = _MOST_ENTRIES
+        todo = [(root, 0, _LEVELS - 1)]  # tables: physical page, first graphics page, level
+        while todo:
+            table, first, level = todo.pop()
+            for index, entry in enumerate(_ENTRIES.unpack(self._memory.read_physical(table * PAGE_SIZE, PAGE_SIZE))):
+                if not entry & _PRESENT or budget == 0:
+                    continue
+                budget -= 1
+                number, page = first | index << _TABLE_BITS * level, (entry & _PAGE_OF_ENTRY) >> 12
+                if level == 0:
+                    yield number, page
+                elif level == 1 and entry & _LARGE:
+                    yield from ((number | i, page & -(1 << _TABLE_BITS) | i) for i in range(1 << _TABLE_BITS))
+                else:
+                    todo.append((page, number, level - 1))
