@@ -66,8 +66,8 @@ def live_options(command: Command) -> Command:
 
     for option in reversed((
         click.option("-d", "--device", callback=device, metavar="DEVICE", default="g45", show_default=True,
-                     help="The GPU that programs see: g41, g45, gm45, g965, 965gm, ivb, byt, hsw, ... or a PCI id.  "
-                          "`capture` also knows snb, bdw, skl, kbl."),
+                     help="The GPU that programs see: g41, g45, gm45, g965, 965gm, ivb, byt, hsw, skl, kbl, ... or a "
+                          "PCI id.  `capture` also knows snb, bdw."),
         click.option("--frames", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                      help="Write every frame that a program shows as a picture, or each batch's render targets if it "
                           "shows none.  -: raw video (rgb24) of shown frames on standard output, for ffmpeg; PROGRAM's "

@@ -904,7 +904,7 @@ static void load_windower(const struct g4_context *ctx, const struct pixel_comma
         .kernels_by_width = true,
         .dispatch_8 = ps->dispatch_8_pixel_enable,
         .dispatch_16 = ps->dispatch_16_pixel_enable,
-        .dispatch_32 = ps->dispatch_32_pixel_enable && !ps->dispatch_16_pixel_enable, /* docs/decisions.md 141 */
+        .dispatch_32 = ps->dispatch_32_pixel_enable && !ps->dispatch_16_pixel_enable, /* docs/decisions.md 154 */
         .kills_pixels = wm->force_kill_pixel_enable == GEN9_FORCE_FORCE_ON ||
                         (wm->force_kill_pixel_enable == GEN9_FORCE_NORMAL && extra->pixel_shader_kills_pixel),
         .computes_depth = extra->pixel_shader_computed_depth_mode != GEN9_COMPUTED_DEPTH_MODE_OFF,
