@@ -149,11 +149,12 @@ def supports(code: int, use: str, part: Gen) -> bool:
         return False
 
 
-_DESCRIBED = Gen.ALL4 | Gen.GEN7 | Gen.GEN75
+_GEN7 = Gen.GEN7 | Gen.GEN75
+_DESCRIBED = Gen.ALL4 | _GEN7 | Gen.GEN9
 
 
 def supporting(code: int, use: str) -> Gen:
-    """Of Gen4, Gen7 and Gen7.5, the parts that support a use of a format; `filter_on_silicon` included."""
+    """Of Gen4, Gen7, Gen7.5 and Gen9, the parts that support a use of a format; `filter_on_silicon` included."""
     info = format_info(code)
     found = getattr(info.support, use, _NONE) if info is not None else _NONE
     later = LATER_SUPPORT.get(AstcSurfaceFormat(code))
@@ -162,5 +163,10 @@ def supporting(code: int, use: str) -> Gen:
 
 
 def parts_with(code: int) -> Gen:
-    """Of Gen4, Gen7 and Gen7.5, the parts that have a code."""
-    return _DESCRIBED if format_info(code) is not None else _DESCRIBED & ~Gen.ALL4
+    """Of Gen4, Gen7, Gen7.5 and Gen9, the parts that have a code."""
+    if format_info(code) is not None:
+        return _DESCRIBED
+    users = _NONE
+    for use in LaterSupport.__dataclass_fields__:
+        users |= supporting(code, use)
+    return Gen.GEN9 if users and not users & _GEN7 else _GEN7 | Gen.GEN9

@@ -223,6 +223,7 @@ class Encoding(IntEnum):
     ETC2_EAC = 12  # with alpha
     EAC_R = 13
     EAC_RG = 14
+    ASTC = 15  # of the LDR profile
 
 
 class DataClass(IntEnum):
@@ -360,12 +361,13 @@ def _yuv(code: SurfaceFormat, layout: str, letters: str) -> FormatInfo:
 
 
 def block_format(code: IntEnum, encoding: Encoding, outputs: str, kind: ChannelType = T.UNORM,
-                 letters: str = "") -> FormatInfo:
+                 letters: str = "", size: tuple[int, int] | None = None) -> FormatInfo:
     """A compressed format, from the source of each output channel: a name, 0 or 1."""
     bits = 64 if encoding in (E.BC1, E.BC4, E.ETC2, E.ETC2_PUNCH_THROUGH, E.EAC_R) else 128
     red, green, blue, alpha = ({"0": _ZERO, "1": _ONE}.get(c) or Channel(c, kind) for c in outputs)
-    return FormatInfo(code, bits, 8 if encoding is E.FXT1 else 4, 4, (), (red, green, blue, alpha),
-                      _support(letters), encoding, srgb="SRGB" in code.name)
+    width, height = size or (8 if encoding is E.FXT1 else 4, 4)
+    return FormatInfo(code, bits, width, height, (), (red, green, blue, alpha), _support(letters), encoding,
+                      srgb="SRGB" in code.name)
 
 
 def _block(code: SurfaceFormat, encoding: Encoding, outputs: str, letters: str,

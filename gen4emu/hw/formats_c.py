@@ -1,4 +1,4 @@
-"""Generates hw_formats.h with the C format table, `g4_formats`: one entry for each of the 512 codes.
+"""Generates hw_formats.h with the C format table, `g4_formats`: one entry for each code.
 
 It has no names; those are in the enumeration of SURFACE_STATE.
 """
@@ -10,7 +10,7 @@ from gen4emu.hw.emit_c import enum, guarded
 from gen4emu.hw.format_support import parts_with, supporting
 from gen4emu.hw.formats import Channel, ChannelType, DataClass, Encoding, FormatInfo
 
-_CODES = 512
+_CODES = 0x280  # of Gen9; older parts have 512
 _USES = ("sample", "filter", "filter_on_silicon", "shadow", "chroma_key", "render_target", "blend", "vertex_fetch",
          "typed_read", "typed_write")
 
@@ -31,17 +31,17 @@ struct g4_format {
     uint8_t components; /* number of channels of R, G, B, A that are stored */
     uint8_t srgb;
     uint8_t palette; /* 0: none, else 1 + the number of the palette */
-    uint8_t parts;   /* that have the code */
-    uint8_t sample;
-    uint8_t filter;            /* as documented */
-    uint8_t filter_on_silicon; /* on real chips */
-    uint8_t shadow;            /* sample_c */
-    uint8_t chroma_key;
-    uint8_t render_target;
-    uint8_t blend;
-    uint8_t vertex_fetch;
-    uint8_t typed_read; /* messages to the data port */
-    uint8_t typed_write;
+    uint16_t parts;  /* that have the code */
+    uint16_t sample;
+    uint16_t filter;            /* as documented */
+    uint16_t filter_on_silicon; /* on real chips */
+    uint16_t shadow;            /* sample_c */
+    uint16_t chroma_key;
+    uint16_t render_target;
+    uint16_t blend;
+    uint16_t vertex_fetch;
+    uint16_t typed_read; /* messages to the data port */
+    uint16_t typed_write;
     /* R, G, B, A of the sampler, of vertex fetch and of render target writes.  YUV: Cr, the first Y, Cb; the second Y
      * is 16 bits after the first.  Shared exponent: nine bits each, the exponent in the topmost five bits. */
     struct g4_format_channel channel[4];
@@ -51,7 +51,7 @@ struct g4_format {
 # 0x00f is reserved on all parts.
 _LOOKUP = """/* The format of a code on a part; all zeros if the code is reserved there. */
 static inline const struct g4_format *g4_format_of(uint32_t code, uint32_t gen) {
-    const struct g4_format *const format = &g4_formats[code & 511];
+    const struct g4_format *const format = &g4_formats[code < G4_FORMATS ? code : 15];
     return format->parts & gen ? format : &g4_formats[15];
 }
 """
@@ -66,7 +66,8 @@ def generate() -> str:
         enum("g4_format_encoding", "G4_ENCODING", Encoding),
         enum("g4_format_class", "G4_CLASS", DataClass),
         _STRUCTS,
-        f"static const struct g4_format g4_formats[{_CODES}] = {{\n{rows}\n}};\n",
+        f"enum {{\n    G4_FORMATS = {_CODES}\n}};\n",
+        f"static const struct g4_format g4_formats[G4_FORMATS] = {{\n{rows}\n}};\n",
         _LOOKUP,
     ]))
 

@@ -1,7 +1,7 @@
 """The codes of surface formats that Gen5 to Gen9 added to those of Gen4, for the layouts of these generations.
 
-Mesa's isl.h has the codes.  The channels of a format and the units that accept it are in `gen4emu.hw.formats`, for the
-formats of Gen4 alone.
+Mesa's isl.h has the codes.  The channels of the formats are in `gen4emu.hw.added_formats`, and the units that accept
+them in `gen4emu.hw.format_support`.
 """
 
 from __future__ import annotations
@@ -83,3 +83,9 @@ _GEN4 = {f.name: int(f) for f in SurfaceFormat}
 LaterSurfaceFormat = enumeration("LaterSurfaceFormat", "The 9-bit code from Gen5 on.", {**_GEN4, **_ADDED}, __name__)
 AstcSurfaceFormat = enumeration("AstcSurfaceFormat", "The 10-bit code of Gen9's surfaces.",
                                 {**_GEN4, **_ADDED, **_ASTC}, __name__)
+
+# The size of a block in texels, of each ASTC format whose texels are of the LDR profile.
+ASTC_LDR_BLOCKS = {
+    AstcSurfaceFormat[f"ASTC_LDR_2D_{width}X{height}_{channels}"]: (width, height)
+    for channels in ("U8SRGB", "FLT16") for width, height in _ASTC_BLOCKS
+}

@@ -246,7 +246,7 @@ static bool logic_reads(uint32_t function) {
 static void set_operations(struct g4_target *target, struct g4_worker *worker, const struct g4_format *format,
                            const struct g4_surface *surface, bool yuv) {
     const struct g4_blend_state *const state = target->state;
-    const uint32_t gen = worker->ctx->gen;
+    const uint32_t gen = g4_format_gen(worker->ctx->model);
     bool unorm = !yuv && !format->srgb;
 
     for (int c = 0; c < 4; c++) {
@@ -370,7 +370,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
     if (surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
         return;
     }
-    if (!(format->render_target & ctx->gen)) {
+    if (!(format->render_target & g4_format_gen(ctx->model))) {
         complain(target, G4_EVENT_BAD_FORMAT, surface->format_code);
     }
     target->integer = format->data_class != G4_CLASS_FLOAT;

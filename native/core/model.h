@@ -165,6 +165,7 @@ struct g4_model {
     /* The part whose messages, thread payloads and surface formats this one has, as a bit G4_GEN_*: the units of the
      * core pass it to the generated functions of hw_messages.h. */
     uint32_t layout_gen;
+    uint32_t format_gen; /* the part whose surface formats it has, if that is not layout_gen; else 0 */
     struct g4_quirks quirks;
     g4_load_draw_fn *load_draw;
     g4_expand_instruction_fn *expand_instruction;
@@ -192,6 +193,10 @@ struct g4_model {
 
 /* The model of a chip by its G4_GEN_* bit; NULL: none. */
 const struct g4_model *g4_model_of(uint32_t gen);
+
+static inline uint32_t g4_format_gen(const struct g4_model *model) {
+    return model->format_gen ? model->format_gen : model->layout_gen;
+}
 
 static inline uint32_t g4_chip_threads(const struct g4_chip *chip) {
     return chip->execution_units * chip->threads_per_unit;

@@ -129,14 +129,16 @@ const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const st
 
 /* ---- layout ---- */
 
-/* The units levels are aligned to, in texels: of a compressed format one block. */
+/* The units levels are aligned to, and a block of a compressed format or one texel, in texels. */
 struct unit {
     uint32_t width, height;
-    bool compressed;
+    uint32_t block_width, block_height;
 };
 
 static struct unit unit_of(const struct g4_surface *surface) {
-    return (struct unit){surface->unit_width, surface->unit_height, g4_format_is_compressed(surface->format)};
+    const bool compressed = g4_format_is_compressed(surface->format);
+    return (struct unit){surface->unit_width, surface->unit_height, compressed ? surface->format->block_width : 1,
+                         compressed ? surface->format->block_height : 1};
 }
 
 /* Level 1 below level 0, level 2 beside it, the others below that one; or all in a second column. */
@@ -202,11 +204,11 @@ void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g
     } else {
         place_2d(surface, unit, level, out);
     }
-    if (unit.compressed) {
-        out->x /= unit.width;
-        out->y /= unit.height;
-        out->slice_dx /= unit.width;
-        out->slice_dy /= unit.height;
+    if (unit.block_width > 1) {
+        out->x /= unit.block_width;
+        out->y /= unit.block_height;
+        out->slice_dx /= unit.block_width;
+        out->slice_dy /= unit.block_height;
     }
 }
 
@@ -242,8 +244,8 @@ bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t l
     image->tiling = surface->tiling;
     image->x0 = place.x + place.slice_dx * (slice & place.slice_mask);
     image->y0 = place.y + place.slice_dy * (slice >> place.slice_shift);
-    image->x0 += surface->x_offset / (unit.compressed ? unit.width : 1);
-    image->y0 += surface->y_offset / (unit.compressed ? unit.height : 1);
+    image->x0 += surface->x_offset / unit.block_width;
+    image->y0 += surface->y_offset / unit.block_height;
     image->width = place.width;
     image->height = place.height;
     image->bytes = bytes ? bytes : 1;
@@ -258,7 +260,7 @@ bool g4_surface_start(const struct g4_surface *surface, uint32_t gen, uint32_t l
         return false;
     }
     const struct unit unit = unit_of(surface);
-    place[0] = image.x0 * (unit.compressed ? unit.width : 1);
-    place[1] = image.y0 * (unit.compressed ? unit.height : 1);
+    place[0] = image.x0 * unit.block_width;
+    place[1] = image.y0 * unit.block_height;
     return true;
 }

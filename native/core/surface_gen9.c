@@ -34,13 +34,15 @@ static uint8_t alignment(uint32_t code) {
 
 static void set_layout(const struct gen9_render_surface_state *state, struct g4_surface *surface) {
     const bool compressed = g4_format_is_compressed(surface->format);
+    const uint8_t block_width = compressed ? surface->format->block_width : 1;
+    const uint8_t block_height = compressed ? surface->format->block_height : 1;
 
-    surface->unit_width = compressed ? surface->format->block_width : alignment(state->surface_horizontal_alignment);
-    surface->unit_height = compressed ? surface->format->block_height : alignment(state->surface_vertical_alignment);
+    surface->unit_width = (uint8_t)(alignment(state->surface_horizontal_alignment) * block_width);
+    surface->unit_height = (uint8_t)(alignment(state->surface_vertical_alignment) * block_height);
     surface->faces_are_elements = true;
     surface->slices_are_elements = surface->type == G4_SURFACE_TYPE_SURFTYPE_3D;
     surface->levels_in_row = surface->type == G4_SURFACE_TYPE_SURFTYPE_1D && state->tile_mode == GEN9_TILE_MODE_LINEAR;
-    surface->element_rows = state->surface_qpitch * (compressed ? surface->unit_height : 1u);
+    surface->element_rows = state->surface_qpitch * block_height;
     if (surface->slices_are_elements && state->tile_mode == GEN9_TILE_MODE_WMAJOR) {
         surface->element_rows *= 2;
     }
@@ -98,7 +100,7 @@ static void unpack(const uint32_t *dw, uint32_t gen, struct g4_surface *surface)
 
     gen9_render_surface_state_unpack(dw, gen, &state);
     surface->format_code = state.surface_format;
-    surface->format = g4_format_of(state.surface_format, gen);
+    surface->format = g4_format_of(state.surface_format, G4_GEN_KBL);
     surface->type = state.surface_type;
     surface->base = g4_low_48(state.surface_base_address);
     surface->pitch = state.surface_pitch;

@@ -216,7 +216,7 @@ static bool is_accessible(const struct image_access *a, uint32_t supported) {
     if (!surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
         return false;
     }
-    if (!(supported & a->eu->ctx->gen)) {
+    if (!(supported & g4_format_gen(a->eu->ctx->model))) {
         refuse(a, G4_EVENT_BAD_FORMAT, surface->format_code);
     }
     return surface->format->encoding == G4_ENCODING_PLAIN && surface->format->block_bits >= 8 &&

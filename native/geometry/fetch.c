@@ -126,7 +126,7 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
                           struct g4_vertex_fetch *fetch, struct g4_fetch *f) {
     *f = (struct g4_fetch){
         .destination = element->destination,
-        .format = g4_format_of(element->format, ctx->gen),
+        .format = g4_format_of(element->format, g4_format_gen(ctx->model)),
     };
     memcpy(f->control, element->control, sizeof f->control);
     for (int c = 0; c < 4; c++) {
@@ -134,7 +134,7 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
         fetch->uses_vertex_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_VID;
         fetch->uses_primitive_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_PID;
     }
-    if (f->reads_memory && !(f->format->vertex_fetch & ctx->gen)) {
+    if (f->reads_memory && !(f->format->vertex_fetch & g4_format_gen(ctx->model))) {
         g4_report(log, G4_EVENT_BAD_FORMAT, 0, element->format);
         f->reads_memory = f->format->block_bits != 0 && f->format->encoding == G4_ENCODING_PLAIN;
     }

@@ -39,5 +39,5 @@
         .vfe_scratch_is_power_of_two = true,                                                                           \
     }
 
-const struct g4_model g4_model_skylake = {.chip = &g4_chip_skl, UNITS};
-const struct g4_model g4_model_kaby_lake = {.chip = &g4_chip_kbl, UNITS};
+const struct g4_model g4_model_skylake = {.chip = &g4_chip_skl, .format_gen = G4_GEN_SKL, UNITS};
+const struct g4_model g4_model_kaby_lake = {.chip = &g4_chip_kbl, .format_gen = G4_GEN_KBL, UNITS};

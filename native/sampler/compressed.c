@@ -224,7 +224,7 @@ static void decode_fxt1(const uint8_t *bytes, bool right, float out[16][4]) {
 /* ---- all formats ---- */
 
 void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decoder *srgb, const uint8_t *bytes,
-                     bool right, float out[16][4]) {
+                     uint32_t part, float out[16][4]) {
     const bool curved = format->srgb;
     const bool is_signed = format->channel[0].type == G4_CHANNEL_SNORM;
 
@@ -272,8 +272,11 @@ void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decode
         g4_eac_decode(bytes, is_signed, 0, out);
         g4_eac_decode(bytes + 8, is_signed, 1, out);
         break;
+    case G4_ENCODING_ASTC:
+        g4_astc_decode(bytes, srgb, format, part, out);
+        break;
     default:
-        decode_fxt1(bytes, right, out);
+        decode_fxt1(bytes, part != 0, out);
         break;
     }
 }

@@ -402,7 +402,7 @@ INLINE v4_f32 block_texel(const struct g4_bilinear *job, struct recent_block *re
                           uint32_t number) {
     if (!recent->texel || recent->offset != offset) {
         recent->offset = offset;
-        recent->texel = g4_texel_block_at(job->reader, job->texture, job->base + offset, false)->texel;
+        recent->texel = g4_texel_block_at(job->reader, job->texture, job->base + offset, 0)->texel;
     }
     return (v4_f32)_mm_loadu_ps(recent->texel[number]);
 }

@@ -44,8 +44,6 @@ static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port,
 static void load_border(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, g4_address address) {
     (void)gen;
     (void)g4_mem_read(port, address, sampler->border, sizeof sampler->border);
-    sampler->has_integer_border = true;
-    memcpy(sampler->integer_border, sampler->border, sizeof sampler->integer_border);
     if (sampler->border_has_bytes) {
         const uint32_t bytes = sampler->border[0];
         for (int c = 0; c < 4; c++) {

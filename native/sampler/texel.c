@@ -263,20 +263,23 @@ void g4_texel_forget_blocks(struct g4_texel_reader *reader) {
 }
 
 void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address,
-                         bool right, struct g4_texel_block *block) {
+                         uint32_t part, struct g4_texel_block *block) {
     uint8_t raw[BUFFER] = {0};
     read_bytes(reader->port, address, raw, texture->bits / 8);
-    g4_block_decode(texture->format, reader->srgb, raw, right, block->texel);
+    g4_block_decode(texture->format, reader->srgb, raw, part, block->texel);
     reader->has_blocks = true;
 }
 
 const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t x0,
                                uint32_t y0, uint32_t x, uint32_t y) {
     const uint32_t bytes = texture->bits / 8;
-    const uint32_t column = x0 + (x >> texture->block_shift_x) + texture->x_offset;
-    const g4_address address = g4_texel_address(texture, column * bytes, y0 + (y >> texture->block_shift_y));
-    const bool right = texture->block_shift_x == 3 && (x & 4) != 0;
-    return g4_texel_block_at(reader, texture, address, right)->texel[4 * (y & 3) + (x & 3)];
+    const uint32_t column = g4_block_number(&texture->block_columns, x);
+    const uint32_t row = g4_block_number(&texture->block_rows, y);
+    const g4_address address = g4_texel_address(texture, (x0 + column + texture->x_offset) * bytes, y0 + row);
+    const uint32_t inner_x = x - column * texture->block_columns.size;
+    const uint32_t inner_y = y - row * texture->block_rows.size;
+    const uint32_t part = inner_x / 4 + inner_y / 4 * texture->parts_across;
+    return g4_texel_block_at(reader, texture, address, part)->texel[4 * (inner_y & 3) + (inner_x & 3)];
 }
 
 /* ---- all of them ---- */

@@ -55,33 +55,33 @@ void g4_texel_read_entry(struct g4_texel_reader *reader, const struct g4_texture
 const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t x0,
                                uint32_t y0, uint32_t x, uint32_t y);
 
-/* Decode the sixteen texels of a compressed block; right: of the second half of an FXT1 block (compressed.c). */
+/* Decode sixteen texels of a compressed block (compressed.c).  Blocks of more than 4x4 texels have several such parts,
+ * which count from the upper left one, row by row. */
 void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decoder *srgb, const uint8_t *bytes,
-                     bool right, float out[16][4]);
+                     uint32_t part, float out[16][4]);
 
-/* Decodes the block at an address. */
+/* Decodes a part of the block at an address. */
 void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address,
-                         bool right, struct g4_texel_block *block);
+                         uint32_t part, struct g4_texel_block *block);
 
-/* The slot of the cache for a block, and the tag that it has if it contains the block; right: the second half of an
- * FXT1 block. */
+/* The slot of the cache for a part of a block, and the tag that it has if it contains that part. */
 static inline struct g4_texel_block *g4_texel_block_slot(struct g4_texel_reader *reader, g4_address address,
-                                                         bool right) {
-    const uint32_t hash = (uint32_t)(address >> 3 ^ address >> 9 ^ address >> 14) + right;
+                                                         uint32_t part) {
+    const uint32_t hash = (uint32_t)(address >> 3 ^ address >> 9 ^ address >> 14) + part;
     return &reader->block[hash % G4_BLOCK_SLOTS];
 }
 
-static inline uint64_t g4_texel_block_tag(const struct g4_texture *texture, g4_address address, bool right) {
-    return address << 16 | (uint64_t)texture->surface.format_code << 4 | (right ? 2 : 0) | 1;
+static inline uint64_t g4_texel_block_tag(const struct g4_texture *texture, g4_address address, uint32_t part) {
+    return address << 16 | (uint64_t)texture->surface.format_code << 4 | (part + 1);
 }
 
-/* The decoded block at an address. */
+/* A decoded part of the block at an address. */
 static inline const struct g4_texel_block *
-g4_texel_block_at(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address, bool right) {
-    const uint64_t tag = g4_texel_block_tag(texture, address, right);
-    struct g4_texel_block *const block = g4_texel_block_slot(reader, address, right);
+g4_texel_block_at(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address, uint32_t part) {
+    const uint64_t tag = g4_texel_block_tag(texture, address, part);
+    struct g4_texel_block *const block = g4_texel_block_slot(reader, address, part);
     if (__builtin_expect(block->tag != tag, 0)) {
-        g4_texel_fill_block(reader, texture, address, right, block);
+        g4_texel_fill_block(reader, texture, address, part, block);
         block->tag = tag;
     }
     return block;

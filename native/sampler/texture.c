@@ -145,7 +145,7 @@ static enum g4_direct_kind direct_kind(const struct g4_texture *texture, bool co
         return G4_DIRECT_NONE;
     }
     if (texture->fetch == G4_FETCH_BLOCK) {
-        return texture->block_shift_x == 2 && texture->block_shift_y == 2 ? G4_DIRECT_BLOCKS : G4_DIRECT_NONE;
+        return texture->block_columns.size == 4 && texture->block_rows.size == 4 ? G4_DIRECT_BLOCKS : G4_DIRECT_NONE;
     }
     if (!components) {
         return G4_DIRECT_NONE;
@@ -171,14 +171,13 @@ static bool eight_bit_without_alpha(const struct g4_format *format) {
     return eight;
 }
 
-static uint32_t log2_of(uint32_t size) {
-    return size == 8 ? 3 : size == 4 ? 2 : 0;
+static struct g4_block_axis block_axis(uint32_t size) {
+    return (struct g4_block_axis){size, ((UINT32_C(1) << 18) + size - 1) / size};
 }
 
 void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_srgb_decoder *srgb,
                       const struct g4_model *model) {
-    const uint32_t gen = model->layout_gen;
-
+    const uint32_t gen = g4_format_gen(model);
     const struct g4_format *const format = surface->format;
     const bool compressed = format->encoding != G4_ENCODING_PLAIN && format->encoding != G4_ENCODING_YUV_422;
 
@@ -203,14 +202,13 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     texture->cube_faces = surface->cube_faces;
     texture->one = texture->integers ? 1 : G4_ONE;
     texture->bits = format->encoding == G4_ENCODING_YUV_422 ? 16 : format->block_bits;
-    if (compressed) {
-        texture->block_shift_x = log2_of(format->block_width);
-        texture->block_shift_y = log2_of(format->block_height);
-    }
+    texture->block_columns = block_axis(compressed ? format->block_width : 1);
+    texture->block_rows = block_axis(compressed ? format->block_height : 1);
+    texture->parts_across = (texture->block_columns.size + 3) / 4;
     texture->line_shift = surface->skips_lines && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D ? 1 : 0;
     texture->line_offset = texture->line_shift ? surface->first_line : 0;
-    texture->x_offset = surface->x_offset >> texture->block_shift_x;
-    texture->y_offset = surface->y_offset >> texture->block_shift_y;
+    texture->x_offset = surface->x_offset / texture->block_columns.size;
+    texture->y_offset = surface->y_offset / texture->block_rows.size;
     texture->min_lod = surface->min_lod;
     texture->mip_count = surface->mip_count_or_lod;
     texture->max_level = texture->min_lod + texture->mip_count;
@@ -317,11 +315,12 @@ static struct byte_range bytes_of(const struct g4_texture *texture, const struct
     const uint64_t pitch = surface->pitch;
     const uint64_t texel = texture->bits / 8;
     const uint64_t left = ((uint64_t)level->x + texture->x_offset) * texel;
-    const uint64_t right = left + (((level->width - 1) >> texture->block_shift_x) + UINT64_C(1)) * texel;
+    const uint64_t right = left + (g4_block_number(&texture->block_columns, level->width - 1) + UINT64_C(1)) * texel;
     const uint64_t lines = (uint64_t)texture->line_offset + texture->y_offset;
     const uint64_t first = ((uint64_t)level->y << texture->line_shift) + lines;
     const uint64_t last =
-        (((uint64_t)level->y + ((level->height - 1) >> texture->block_shift_y)) << texture->line_shift) + lines;
+        (((uint64_t)level->y + g4_block_number(&texture->block_rows, level->height - 1)) << texture->line_shift) +
+        lines;
 
     if (surface->tiling == G4_TILING_LINEAR) {
         return (struct byte_range){first * pitch + left, last * pitch + right};

@@ -68,10 +68,20 @@ struct g4_contiguous_level {
     uintptr_t base;   /* if contiguous: host address that graphics address 0 would have; else 0 */
 };
 
+/* The number of texels that a block has along an axis, and what divides by it: 2^18 / size, rounded up. */
+struct g4_block_axis {
+    uint32_t size, reciprocal;
+};
+
+/* The block that a texel is in.  Exact for the 2^14 texels that a surface may have along an axis. */
+static inline uint32_t g4_block_number(const struct g4_block_axis *axis, uint32_t texel) {
+    return texel * axis->reciprocal >> 18;
+}
+
 struct g4_texture {
     struct g4_surface surface;
     const struct g4_format *format;
-    uint32_t gen;
+    uint32_t gen; /* the part whose support of formats counts */
     const struct g4_quirks *quirks;
     bool null;       /* reads as zeros */
     bool can_sample; /* the chip samples this format */
@@ -86,9 +96,10 @@ struct g4_texture {
     uint8_t cube_faces; /* bit f: face f is enabled */
     uint32_t one;       /* 1.0 or integer 1 */
     uint32_t bits;      /* bits of a texel, or of a block if compressed */
-    uint32_t block_shift_x, block_shift_y;
-    uint32_t line_shift, line_offset; /* vertical line stride */
-    uint32_t x_offset, y_offset;      /* in texels or blocks */
+    struct g4_block_axis block_columns, block_rows; /* of one texel if not compressed */
+    uint32_t parts_across;                          /* of 4x4 texels, in a block */
+    uint32_t line_shift, line_offset;               /* vertical line stride */
+    uint32_t x_offset, y_offset;                    /* in texels or blocks */
     uint32_t min_lod, mip_count, max_level;
     uint32_t sample_elements; /* array elements of one element's samples */
     const struct g4_lod_rules *lod_rules;

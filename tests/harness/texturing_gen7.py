@@ -34,6 +34,8 @@ Words = NDArray[np.uint32]
 class Texturing7:
     """Surface 1 and sampler 0.  The defaults are a 2D texture, linear memory, NEAREST, CLAMP, LOD pre-clamp."""
 
+    shapes = SAMPLER_MESSAGES_GEN7
+
     def __init__(self, gen: Gen = Gen.IVB, threads: int = 1) -> None:
         self.gen = gen
         self.threads = threads
@@ -94,7 +96,7 @@ class Texturing7:
 
     def place(self, level: int = 0, slice: int = 0) -> tuple[int, int]:
         place = ffi.new("uint32_t[2]")
-        assert lib.g4_surface_place(ffi.new("uint32_t[8]", list(self.state)), int(self.gen), level, slice, place)
+        assert lib.g4_surface_place(ffi.new("uint32_t[]", list(self.state)), int(self.gen), level, slice, place)
         return int(place[0]), int(place[1])
 
     def texels(self, values: ArrayLike, level: int = 0, slice: int = 0) -> None:
@@ -133,7 +135,7 @@ class Texturing7:
     def message(self, message: Message, simd: Simd = Simd.SIMD8, *, header: dict[str, Any] | None = None,
                 emask: int = 0xFFFF, rlen: int | None = None, integers: bool = False, **parameters: ArrayLike) -> Words:
         """A message whose parameters are given by name; each a number or one for each lane.  Result [lane][RGBA]."""
-        shape = SAMPLER_MESSAGES_GEN7[message, simd]
+        shape = self.shapes[message, simd]
         names = shape.parameters.split()
         assert set(parameters) <= set(names), (sorted(parameters), names)
         last = max((names.index(name) for name in parameters), default=-1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from enum import IntEnum
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from gen4emu.hw.format_support import supports
 from gen4emu.hw.formats import FORMATS, Channel, ChannelType, DataClass, Encoding, FormatInfo, format_info
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.later_formats import LaterSurfaceFormat
+from gen4emu.hw.later_formats import AstcSurfaceFormat, LaterSurfaceFormat
 
 NONE, ALL, GEN45 = Gen(0), Gen.ALL4, Gen.GEN45
 
@@ -194,7 +193,7 @@ PROGRAM = """
 
 int main(void)
 {
-    for (int i = 0; i < 512; i++) {
+    for (int i = 0; i < G4_FORMATS; i++) {
         const struct g4_format *f = &g4_formats[i];
         printf("%d %d %d %d %d %d", f->block_bits, f->block_width, f->block_height, f->encoding, f->data_class,
                f->components);
@@ -212,24 +211,25 @@ int main(void)
 
 USES = ("sample", "filter", "filter_on_silicon", "shadow", "chroma_key", "render_target", "blend", "vertex_fetch",
         "typed_read", "typed_write")
-LATER_PARTS = (Gen.IVB, Gen.BYT, Gen.HSW)
+LATER_PARTS = (Gen.IVB, Gen.BYT, Gen.HSW, Gen.SKL, Gen.KBL)
 
 
 def parts_with(code: int, use: str) -> int:
-    """Of Gen4, Gen7 and Gen7.5."""
+    """Of Gen4, Gen7, Gen7.5 and Gen9."""
     gen4 = format_info(code)
     found = int(getattr(gen4.support, use, 0)) if gen4 is not None else 0
     return found | sum(part for part in LATER_PARTS if supports(code, use.removesuffix("_on_silicon"), part))
 
 
 def expected_line(code: int) -> str:
-    f = format_info_on(code, Gen.HSW)
+    f = format_info_on(code, Gen.KBL)
     if f is None:
         return " ".join(["0"] * 31)
     numbers: list[int] = [
         f.block_bits, f.block_width, f.block_height, f.encoding, f.data_class, f.components, f.srgb,
         0 if f.palette is None else f.palette + 1, *(parts_with(code, use) for use in USES),
-        sum(LATER_PARTS) | (Gen.ALL4 if format_info(code) is not None else 0)]
+        sum(part for part in LATER_PARTS if format_info_on(code, part)) |
+        (Gen.ALL4 if format_info(code) is not None else 0)]
     for c in f.outputs:
         numbers += [c.type, c.bits, c.at]
     return " ".join(str(int(n)) for n in numbers)
@@ -243,11 +243,24 @@ def test_formats_that_ivy_bridge_added_are_reserved_on_gen4() -> None:
     assert format_info_on(int(F.R8_UNORM), Gen.IVB) is format_info(F.R8_UNORM)
 
 
-@pytest.mark.parametrize("code", [code for code in LaterSurfaceFormat if any(
-    supports(code, use, part) for use in ("sample", "render_target", "vertex_fetch") for part in LATER_PARTS)],
-    ids=lambda code: code.name)
-def test_every_format_that_gen7_reads_is_described(code: IntEnum) -> None:
-    assert format_info_on(code, Gen.HSW) is not None
+@pytest.mark.parametrize("part", [Gen.HSW, Gen.KBL])
+def test_every_format_that_a_part_reads_is_described(part: Gen) -> None:
+    read = {code for code in AstcSurfaceFormat
+            if any(supports(code, use, part) for use in ("sample", "render_target", "vertex_fetch"))}
+    missing = {code.name for code in read if format_info_on(code, part) is None}
+    assert missing == ({"R64G64_PASSTHRU", "R64_PASSTHRU", "R64G64B64A64_PASSTHRU", "R64G64B64_PASSTHRU"}
+                       if part is Gen.KBL else set())
+
+
+def test_formats_of_gen9_are_reserved_on_gen7() -> None:
+    added = {code.name for code in AstcSurfaceFormat
+             if format_info_on(code, Gen.KBL) is not None and format_info_on(code, Gen.HSW) is None}
+    astc = {name for name in added if name.startswith("ASTC_LDR")}
+    assert len(astc) == 28
+    assert added - astc == {"A4B4G4R4_UNORM", "L8A8_UINT", "L8A8_SINT", "L8_UINT", "L8_SINT", "I8_UINT", "I8_SINT",
+                            "R8G8B8_UNORM_SRGB"}
+    block = format_info_on(AstcSurfaceFormat["ASTC_LDR_2D_10X6_U8SRGB"], Gen.SKL)
+    assert block is not None and (block.block_width, block.block_height, block.srgb) == (10, 6, True)
 
 
 def test_c_has_the_same_table(tmp_path: Path) -> None:
@@ -258,4 +271,4 @@ def test_c_has_the_same_table(tmp_path: Path) -> None:
     subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "print.c", "-o", "print"], cwd=tmp_path,
                    check=True)
     printed = subprocess.run([tmp_path / "print"], check=True, capture_output=True, text=True).stdout
-    assert printed.splitlines() == [expected_line(code) for code in range(512)]
+    assert printed.splitlines() == [expected_line(code) for code in range(0x280)]

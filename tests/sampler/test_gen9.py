@@ -1,0 +1,83 @@
+"""The sampler of Skylake and Kaby Lake: the layout of surfaces, and formats that Gen8 and Gen9 added."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gen4emu.device.tiling import Tiling
+from tests.harness.texturing_gen9 import Texturing9
+
+BC4_WHITE, BC4_BLACK = bytes([255] + 7 * [0]), bytes(8)
+
+
+@pytest.fixture
+def t() -> Texturing9:
+    return Texturing9()
+
+
+@pytest.mark.parametrize(("format", "block", "aligned"), [
+    ("R8_UNORM", (1, 1), (4, 4)),
+    ("BC4_UNORM", (4, 4), (16, 16)),
+    ("ASTC_LDR_2D_8X5_FLT16", (8, 5), (32, 20)),
+    ("ASTC_LDR_2D_12X10_U8SRGB", (12, 10), (48, 40)),
+])
+def test_levels_of_compressed_formats_are_aligned_to_four_blocks(t: Texturing9, format: str, block: tuple[int, int],
+                                                                 aligned: tuple[int, int]) -> None:
+    """Level 0 has 2x2 blocks, or texels; level 1 is below it, level 2 beside level 1."""
+    t.surface(format, 2 * block[0], 2 * block[1], levels=3, tiling=Tiling.Y)
+    assert t.place(1) == (0, aligned[1])
+    assert t.place(2) == (aligned[0], aligned[1])
+
+
+def test_the_pitch_of_slices_counts_rows_of_blocks(t: Texturing9) -> None:
+    t.surface("ASTC_LDR_2D_10X8_FLT16", 20, 16, 3, surface_qpitch=12)
+    assert t.place(0, 2) == (0, 2 * 12 * 8)
+
+
+def test_a_smaller_level_of_blocks_is_sampled(t: Texturing9) -> None:
+    """Level 1 of 8x8 texels is one block in row 4."""
+    t.surface("BC4_UNORM", 8, 8, levels=2, pitch=64,
+              data=(BC4_BLACK * 8) * 4 + BC4_WHITE + bytes(4096))
+    t.sampler("NEAREST", "NEAREST")
+    assert t.at_level(1.0)[0] == 1.0
+    assert t.at_level(0.0)[0] == 0.0
+
+
+@pytest.mark.parametrize(("format", "data", "expected"), [
+    ("A4B4G4R4_UNORM", [0x5A, 0xF0], [1.0, 0.0, 5 / 15, 10 / 15]),
+    ("R8G8B8_UNORM_SRGB", [0xFF, 0x00, 0xBC], [1.0, 0.0, ((188 / 255 + 0.055) / 1.055) ** 2.4, 1.0]),
+    ("ETC1_RGB8", [0] * 8, [2 / 255, 2 / 255, 2 / 255, 1.0]),
+])
+def test_formats_of_colors(t: Texturing9, format: str, data: list[int], expected: list[float]) -> None:
+    t.surface(format, 4, 4, data=bytes(data) + bytes(256))
+    assert t.at(0.1, 0.1) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("format", "data", "expected"), [
+    ("L8_UINT", [200], [200, 200, 200, 1]),
+    ("L8_SINT", [200], [-56, -56, -56, 1]),
+    ("I8_UINT", [200], [200, 200, 200, 200]),
+    ("I8_SINT", [200], [-56, -56, -56, -56]),
+    ("L8A8_UINT", [200, 3], [200, 200, 200, 3]),
+    ("L8A8_SINT", [3, 200], [3, 3, 3, -56]),
+    ("R8G8B8_UINT", [1, 2, 255], [1, 2, 255, 1]),
+    ("R16G16B16_SINT", [1, 0, 255, 255, 2, 0], [1, -1, 2, 1]),
+])
+def test_formats_of_integers(t: Texturing9, format: str, data: list[int], expected: list[int]) -> None:
+    t.surface(format, 4, 4, data=bytes(data) + bytes(256))
+    assert np.array(t.load(0), np.uint32).view(np.int32).tolist() == expected
+
+
+@pytest.mark.parametrize(("format", "expected"), [
+    ("R8G8B8A8_UINT", [255, 7, 0, 255]), ("R8G8B8A8_SINT", [127, 7, -1, 127]),
+    ("R32G32_UINT", [300, 7, 0, 1]), ("R16G16B16A16_SINT", [300, 7, -1, 300]),
+])
+def test_a_border_of_integers_has_a_dword_for_each_channel(t: Texturing9, format: str, expected: list[int]) -> None:
+    """Limited to the range of the channel; -1 as an unsigned number is beyond it."""
+    border = np.array([300, 7, -1, 300], np.int32)
+    t.surface(format, 4, 4)
+    t.sampler(mode="CLAMP_BORDER", border=border.view(np.float32).tolist())
+    found = np.array(t.at(-1.0, -1.0), np.float32).view(np.int32).tolist()
+    unsigned = format.endswith("UINT") and "8" in format
+    assert found == [255 if unsigned and c == 2 else value for c, value in enumerate(expected)]
