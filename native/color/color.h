@@ -48,7 +48,7 @@ struct g4_pixel_block {
     struct g4_plane depth;
     /* With several samples a pixel: those of each pixel that are lit, and that the object covers; and with a thread for
      * each sample, that of a subspan. */
-    uint8_t samples[16], covered[16];
+    uint16_t samples[16], covered[16];
     uint8_t sample[4];
 };
 

@@ -154,7 +154,7 @@ static void interleave(const struct g4_draw_state *draw, struct g4_surface *surf
     const uint32_t samples = draw->multisampling.samples;
     if (samples > 1) {
         surface->width = g4_align(surface->width, 2) * (samples >= 8 ? 4 : 2);
-        surface->height = g4_align(surface->height, 2) * (samples >= 4 ? 2 : 1);
+        surface->height = g4_align(surface->height, 2) * (samples >= 16 ? 4 : samples >= 4 ? 2 : 1);
     }
 }
 

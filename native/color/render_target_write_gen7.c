@@ -338,7 +338,7 @@ static uint32_t alpha_samples(float alpha) {
 /* The samples of each pixel that the message writes, before depth and stencil.  A mask from the shader turns alpha to
  * coverage off (docs/decisions.md 149).
  */
-static void find_samples(const struct message *m, const struct g4_pixels *pixels, uint8_t samples[PIXELS]) {
+static void find_samples(const struct message *m, const struct g4_pixels *pixels, uint16_t samples[PIXELS]) {
     const bool has_alpha = m->source0_alpha != NONE || !m->target->integer;
     const bool covers = m->cc->state.alpha_to_coverage && m->sample_mask == NONE && has_alpha;
 
@@ -349,11 +349,11 @@ static void find_samples(const struct message *m, const struct g4_pixels *pixels
                 m->source0_alpha != NONE ? payload(m, m->source0_alpha + i / HALF) : pixels->color[i / HALF][3];
             mask &= alpha_samples(alpha[i % HALF]);
         }
-        samples[i] = (uint8_t)mask;
+        samples[i] = (uint16_t)mask;
     }
 }
 
-static uint32_t pixels_with(const uint8_t samples[PIXELS], uint32_t s) {
+static uint32_t pixels_with(const uint16_t samples[PIXELS], uint32_t s) {
     uint32_t live = 0;
     for (uint32_t i = 0; i < PIXELS; i++) {
         live |= (uint32_t)(samples[i] >> s & 1) << i;
@@ -381,7 +381,7 @@ static uint32_t late_test_sample(const struct message *m, const struct g4_pixels
 }
 
 /* Whether what a message writes to all samples of a pixel is the same for all of them. */
-static void note_samples(const struct message *m, const struct g4_pixels *pixels, const uint8_t written[PIXELS]) {
+static void note_samples(const struct message *m, const struct g4_pixels *pixels, const uint16_t written[PIXELS]) {
     const uint32_t all = (1u << m->cc->multisampling.samples) - 1;
     for (uint32_t i = 0; i < m->pixels; i++) {
         if (written[i]) {
@@ -401,15 +401,17 @@ static void fill_clear_pixels(const struct message *m, const struct g4_pixels *p
         struct g4_target_key own = *key;
         own.sample = (uint8_t)s;
         struct g4_target *const target = g4_target_get(worker, m->gang->dispatch, &own, blend);
-        g4_control_surface_fill(worker, target, pixels, clear);
+        if (target->write) {
+            g4_control_surface_fill(worker, target, pixels, clear);
+        }
     }
 }
 
 static void write_samples(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
                           const struct g4_blend_state *blend) {
     struct g4_worker *const worker = m->eu->worker;
-    uint8_t samples[PIXELS] = {0};
-    uint8_t written[PIXELS] = {0};
+    uint16_t samples[PIXELS] = {0};
+    uint16_t written[PIXELS] = {0};
     uint32_t filled = 0;
 
     find_samples(m, pixels, samples);
@@ -432,7 +434,7 @@ static void write_samples(const struct message *m, struct g4_pixels *pixels, con
             pixels->live = passed;
             target->write(target, &worker->port, pixels);
             for (uint32_t i = 0; i < m->pixels; i++) {
-                written[i] |= (uint8_t)((passed >> i & 1) << s);
+                written[i] |= (uint16_t)((passed >> i & 1) << s);
             }
         }
     }

@@ -31,7 +31,9 @@ static inline void g4_sample_place(uint32_t samples, uint32_t s, uint16_t *x, ui
     } else {
         *x = (uint16_t)(*x << 1 | (s & 1) << 1);
     }
-    if (samples >= 4) {
+    if (samples >= 16) {
+        *y = (uint16_t)(*y << 2 | (s & 8) >> 1 | (s & 2));
+    } else if (samples >= 4) {
         *y = (uint16_t)(*y << 1 | (s & 2));
     }
 }

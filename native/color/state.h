@@ -137,7 +137,7 @@ struct g4_target {
     /* Multisample control surface: an entry for each pixel from `mcs_row` on; base 0: none. */
     g4_address mcs_base;
     uint32_t mcs_pitch, mcs_row, mcs_samples;
-    uint32_t clear[4]; /* a pixel of the surface's clear color; only with a control surface */
+    uint32_t clear[4]; /* the clear color, as floats or integers; only with a control surface */
     bool integer;      /* alpha cannot be tested */
     struct g4_channel channel[4];
     uint32_t write_mask[4]; /* by plane */
@@ -220,7 +220,7 @@ uint32_t g4_control_surface_find_clear(struct g4_worker *worker, const struct g4
                                        const struct g4_pixels *pixels, uint32_t live);
 /* Write the clear color to `live` pixels of a sample's target, and mark the pixels as alike in all samples, because a
  * message of single samples may have a pixel again. */
-void g4_control_surface_fill(struct g4_worker *worker, struct g4_target *target, const struct g4_pixels *pixels,
+void g4_control_surface_fill(struct g4_worker *worker, const struct g4_target *target, const struct g4_pixels *pixels,
                              uint32_t live);
 /* Keep the control surface of a multisampled target up to date after some samples of a pixel were written; `all`: all
  * of them, with one color. */

@@ -7,12 +7,6 @@
 
 #include "color/state.h"
 
-enum {
-    FLOAT_ONE = 0x3f800000,
-    HALF_ONE = 0x3c00,
-    UFLOAT_BIAS = 15, /* five bits of exponent */
-};
-
 static const float half_largest = 65504;
 
 /* ---- channels ---- */
@@ -289,34 +283,6 @@ static void set_whole(struct g4_target *target) {
     target->reads = target->blend || !target->whole || (target->logic_op && logic_reads(target->logic));
 }
 
-/* Channels of a clear color are 1 or 0. */
-static void set_clear(struct g4_target *target, const uint32_t color[4]) {
-    for (uint32_t c = 0; c < 4; c++) {
-        const struct g4_channel *const channel = &target->channel[c];
-        uint32_t one = 1;
-        if (!channel->stored || color[c] == 0) {
-            continue;
-        }
-        switch (channel->type) {
-        case G4_CHANNEL_UNORM:
-            one = channel->mask;
-            break;
-        case G4_CHANNEL_SNORM:
-            one = channel->mask >> 1;
-            break;
-        case G4_CHANNEL_FLOAT:
-            one = channel->bits == 16 ? HALF_ONE : FLOAT_ONE;
-            break;
-        case G4_CHANNEL_UFLOAT:
-            one = UFLOAT_BIAS << (channel->bits - 5u);
-            break;
-        default:
-            break;
-        }
-        target->clear[channel->plane] |= one << channel->shift;
-    }
-}
-
 /* ---- where it lies ---- */
 
 static bool set_view(struct g4_target *target, const struct g4_surface *surface, uint32_t gen) {
@@ -339,9 +305,9 @@ static bool set_view(struct g4_target *target, const struct g4_surface *surface,
     if (surface->mcs_base && surface->samples > 1) {
         target->mcs_base = surface->mcs_base;
         target->mcs_pitch = surface->mcs_pitch;
-        target->mcs_row = element * g4_align(surface->height, 4);
+        target->mcs_row = g4_mcs_row(surface, element);
         target->mcs_samples = surface->samples;
-        set_clear(target, surface->clear_color);
+        memcpy(target->clear, surface->clear_color, sizeof target->clear);
     }
     if (image.bytes == 0 || image.bytes > G4_PIXEL_BYTES || (image.bytes & (image.bytes - 1))) {
         return false;
@@ -418,13 +384,10 @@ struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispat
  * entry is 0, all samples alike; or names all elements; or is all ones, the clear color (docs/decisions.md 96).  Pixels
  * that are clear may have anything in memory: drivers mark new surfaces as clear without drawing. */
 
-static uint32_t entry_bytes(const struct g4_target *target) {
-    return target->mcs_samples >= 8 ? 4 : 1;
-}
-
 static g4_address entry_address(const struct g4_target *target, uint32_t x, uint32_t y) {
-    return target->mcs_base +
-           (uint32_t)g4_surface_offset(G4_TILING_Y, target->mcs_pitch, x * entry_bytes(target), target->mcs_row + y);
+    return target->mcs_base + (uint32_t)g4_surface_offset(G4_TILING_Y, target->mcs_pitch,
+                                                          x * g4_mcs_entry_bytes(target->mcs_samples),
+                                                          target->mcs_row + y);
 }
 
 static bool has_entry(const struct g4_target *target, uint32_t x, uint32_t y) {
@@ -432,59 +395,76 @@ static bool has_entry(const struct g4_target *target, uint32_t x, uint32_t y) {
 }
 
 static void put_entry(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y,
-                      uint32_t entry) {
-    (void)g4_mem_write(&worker->port, entry_address(target, x, y), &entry, entry_bytes(target));
+                      uint64_t entry) {
+    (void)g4_mem_write(&worker->port, entry_address(target, x, y), &entry, g4_mcs_entry_bytes(target->mcs_samples));
 }
 
-static uint32_t clear_entry(const struct g4_target *target) {
-    return target->mcs_samples >= 8 ? UINT32_MAX : 0xff;
-}
-
-static uint32_t get_entry(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y) {
-    uint32_t entry = 0;
-    (void)g4_mem_read(&worker->port, entry_address(target, x, y), &entry, entry_bytes(target));
+static uint64_t get_entry(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y) {
+    uint64_t entry = 0;
+    (void)g4_mem_read(&worker->port, entry_address(target, x, y), &entry, g4_mcs_entry_bytes(target->mcs_samples));
     return entry;
 }
 
 uint32_t g4_control_surface_find_clear(struct g4_worker *worker, const struct g4_target *target,
                                        const struct g4_pixels *pixels, uint32_t live) {
+    const uint64_t clear = g4_mcs_clear(target->mcs_samples);
     uint32_t found = 0;
     for (uint32_t left = target->mcs_base ? live : 0; left; left &= left - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(left);
         const uint32_t x = g4_pixels_x(pixels, i), y = g4_pixels_y(pixels, i);
-        if (has_entry(target, x, y) && get_entry(worker, target, x, y) == clear_entry(target)) {
+        if (has_entry(target, x, y) && (get_entry(worker, target, x, y) & clear) == clear) {
             found |= 1u << i;
         }
     }
     return found;
 }
 
-void g4_control_surface_fill(struct g4_worker *worker, struct g4_target *target, const struct g4_pixels *pixels,
-                             uint32_t live) {
-    struct g4_subspan_rows rows;
+/* The same target, but for all of its pixels to be replaced. */
+static struct g4_target replaced(struct g4_worker *worker, const struct g4_target *target) {
+    struct g4_target out = *target;
 
-    g4_pixel_map_open(&target->map, &worker->port, pixels->x, pixels->y, live, &rows);
+    out.blend = out.logic_op = out.dither = out.pre_clamp = false;
+    for (int c = 0; c < 4; c++) {
+        struct g4_channel *const channel = &out.channel[c];
+        channel->written = channel->stored;
+        channel->dither = false;
+        out.write_mask[channel->plane] |= channel->stored ? channel->mask << channel->shift : 0;
+    }
+    set_whole(&out);
+    out.write = choose(&out, g4_cc_of(worker)->color_ops, false);
+    return out;
+}
+
+void g4_control_surface_fill(struct g4_worker *worker, const struct g4_target *target, const struct g4_pixels *pixels,
+                             uint32_t live) {
+    struct g4_target whole = replaced(worker, target);
+    struct g4_pixels clear = *pixels;
+    float color[4][8];
+
+    for (uint32_t c = 0; c < 4; c++) {
+        for (uint32_t i = 0; i < 8; i++) {
+            memcpy(&color[c][i], &target->clear[c], sizeof color[c][i]);
+        }
+        clear.color[0][c] = clear.color[1][c] = clear.color1[0][c] = clear.color1[1][c] = color[c];
+    }
+    clear.live = live;
+    whole.write(&whole, &worker->port, &clear);
     for (uint32_t left = live; left; left &= left - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(left);
-        memcpy(rows.row[i / 2] + (i & 1) * target->map.bytes, target->clear, target->map.bytes);
         put_entry(worker, target, g4_pixels_x(pixels, i), g4_pixels_y(pixels, i), 0);
     }
-    g4_pixel_map_close(&target->map, &worker->port, pixels->x, pixels->y, live, &rows);
 }
 
 void g4_control_surface_clear(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y) {
     if (has_entry(target, x, y)) {
-        put_entry(worker, target, x, y, UINT32_MAX);
+        put_entry(worker, target, x, y, UINT64_MAX);
     }
 }
 
 void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y,
                               bool all) {
-    enum {
-        EACH_OF_4 = 0xe4,
-        EACH_OF_8 = 0x76543210
-    };
-    const uint32_t each = target->mcs_samples >= 8 ? EACH_OF_8 : EACH_OF_4;
+    const uint32_t samples = target->mcs_samples;
+    const uint64_t each = samples >= 8 ? UINT64_C(0xfedcba9876543210) : samples >= 4 ? 0xe4 : 2;
 
     if (has_entry(target, x, y)) {
         /* samples that were alike stay so */

@@ -58,6 +58,8 @@ struct g4_quirks {
     bool clip_spawns_for_bad_vertices; /* NaN and infinity always spawn a clip thread */
     bool clip_counts_threads;          /* CL_INVOCATION_COUNT counts clip threads, else objects */
     bool counts_pixels_fourfold;       /* PS_INVOCATION_COUNT, which drivers divide by 4 */
+    bool pixel_payload_has_sample_ids; /* R1.0 has the samples of the subspans in threads of samples */
+    bool has_two_bit_control_surfaces; /* of single samples: two bits for a block of half as many rows */
     bool has_aa_line_slope;            /* 3DSTATE_AA_LINE_PARAMETERS has a coverage slope */
 
     bool stencil_buffer_has_enable; /* else an address of 0 disables it */

@@ -57,6 +57,7 @@ struct g4_surface {
     bool interleaved; /* samples are beside each other, else each in an array element */
     g4_address mcs_base;
     uint32_t mcs_pitch;             /* multisample control surface: address and bytes; base 0: none */
+    uint32_t mcs_element_rows;      /* 0: as the height says */
     uint32_t clear_color[4];        /* red, green, blue, alpha: floats, or integers by the format */
     uint32_t view_extent;           /* array elements or slices that a render target view covers */
     uint32_t resource_min_lod_u4_8; /* finer levels are absent */
@@ -138,31 +139,40 @@ static inline void g4_interleave(uint32_t samples, uint32_t sample, uint32_t *x,
     } else if (samples >= 2) {
         *x = (*x & ~1u) << 1 | (sample & 1) << 1 | inner_x;
     }
-    if (samples >= 4) {
+    if (samples >= 16) {
+        *y = (*y & ~1u) << 2 | (sample & 8) >> 1 | (sample & 2) | inner_y;
+    } else if (samples >= 4) {
         *y = (*y & ~1u) << 1 | (sample & 2) | inner_y;
     }
 }
 
-/* Bytes of a texel's entry in the multisample control surface: 2 or 4 bits for each of 4 or 8 samples. */
-static inline uint32_t g4_mcs_entry_bytes(const struct g4_surface *surface) {
-    return surface->samples >= 8 ? 4 : 1;
+/* Bytes of a texel's entry in the multisample control surface, which has 1 bit for each of 2 samples, 2 for each of 4,
+ * 4 for each of 8 or 16. */
+static inline uint32_t g4_mcs_entry_bytes(uint32_t samples) {
+    return samples >= 16 ? 8 : samples >= 8 ? 4 : 1;
 }
 
-/* The entry of texel (x, y) of an array element, which are four rows aligned. */
+/* The first row of an array element in the multisample control surface; four rows aligned if the state has no pitch. */
+static inline uint32_t g4_mcs_row(const struct g4_surface *surface, uint32_t element) {
+    return element * (surface->mcs_element_rows ? surface->mcs_element_rows : g4_align(surface->height, 4));
+}
+
+/* The entry of texel (x, y) of an array element. */
 static inline g4_address g4_mcs_address(const struct g4_surface *surface, uint32_t x, uint32_t y, uint32_t element) {
-    const uint32_t row = element * g4_align(surface->height, 4) + y;
-    return surface->mcs_base +
-           (uint32_t)g4_surface_offset(G4_TILING_Y, surface->mcs_pitch, x * g4_mcs_entry_bytes(surface), row);
+    const uint32_t x_bytes = x * g4_mcs_entry_bytes(surface->samples);
+    const uint32_t row = g4_mcs_row(surface, element) + y;
+    return surface->mcs_base + (uint32_t)g4_surface_offset(G4_TILING_Y, surface->mcs_pitch, x_bytes, row);
 }
 
-/* The value of an entry whose texel has the clear color. */
-static inline uint32_t g4_mcs_clear(const struct g4_surface *surface) {
-    return surface->samples >= 8 ? UINT32_MAX : 0xff;
+/* The bits of an entry that are all set if its texel has the clear color. */
+static inline uint64_t g4_mcs_clear(uint32_t samples) {
+    return samples >= 16 ? UINT64_MAX : samples >= 8 ? UINT32_MAX : samples >= 4 ? 0xff : 3;
 }
 
 /* The array element, within those of the texel's samples, that holds a sample. */
-static inline uint32_t g4_mcs_slice(const struct g4_surface *surface, uint32_t entry, uint32_t sample) {
-    return surface->samples >= 8 ? entry >> (4 * sample) & 7 : entry >> (2 * sample) & 3;
+static inline uint32_t g4_mcs_slice(const struct g4_surface *surface, uint64_t entry, uint32_t sample) {
+    const uint32_t bits = surface->samples >= 8 ? 4 : surface->samples / 2;
+    return (uint32_t)(entry >> (bits * sample)) & (surface->samples - 1u);
 }
 
 /* A dimension of a level, at least 1. */

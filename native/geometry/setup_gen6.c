@@ -287,23 +287,24 @@ static void put_attributes(const struct g4_draw_state *draw, const struct g4_obj
 
 /* ---- fast clears of render targets ---- */
 
-/* The rectangle counts in blocks of pixels: 8 x 16 of those that the control surface has a bit for, which are 128 bytes
- * each, or those of an element of a multisample control surface. */
-static void find_scale(const struct g4_surface *surface, uint32_t samples, uint32_t *across, uint32_t *down) {
+/* The rectangle counts in blocks of pixels: 8 x 16 of those that the control surface has a bit for, 8 x 8 of those with
+ * two bits, which are 128 bytes each, or those of an element of a multisample control surface. */
+static void find_scale(const struct g4_surface *surface, const struct g4_quirks *quirks, uint32_t samples,
+                       uint32_t *across, uint32_t *down) {
     enum {
         BLOCK_ROWS_X = 2,
         BLOCK_ROWS_Y = 4,
         BLOCK_BYTES = 128,
     };
     if (samples > 1) {
-        *across = samples >= 8 ? 2 : 8;
+        *across = samples >= 16 ? 1 : samples >= 8 ? 2 : 8;
         *down = 2;
         return;
     }
     const uint32_t rows = surface->tiling == G4_TILING_X ? BLOCK_ROWS_X : BLOCK_ROWS_Y;
     const uint32_t bytes = surface->format->block_bits / 8u;
     *across = 8 * (BLOCK_BYTES / rows / (bytes ? bytes : 1));
-    *down = 16 * rows;
+    *down = (quirks->has_two_bit_control_surfaces ? 8 : 16) * rows;
 }
 
 static void scale_fast_clear(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_setup *setup) {
@@ -315,7 +316,7 @@ static void scale_fast_clear(struct g4_worker *worker, const struct g4_draw_stat
         worker->surfaces, worker->ctx, &worker->port, dispatch->surface_state_base, dispatch->binding_table, TARGET);
     uint32_t across, down;
 
-    find_scale(surface, draw->multisampling.samples, &across, &down);
+    find_scale(surface, &worker->ctx->model->quirks, draw->multisampling.samples, &across, &down);
     setup->x_min *= (int32_t)across;
     setup->y_min *= (int32_t)down;
     setup->x_max = (setup->x_max + 1) * (int32_t)across - 1;

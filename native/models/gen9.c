@@ -35,6 +35,8 @@
         .integer_borders_are_integers = true,                                                                          \
         .stencil_buffer_has_enable = true,                                                                             \
         .counts_pixels_fourfold = true,                                                                                \
+        .pixel_payload_has_sample_ids = true,                                                                          \
+        .has_two_bit_control_surfaces = true,                                                                          \
         .has_stateless_coherency_indices = true,                                                                       \
         .vfe_scratch_is_power_of_two = true,                                                                           \
     }

@@ -42,6 +42,15 @@ static void object_header(const struct g4_wm *wm, const struct g4_pixel_block *b
     gen7_payload_ps_r0_pack(&header, wm->ctx->gen, r0);
 }
 
+/* The sample of each subspan, in threads of samples. */
+static uint32_t sample_ids(const struct g4_wm *wm, const struct g4_pixel_block *block) {
+    uint32_t ids = 0;
+    for (uint32_t i = 0; i < G4_BLOCK_SUBSPANS && wm->draw->windower.dispatches_samples; i++) {
+        ids |= (uint32_t)(block->sample[i] & 15) << (4 * i);
+    }
+    return ids;
+}
+
 static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint32_t grf,
                       const struct g4_pixel_block *block) {
     const struct gen7_payload_ps_r1 slots = {
@@ -55,6 +64,7 @@ static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint3
         .subspan_3_y = block->y[3],
         .lit_pixels = block->lit,
         .dispatched_pixels = g4_whole_subspans(block->lit),
+        .sample_ids = wm->ctx->model->quirks.pixel_payload_has_sample_ids ? sample_ids(wm, block) : 0,
     };
     uint32_t dw[8];
     gen7_payload_ps_r1_pack(&slots, wm->ctx->gen, dw);

@@ -14,7 +14,7 @@ enum {
     CENTER = G4_ONE_PIXEL / 2,
     SAMPLE_UNITS = G4_ONE_PIXEL / 16, /* of a sample's place */
     PIXELS = 4,                       /* of a subspan */
-    EXPANDED = 16, /* subspans whose samples are dispatched at a time: 8 samples of each fit into wm->subspan */
+    EXPANDED = 16, /* subspans whose samples are dispatched at a time: 16 samples of each fit into wm->subspan */
 };
 
 /* ---- coverage ---- */
@@ -81,7 +81,7 @@ static void collect(struct g4_wm *wm, const struct g4_sampled *sampled) {
                 const uint32_t lit = (sampled->row[s][j] >> i & 3) | (sampled->row[s][j + 1] >> i & 3) << 2;
                 subspan->lit |= lit;
                 for (uint32_t p = 0; p < PIXELS; p++) {
-                    wm->samples[n][p] |= (uint8_t)((lit >> p & 1) << s);
+                    wm->samples[n][p] |= (uint16_t)((lit >> p & 1) << s);
                 }
             }
             memcpy(wm->covered[n], wm->samples[n], sizeof wm->covered[n]);
@@ -119,7 +119,7 @@ static void test_sample(struct g4_worker *worker, const struct g4_plane *plane, 
     const uint32_t left = g4_cc_early(worker, x, y, lit, z, setup->viewport, setup->array_index, setup->back_facing);
     for (uint32_t i = 0; i < count * PIXELS; i++) {
         if (!(left >> i & 1)) {
-            wm->samples[first + i / PIXELS][i % PIXELS] &= (uint8_t) ~(1u << s);
+            wm->samples[first + i / PIXELS][i % PIXELS] &= (uint16_t) ~(1u << s);
         }
     }
 }
@@ -171,8 +171,8 @@ static enum g4_status queue_samples(struct g4_worker *worker, const struct g4_co
     const uint32_t group = thread_samples(wm);
     const uint32_t count = wm->subspans;
     struct g4_subspan subspan[G4_TILE_SUBSPANS];
-    uint8_t mask[G4_TILE_SUBSPANS][PIXELS];
-    uint8_t covered[G4_TILE_SUBSPANS][PIXELS];
+    uint16_t mask[G4_TILE_SUBSPANS][PIXELS];
+    uint16_t covered[G4_TILE_SUBSPANS][PIXELS];
     enum g4_status status = G4_OK;
 
     memcpy(subspan, wm->subspan, count * sizeof subspan[0]);
@@ -189,7 +189,7 @@ static enum g4_status queue_samples(struct g4_worker *worker, const struct g4_co
                     *one = (struct g4_subspan){.x = subspan[i].x, .y = subspan[i].y};
                     for (uint32_t p = 0; p < PIXELS; p++) {
                         const uint32_t here = (uint32_t)mask[i][p] & 1u << (s + k);
-                        wm->samples[n + k][p] = (uint8_t)here;
+                        wm->samples[n + k][p] = (uint16_t)here;
                         wm->covered[n + k][p] = covered[i][p];
                         one->lit |= (uint32_t)(here != 0) << p;
                     }

@@ -87,7 +87,7 @@ struct g4_wm {
     uint32_t subspans;
     struct g4_subspan subspan[G4_TILE_SUBSPANS];
     /* With several samples a pixel, as in g4_pixel_block. */
-    uint8_t samples[G4_TILE_SUBSPANS][4], covered[G4_TILE_SUBSPANS][4];
+    uint16_t samples[G4_TILE_SUBSPANS][4], covered[G4_TILE_SUBSPANS][4];
     uint8_t sample[G4_TILE_SUBSPANS];
     /* valid if depth_needed; padded, because they are read four subspans at a time */
     float z[G4_TILE_SUBSPANS + G4_BLOCK_SUBSPANS][4];

@@ -364,11 +364,11 @@ static bool can_load_samples(const struct g4_sampler_call *c) {
     return true;
 }
 
-static uint32_t mcs_entry(const struct g4_sampler_call *c, const struct place *place) {
+static uint64_t mcs_entry(const struct g4_sampler_call *c, const struct place *place) {
     const struct g4_surface *const surface = &c->texture->surface;
-    uint32_t entry = 0;
+    uint64_t entry = 0;
     (void)g4_mem_read(c->cache->reader.port, g4_mcs_address(surface, place->x, place->y, place->element), &entry,
-                      g4_mcs_entry_bytes(surface));
+                      g4_mcs_entry_bytes(surface->samples));
     return entry;
 }
 
@@ -379,7 +379,8 @@ static void load_mcs(const struct g4_sampler_call *c) {
         EACH_ACTIVE(lane, c) {
             struct place place;
             const bool inside = place_of(c, lane, &place);
-            const uint32_t value[4] = {present && inside ? mcs_entry(c, &place) : 0};
+            const uint64_t entry = present && inside ? mcs_entry(c, &place) : 0;
+            const uint32_t value[4] = {(uint32_t)entry, (uint32_t)(entry >> 32)};
             put(c, lane, value);
         }
     g4_sampler_write_back(c);
@@ -414,8 +415,10 @@ static void load_sample(const struct g4_sampler_call *c, bool by_entry) {
     const struct g4_surface *const surface = &c->texture->surface;
     const struct g4_parameter si = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_SI);
     const struct g4_parameter mcs = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_MCS);
+    const struct g4_parameter mcs_high = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_MCS_HIGH);
     const bool compressed = by_entry && surface->mcs_base && c->texture->sampled && !surface->interleaved;
     const uint32_t samples = surface->samples > 1 ? surface->samples : 1;
+    const uint64_t clear = g4_mcs_clear(samples);
 
     if (!can_load_samples(c)) {
         g4_sampler_write_zeros(c);
@@ -424,12 +427,12 @@ static void load_sample(const struct g4_sampler_call *c, bool by_entry) {
     for
         EACH_ACTIVE(lane, c) {
             const uint32_t sample = integer(&si, lane) & (samples - 1);
-            const uint32_t entry = integer(&mcs, lane);
+            const uint64_t entry = integer(&mcs, lane) | (uint64_t)integer(&mcs_high, lane) << 32;
             uint32_t texel[4] = {0};
             struct place place;
             if (!place_of(c, lane, &place)) {
                 texel[3] = c->texture->source[3] == G4_SOURCE_ONE ? c->texture->one : 0;
-            } else if (compressed && (entry & g4_mcs_clear(surface)) == g4_mcs_clear(surface)) {
+            } else if (compressed && (entry & clear) == clear) {
                 clear_color(c->texture, texel);
             } else {
                 read_sample(c, place, compressed ? g4_mcs_slice(surface, entry, sample) : sample, texel);

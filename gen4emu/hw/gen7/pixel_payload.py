@@ -18,7 +18,8 @@ def _subspans(first: int) -> list[Field]:
 def _slots(first: int) -> list[Field]:
     """R1, and R2 of threads of 32 pixels."""
     return [
-        Ignored(0),
+        Ignored(0, 31, 16),
+        Uint("sample_ids", 0, 15, 0, hex=True, doc="four bits for each subspan, in threads of samples; from Gen8 on"),
         Ignored(1),
         *_subspans(first),
         Ignored(6),
