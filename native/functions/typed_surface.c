@@ -40,6 +40,7 @@ struct image_access {
     struct g4_gang *gang;
     const struct g4_send *send;
     const struct g4_surface *surface;
+    unsigned data;        /* the payload register of the first coordinate: behind the header, if there is one */
     unsigned coordinates; /* number of parameters */
     unsigned source;      /* the payload register of the first value */
     bool halves;          /* SIMD4x2 */
@@ -53,8 +54,8 @@ static uint32_t coordinate(const struct image_access *a, uint32_t parameter, uin
     if (parameter >= a->coordinates) {
         return 0;
     }
-    return a->halves ? g4_payload(a->gang, a->send, 1, a->thread)[(lane & 4) + parameter]
-                     : g4_payload(a->gang, a->send, 1 + parameter, a->thread)[lane];
+    return a->halves ? g4_payload(a->gang, a->send, a->data, a->thread)[(lane & 4) + parameter]
+                     : g4_payload(a->gang, a->send, a->data + parameter, a->thread)[lane];
 }
 
 /* The address of a channel's texel.  False: it is outside of the surface. */
@@ -106,7 +107,18 @@ static void set_field(uint8_t *texel, const struct g4_format_channel *channel, u
     memcpy(texel + channel->at / 8, &word, sizeof word);
 }
 
-/* The value that a kernel receives; formats with typed reads are those of integers and 32-bit floats. */
+/* The float with the bits of a half float. */
+static uint32_t widened(uint32_t half) {
+    const uint32_t sign = (half & 0x8000) << 16;
+    const uint32_t exponent = half >> 10 & 31;
+    const uint32_t mantissa = half & 0x3ff;
+    if (exponent == 0) {
+        return sign | g4_hw_bits(ldexpf((float)mantissa, -24));
+    }
+    return sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | mantissa << 13;
+}
+
+/* The value that a kernel receives; formats with typed reads are those of integers and floats. */
 static uint32_t decoded(const struct g4_format *format, const struct g4_format_channel *channel, const uint8_t *texel) {
     switch (channel->type) {
     case G4_CHANNEL_ZERO:
@@ -117,6 +129,8 @@ static uint32_t decoded(const struct g4_format *format, const struct g4_format_c
         const uint32_t shift = 32u - channel->bits;
         return (uint32_t)((int32_t)(field_of(texel, channel) << shift) >> shift);
     }
+    case G4_CHANNEL_FLOAT:
+        return channel->bits == 16 ? widened(field_of(texel, channel)) : field_of(texel, channel);
     default:
         return field_of(texel, channel);
     }
@@ -189,12 +203,16 @@ static void refuse(const struct image_access *a, enum g4_event event, uint32_t v
 
 /* The channels of a thread that access the surface. */
 static unsigned enabled_channels(const struct image_access *a) {
+    const unsigned lanes = g4_thread_lanes(a->send->emask[0], a->thread);
+    if (a->halves || !a->data) {
+        return lanes;
+    }
     const uint32_t mask = g4_surface_message_pixel_mask(g4_payload(a->gang, a->send, 0, a->thread));
-    const unsigned pixels = a->halves ? 0xff : mask >> (a->high ? 8 : 0) & 0xff;
-    return g4_thread_lanes(a->send->emask[0], a->thread) & pixels;
+    return lanes & (mask >> (a->high ? 8 : 0) & 0xff);
 }
 
-static bool begin(struct image_access *a, enum g4_typed_slots slots, bool supported) {
+/* `least`: registers behind the header. */
+static bool begin(struct image_access *a, enum g4_typed_slots slots, unsigned least) {
     const struct g4_dispatch *const dispatch = a->gang->dispatch;
     const uint32_t descriptor = a->send->descriptor;
     const uint32_t index = gen7_render_cache_data_port_message_binding_table_index(descriptor);
@@ -202,7 +220,8 @@ static bool begin(struct image_access *a, enum g4_typed_slots slots, bool suppor
     a->halves = slots == G4_SLOTS_4X2;
     a->high =
         slots == G4_SLOTS_HIGH || (slots == G4_SLOTS_OF_GROUP && gen7_data_cache_data_port_1_message_simd8(descriptor));
-    if (!supported || !gen7_render_cache_data_port_message_header_present(descriptor)) {
+    a->data = gen7_render_cache_data_port_message_header_present(descriptor) ? 1 : 0;
+    if (a->send->mlen < a->data + least || (!a->data && !a->eu->ctx->model->quirks.has_bare_typed_messages)) {
         refuse(a, G4_EVENT_BAD_MESSAGE, descriptor);
         return false;
     }
@@ -265,10 +284,10 @@ enum g4_status g4_typed_surface_read(struct g4_eu *eu, struct g4_gang *gang, con
     struct image_access a = {.eu = eu, .gang = gang, .send = send};
     const uint32_t disabled = gen7_data_cache_data_port_1_message_channel_mask(send->descriptor);
 
-    if (!begin(&a, slots, send->mlen >= 2)) {
+    if (!begin(&a, slots, 1)) {
         return G4_OK;
     }
-    a.coordinates = a.halves ? 4 : send->mlen - 1u;
+    a.coordinates = a.halves ? 4 : send->mlen - a.data;
     const bool accessible = is_accessible(&a, a.surface->format->typed_read);
     for (a.thread = 0; a.thread < G4_GANG_THREADS; a.thread++) {
         if (send->threads >> a.thread & 1) {
@@ -310,11 +329,11 @@ enum g4_status g4_typed_surface_write(struct g4_eu *eu, struct g4_gang *gang, co
     const uint32_t disabled = gen7_data_cache_data_port_1_message_channel_mask(send->descriptor);
     const unsigned values = slots == G4_SLOTS_4X2 ? 1 : 4u - (unsigned)__builtin_popcount(disabled);
 
-    if (!begin(&a, slots, send->mlen >= 2 + values)) {
+    if (!begin(&a, slots, 1 + values)) {
         return G4_OK;
     }
     a.source = send->mlen - values;
-    a.coordinates = a.halves ? 4 : a.source - 1;
+    a.coordinates = a.halves ? 4 : a.source - a.data;
     if (!is_accessible(&a, a.surface->format->typed_write)) {
         return G4_OK;
     }
@@ -368,11 +387,11 @@ enum g4_status g4_typed_surface_atomic(struct g4_eu *eu, struct g4_gang *gang, c
     const bool returns = gen7_data_cache_data_port_1_message_return_data(send->descriptor);
     const unsigned operands = operands_of(operation);
 
-    if (!begin(&a, slots, send->mlen >= 2 + operands)) {
+    if (!begin(&a, slots, 1 + operands)) {
         return G4_OK;
     }
     a.source = send->mlen - operands;
-    a.coordinates = a.halves ? 4 : a.source - 1;
+    a.coordinates = a.halves ? 4 : a.source - a.data;
     const bool accessible = is_accessible(&a, a.surface->format->typed_read) && a.surface->format->block_bits == 32;
     for (a.thread = 0; a.thread < G4_GANG_THREADS; a.thread++) {
         if (send->threads >> a.thread & 1) {

@@ -37,6 +37,7 @@
         .counts_pixels_fourfold = true,                                                                                \
         .pixel_payload_has_sample_ids = true,                                                                          \
         .has_two_bit_control_surfaces = true,                                                                          \
+        .has_bare_typed_messages = true,                                                                               \
         .has_stateless_coherency_indices = true,                                                                       \
         .vfe_scratch_is_power_of_two = true,                                                                           \
     }
