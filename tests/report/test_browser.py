@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import struct
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +244,51 @@ def test_faces_channels_ranges_and_bytes_of_a_surface_can_be_selected(page: Page
     assert line[:10] == words[:10] and line[10:].startswith(" ".join(
         words[10:18][at:at + 2] for at in (6, 4, 2, 0)))
     assert page.console == []
+
+
+def saved(page: Page, button: str) -> str:
+    """The text of a file that a button of the statistics saves."""
+    page.go("pane=statistics", "document.querySelector('.pane.statistics .bar button') !== null")
+    return str(page.evaluate(f"""(async () => {{
+        let text = null;
+        const create = URL.createObjectURL;
+        URL.createObjectURL = blob => {{ text = blob.text(); return create.call(URL, blob); }};
+        HTMLAnchorElement.prototype.click = () => {{}};
+        [...document.querySelectorAll('.statistics .bar button')].find(b => b.textContent === '{button}').click();
+        URL.createObjectURL = create;
+        delete HTMLAnchorElement.prototype.click;
+        return await text;
+    }})()"""))
+
+
+def test_exports_are_complete_and_can_be_read(opened: Page, report: Path) -> None:
+    text = (report.parent / "data" / "rows-0.js").read_text().split('"')[3]
+    wanted = json.loads(zlib.decompress(base64.b64decode(text)))
+    del wanted["thumb"]
+    count = len(wanted["frame"])
+    assert json.loads(saved(opened, "JSON")) == [
+        {"draw": i} | {name: column[i] for name, column in wanted.items()} for i in range(count)]
+
+    lines = list(csv.DictReader(saved(opened, "CSV").splitlines()))
+    assert len(lines) == count
+    for i, line in enumerate(lines):
+        assert line.pop("draw") == str(i) and line.keys() == wanted.keys()
+        for name, cell in line.items():
+            value = wanted[name][i]
+            shown = [f"0x{one:08x}" if isinstance(one, int) else one for one in value] if isinstance(value, list) \
+                else [str(value)]
+            assert cell == " ".join(shown), name
+
+    events = json.loads(saved(opened, "Chrome trace"))["traceEvents"]
+    assert {event["args"]["name"] for event in events if event["ph"] == "M"} == {
+        f"{HOSTILE}.aub.xz", "frames", "draws"}
+    draws = [event for event in events if event["ph"] == "X" and event["tid"] == 2]
+    assert [event["args"]["instructions"] for event in draws] == wanted["instructions"]
+    assert [event["dur"] for event in draws] == [n / 1000 for n in wanted["instructions"]]
+    for one, after in pairwise(draws):
+        assert after["ts"] == pytest.approx(one["ts"] + one["dur"])
+    (frame,) = [event for event in events if event["ph"] == "X" and event["tid"] == 1]
+    assert frame["name"] == "frame 0" and frame["dur"] == pytest.approx(sum(wanted["instructions"]) / 1000)
 
 
 def repeated(recorded: Recorded, draws: int) -> Recorded:

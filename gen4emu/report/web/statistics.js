@@ -1,6 +1,5 @@
 // Screen 7: counters of all draws as charts, and as files.
-import { add, button, save, short } from "./dom.js";
-import { TEXTS } from "./filter.js";
+import { add, button, hex, save, short } from "./dom.js";
 
 const CHARTS = [["instructions", "EU instructions"], ["written", "fragments written"], ["fragments", "fragments"], ["vertices", "vertices"],
   ["depth_failed", "fragments that failed the depth test"], ["killed", "fragments killed by the pixel shader"],
@@ -53,12 +52,14 @@ export class StatisticsPane {
 
   columns() {
     const { rows } = this.app;
-    return Object.keys(rows).filter(name => TEXTS.includes(name) || typeof rows[name]?.[0] === "number").filter(name => name !== "thumb");
+    return Object.keys(rows).filter(name => Array.isArray(rows[name]) && name !== "thumb");
   }
 
   csv() {
     const names = this.columns(), { rows } = this.app;
-    const quote = value => typeof value === "string" ? `"${value.replaceAll('"', '""')}"` : value;
+    const places = value => value.map(one => typeof one === "number" ? hex(one) : one).join(" ");
+    const quote = value => typeof value === "number" ? value :
+      `"${(Array.isArray(value) ? places(value) : value).replaceAll('"', '""')}"`;
     const lines = Array.from({ length: rows.count }, (_, i) => [i, ...names.map(name => quote(rows[name][i]))].join(","));
     return [["draw", ...names].join(","), ...lines, ""].join("\n");
   }
@@ -71,7 +72,9 @@ export class StatisticsPane {
 
   // For Perfetto and chrome://tracing: a microsecond stands for 1,000 instructions.
   timeline() {
-    const { rows } = this.app, events = [];
+    const { rows } = this.app;
+    const events = [["process_name", 0, this.app.source.overview.title], ["thread_name", 1, "frames"], ["thread_name", 2, "draws"]]
+      .map(([name, tid, text]) => ({ name, ph: "M", pid: 1, tid, args: { name: text } }));
     let [at, frame, begin] = [0, null, 0];
     const end = () => frame !== null && events.push({ name: `frame ${frame}`, ph: "X", pid: 1, tid: 1, ts: begin, dur: at - begin });
     for (let draw = 0; draw < rows.count; draw++) {
