@@ -380,6 +380,26 @@ static uint32_t late_test_sample(const struct message *m, const struct g4_pixels
     return late_test_at(m, x, y, z, live);
 }
 
+/* The pixels whose sample s passes the stencil test alone. */
+static uint32_t past_stencil_of_sample(const struct message *m, const struct g4_pixels *pixels, uint32_t s,
+                                       uint32_t tested) {
+    struct g4_pixels at = *pixels;
+
+    for (uint32_t i = 0; i < 4; i++) {
+        g4_sample_place(m->cc->multisampling.samples, s, &at.x[i], &at.y[i]);
+    }
+    return past_stencil(m, &at, tested);
+}
+
+/* The pixels among `live` of which the thread has sample s. */
+static uint32_t shaded_in(const struct message *m, uint32_t live, uint32_t s) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < m->pixels; i++) {
+        found |= (uint32_t)(m->block->samples[m->first + i] >> s & 1) << i;
+    }
+    return found & live;
+}
+
 /* Whether what a message writes to all samples of a pixel is the same for all of them. */
 static void note_samples(const struct message *m, const struct g4_pixels *pixels, const uint16_t written[PIXELS]) {
     const uint32_t all = (1u << m->cc->multisampling.samples) - 1;
@@ -407,9 +427,28 @@ static void fill_clear_pixels(const struct message *m, const struct g4_pixels *p
     }
 }
 
-static void write_samples(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
-                          const struct g4_blend_state *blend) {
+/* Write the pixels whose sample s passes; returns those that the target takes. */
+static uint32_t write_sample(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
+                             const struct g4_blend_state *blend, uint32_t s, uint32_t passed, uint32_t *filled) {
     struct g4_worker *const worker = m->eu->worker;
+    struct g4_target_key own = *key;
+    own.sample = (uint8_t)s;
+    struct g4_target *const target = passed ? g4_target_get(worker, m->gang->dispatch, &own, blend) : NULL;
+
+    if (!target || !target->write) {
+        return 0;
+    }
+    fill_clear_pixels(m, pixels, key, blend, passed & ~*filled);
+    *filled |= passed;
+    pixels->live = passed;
+    target->write(target, &worker->port, pixels);
+    return passed;
+}
+
+/* `live`: the pixels of the message before the alpha test. */
+static void write_samples(const struct message *m, struct g4_pixels *pixels, uint32_t live,
+                          const struct g4_target_key *key, const struct g4_blend_state *blend) {
+    const struct g4_counters *const counters = m->eu->counters;
     uint16_t samples[PIXELS] = {0};
     uint16_t written[PIXELS] = {0};
     uint32_t filled = 0;
@@ -418,23 +457,20 @@ static void write_samples(const struct message *m, struct g4_pixels *pixels, con
     make_opaque(m, pixels);
     for (uint32_t s = 0; s < m->cc->multisampling.samples; s++) {
         const uint32_t tested = pixels_with(samples, s);
+        const uint32_t past = counters ? past_stencil_of_sample(m, pixels, s, tested) : 0;
         const uint32_t passed = tested ? late_test_sample(m, pixels, s, tested) : 0;
         if (m->last && m->block->iz_mode != G4_IZ_P && m->cc->wm_statistics) {
             m->eu->ps_depth_count += count_of(passed);
         }
-        if (!passed) {
-            continue;
+        const uint32_t stored = write_sample(m, pixels, key, blend, s, passed, &filled);
+        for (uint32_t i = 0; i < m->pixels && stored; i++) {
+            written[i] |= (uint16_t)((stored >> i & 1) << s);
         }
-        struct g4_target_key own = *key;
-        own.sample = (uint8_t)s;
-        struct g4_target *const target = g4_target_get(worker, m->gang->dispatch, &own, blend);
-        if (target->write) {
-            fill_clear_pixels(m, pixels, key, blend, passed & ~filled);
-            filled |= passed;
-            pixels->live = passed;
-            target->write(target, &worker->port, pixels);
-            for (uint32_t i = 0; i < m->pixels; i++) {
-                written[i] |= (uint16_t)((passed >> i & 1) << s);
+        if (counters) {
+            const uint32_t shaded = shaded_in(m, live, s);
+            count_pixels(m, shaded, tested, past, passed, stored);
+            if (m->last && counters->maps) {
+                count_in_maps(m, pixels, shaded, tested, past, passed, stored);
             }
         }
     }
@@ -444,10 +480,12 @@ static void write_samples(const struct message *m, struct g4_pixels *pixels, con
 /* Alpha test, then the samples. */
 static void write_multisampled(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
                                const struct g4_blend_state *blend) {
+    const uint32_t live = pixels->live;
+
     if (m->cc->state.alpha_test.enable) {
-        pixels->live = test_alpha(m, pixels, pixels->live);
+        pixels->live = test_alpha(m, pixels, live);
     }
-    write_samples(m, pixels, key, blend);
+    write_samples(m, pixels, live, key, blend);
 }
 
 /* ---- the message ---- */

@@ -8,6 +8,8 @@
 
 #include "color/samples.h"
 #include "color/state.h"
+#include "eu/counters.h"
+#include "eu/pixel_maps.h"
 #include "raster/windower_state.h"
 
 enum {
@@ -91,6 +93,73 @@ static void collect(struct g4_wm *wm, const struct g4_sampled *sampled) {
     wm->subspans = n;
 }
 
+/* ---- counters: a fragment is a sample ---- */
+
+static uint32_t count_samples(const struct g4_wm *wm) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < wm->subspans; i++) {
+        for (uint32_t p = 0; p < PIXELS; p++) {
+            n += (uint32_t)__builtin_popcount(wm->samples[i][p]);
+        }
+    }
+    return n;
+}
+
+/* Add the samples of each pixel to a map. */
+static void map_samples(const struct g4_worker *worker, enum g4_counted_pixels map) {
+    const struct g4_wm *const wm = worker->wm;
+
+    for (uint32_t i = 0; i < wm->subspans && worker->eu.counters->maps; i++) {
+        for (uint32_t p = 0; p < PIXELS; p++) {
+            g4_pixel_maps_add(worker->eu.counters->maps, map, wm->subspan[i].x, wm->subspan[i].y, 1u << p,
+                              (uint32_t)__builtin_popcount(wm->samples[i][p]));
+        }
+    }
+}
+
+static void count_covered(const struct g4_worker *worker) {
+    struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+
+    sum->blocks += worker->wm->subspans;
+    sum->fragments += count_samples(worker->wm);
+    map_samples(worker, G4_MAP_COVERED);
+}
+
+/* The samples that the tests before the shader leave. */
+static void count_left(const struct g4_worker *worker, bool early, bool threads) {
+    const struct g4_wm *const wm = worker->wm;
+    struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+    const uint32_t left = count_samples(wm);
+
+    sum->depth_passed += early ? left : 0;
+    if (!threads) {
+        sum->without_shader += left;
+    } else if (wm->dispatch.any_normal || wm->dispatch.any_contiguous) {
+        sum->shaded += left;
+        map_samples(worker, G4_MAP_SHADED);
+    }
+}
+
+/* Sample s of up to four subspans: those that are tested, that pass the stencil test alone, and both tests. */
+static void count_tested(struct g4_worker *worker, uint32_t first, uint32_t tested, uint32_t past, uint32_t passed) {
+    struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+    struct g4_pixel_maps *const maps = worker->eu.counters->maps;
+    const uint32_t count = (uint32_t)__builtin_popcount(tested);
+    const uint32_t left = (uint32_t)__builtin_popcount(passed);
+
+    sum->early_tested += count;
+    sum->early_stencil_failed += count - (uint32_t)__builtin_popcount(past);
+    sum->early_depth_failed += (uint32_t)__builtin_popcount(past) - left;
+    g4_cc_count_depth(worker, count, left, true, true);
+    for (uint32_t i = 0; i < G4_BLOCK_SUBSPANS && maps; i++) {
+        const struct g4_subspan *const at = &worker->wm->subspan[first + i];
+        if (tested >> (PIXELS * i) & 15) {
+            g4_pixel_maps_add(maps, G4_MAP_STENCIL_FAILED, at->x, at->y, (tested & ~past) >> (PIXELS * i), 1);
+            g4_pixel_maps_add(maps, G4_MAP_DEPTH_FAILED, at->x, at->y, (past & ~passed) >> (PIXELS * i), 1);
+        }
+    }
+}
+
 /* ---- before the shader ---- */
 
 /* Test sample s of up to four subspans from `first` on. */
@@ -116,7 +185,12 @@ static void test_sample(struct g4_worker *worker, const struct g4_plane *plane, 
     if (!lit) {
         return;
     }
+    const bool counted = worker->eu.counters && g4_cc_of(worker)->depth.test;
+    const uint32_t past = counted ? g4_cc_stencil_passes(worker, x, y, lit, setup->array_index, setup->back_facing) : 0;
     const uint32_t left = g4_cc_early(worker, x, y, lit, z, setup->viewport, setup->array_index, setup->back_facing);
+    if (counted) {
+        count_tested(worker, first, lit, past, left);
+    }
     for (uint32_t i = 0; i < count * PIXELS; i++) {
         if (!(left >> i & 1)) {
             wm->samples[first + i / PIXELS][i % PIXELS] &= (uint16_t) ~(1u << s);
@@ -235,8 +309,14 @@ enum g4_status g4_samples_tile(struct g4_worker *worker, const struct g4_draw_st
         if (threads && draw->stage[G4_STAGE_WM].statistics) {
             worker->eu.ps_invocations += invocations(wm);
         }
+        if (worker->eu.counters) {
+            count_covered(worker);
+        }
         if (early) {
             test_early(worker);
+        }
+        if (worker->eu.counters) {
+            count_left(worker, early, threads);
         }
         if (threads && wm->subspans) {
             status = draw->windower.dispatches_samples ? queue_samples(worker, &sampled.all)
