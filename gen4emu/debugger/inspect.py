@@ -327,6 +327,8 @@ def draw_lines(device: Device, words: Words) -> Iterator[str]:
     instances = f", {p.instance_count} instances" if p.instance_count != 1 else ""
     yield (f"{device.place}: 3DPRIMITIVE {topology}, {p.vertex_count_per_instance} vertices from "
            f"{p.start_vertex_location}, {access}{instances}")
+    if not gen & Gen.ALL4:  # later ones have commands instead of these blocks
+        return
     state = device.state
     kernels = []
     for stage, block, pointer in _STATES:

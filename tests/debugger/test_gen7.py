@@ -28,6 +28,11 @@ def test_the_history_of_a_pixel_has_clears_and_the_triangle(device: str, capsys:
 
 
 @devices
+def test_draws_are_shown_without_the_state_blocks_of_gen4(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "3DPRIMITIVE TRILIST, 3 vertices from 0" in debug(device, capsys, "next", "next", "next", "next", "next")
+
+
+@devices
 def test_a_vertex_thread_has_handles_and_two_vertices(device: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = debug(device, capsys, "trap every in vs", "continue", "thread")
     assert "channels 00ff: dispatched 00ff" in text
