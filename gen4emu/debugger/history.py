@@ -307,7 +307,8 @@ def object_lines(of: Object, indent: str = "") -> Iterator[str]:
     """An object back to vertex indices: SF thread, vertices, CLIP, GS and VS threads."""
     kind = of.topology.name if isinstance(of.topology, PrimitiveTopology) else f"topology {of.topology}"
     facing = ", back facing" if of.back_facing else ""
-    yield f"{indent}object {of.number}: {kind}{facing}, {of.thread.name}, kernel 0x{of.thread.kernel:08x}"
+    thread = f", {of.thread.name}, kernel 0x{of.thread.kernel:08x}" if of.thread is not None else ""
+    yield f"{indent}object {of.number}: {kind}{facing}{thread}"
     for corner, at in zip(of.corners, of.positions, strict=True):
         yield f"{indent}  vertex at ({at[0]:.6g}, {at[1]:.6g}, {at[2]:.6g}), 1/w {at[3]:.6g}"
         yield from origin_lines(corner, indent + "    ")

@@ -109,14 +109,15 @@ class Object:
     place: Place
     number: int
     topology: PrimitiveTopology | int
-    thread: Thread  # of SF
+    thread: Thread | None  # of SF; None: from Gen6 on, the fixed function does it
     corners: tuple[Origin | None, ...]
     positions: tuple[tuple[float, float, float, float], ...]
     back_facing: bool
     bounds: tuple[int, int, int, int]  # pixels, inclusive
 
     def as_json(self) -> dict[str, Any]:
-        return {"number": self.number, "topology": _name(self.topology), "sf_thread": self.thread.as_json(),
+        return {"number": self.number, "topology": _name(self.topology),
+                "sf_thread": self.thread.as_json() if self.thread is not None else None,
                 "vertices": [{"position": list(p), "origin": c.as_json() if c is not None else None}
                              for p, c in zip(self.positions, self.corners, strict=True)],
                 "back_facing": self.back_facing, "bounds": list(self.bounds)}
@@ -126,7 +127,7 @@ def object_of(device: Device, event: Any) -> Object:
     corners = range(event.corners)
     topology = PrimitiveTopology(event.topology) if event.topology in set(PrimitiveTopology) else int(event.topology)
     return Object(
-        device.place, event.object, topology, thread_of(event),
+        device.place, event.object, topology, thread_of(event) if event.thread.serial else None,
         tuple(origin_of(event, event.corner[i]) for i in corners),
         tuple((event.position[i][0], event.position[i][1], event.position[i][2], event.position[i][3])
               for i in corners),

@@ -82,6 +82,9 @@ struct g4_hooks {
     void (*range_started)(struct g4_hooks *hooks);
     /* SF has seen all objects of a range. */
     void (*range_ended)(struct g4_hooks *hooks, uint32_t objects);
+    /* From Gen6 on, where no thread does it: an object is set up whose attributes are those of these vertices. */
+    bool (*object_set_up)(struct g4_hooks *hooks, const struct g4_setup *setup, const struct g4_vertex *const corner[3],
+                          uint32_t corners);
     /* A media command starts, or its threads continue. */
     void (*media_started)(struct g4_hooks *hooks);
 

@@ -43,6 +43,7 @@ static const struct g4_hooks implementation = {
     .draw_ended = g4_debug_draw_ended,
     .range_started = g4_debug_range_started,
     .range_ended = g4_debug_range_ended,
+    .object_set_up = g4_debug_object_set_up,
     .media_started = forget_abandoning,
     .gang_limit = g4_debug_gang_limit,
     .thread_capacity = g4_debug_thread_capacity,

@@ -139,6 +139,8 @@ int g4_debug_touches_in_flight(const struct g4_debug_gang *known, int t, const s
 void g4_debug_draw_started(struct g4_hooks *hooks);
 void g4_debug_draw_ended(struct g4_hooks *hooks);
 void g4_debug_range_ended(struct g4_hooks *hooks, uint32_t objects);
+bool g4_debug_object_set_up(struct g4_hooks *hooks, const struct g4_setup *setup,
+                            const struct g4_vertex *const corner[3], uint32_t corners);
 uint32_t g4_debug_gang_limit(const struct g4_hooks *hooks, uint32_t unit, uint32_t max_threads);
 uint32_t g4_debug_thread_capacity(const struct g4_hooks *hooks, uint32_t unit);
 uint32_t g4_debug_thread_place(const struct g4_hooks *hooks, uint32_t unit, uint32_t n);

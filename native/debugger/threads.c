@@ -240,28 +240,52 @@ static bool wanted(const struct g4_debug *debug, const struct g4_setup *setup, u
     return want->watch_pixel && x >= setup->x_min && x <= setup->x_max && y >= setup->y_min && y <= setup->y_max;
 }
 
-static bool report_object(struct g4_debug *debug, struct g4_gang *gang, int t, const struct g4_thread_start *object) {
-    const struct g4_setup *const setup = object->setup;
-    const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
+/* The event of an object, with the positions of its vertices; their origins are left to the caller. */
+static struct g4_debug_event object_event(const struct g4_setup *setup, const struct g4_vertex *const corner[3],
+                                          uint32_t corners) {
     struct g4_debug_event event = {
         .kind = G4_DEBUG_OBJECT,
         .which = G4_DEBUG_NONE,
-        .object = known->thread[t].object,
         .topology = setup->topology,
-        .corners = object->vertices,
+        .corners = corners,
         .back_facing = setup->back_facing,
         .x_min = setup->x_min,
         .y_min = setup->y_min,
         .x_max = setup->x_max,
         .y_max = setup->y_max,
     };
-    for (uint32_t i = 0; i < object->vertices && i < 3; i++) {
-        const struct g4_vertex *const v = object->corner[i];
-        const float position[4] = {v->x, v->y, v->z, v->rhw};
-        event.corner[i] = known->thread[t].vertex[i];
+    for (uint32_t i = 0; i < corners && i < 3; i++) {
+        const float position[4] = {corner[i]->x, corner[i]->y, corner[i]->z, corner[i]->rhw};
         memcpy(event.position[i], position, sizeof position);
     }
+    return event;
+}
+
+static bool report_object(struct g4_debug *debug, struct g4_gang *gang, int t, const struct g4_thread_start *object) {
+    const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
+    struct g4_debug_event event = object_event(object->setup, object->corner, object->vertices);
+    event.object = known->thread[t].object;
+    for (uint32_t i = 0; i < object->vertices && i < 3; i++) {
+        event.corner[i] = known->thread[t].vertex[i];
+    }
     return g4_debug_report_thread(debug, gang, t, 0, NULL, &event);
+}
+
+bool g4_debug_object_set_up(struct g4_hooks *hooks, const struct g4_setup *setup,
+                            const struct g4_vertex *const corner[3], uint32_t corners) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    const uint32_t number = (debug->objects + setup->primitive) & G4_DEBUG_NUMBERS;
+    if (!wanted(debug, setup, number)) {
+        return true;
+    }
+    struct g4_debug_event event = object_event(setup, corner, corners < 3 ? corners : 3);
+    event.object = number;
+    event.thread.unit = G4_UNIT_SF; /* without a thread */
+    event.thread.object = number;
+    for (uint32_t i = 0; i < event.corners; i++) {
+        event.corner[i] = g4_debug_find_vertex(debug, corner[i]->rows);
+    }
+    return g4_debug_report(debug, &event);
 }
 
 /* ---- the hook ---- */

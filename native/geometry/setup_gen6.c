@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "core/hooks.h"
 #include "core/report.h"
 #include "core/util.h"
 #include "eu/counters.h"
@@ -444,6 +445,13 @@ static enum g4_status set_up_parts(struct setting_up *s, const struct g4_object 
     return status;
 }
 
+static bool notify(struct g4_hooks *hooks, const struct g4_object *object, const struct g4_setup *setup) {
+    const struct g4_vertex *const *const v = object->clipped ? object->clipped->v : object->v;
+    const uint32_t vertices = object->clipped ? object->clipped->vertices : object->vertices;
+    const struct g4_vertex *const corner[3] = {v[0], v[vertices > 1 ? 1 : 0], v[vertices > 2 ? 2 : 0]};
+    return hooks->object_set_up(hooks, setup, corner, vertices);
+}
+
 static enum g4_status set_up(struct setting_up *s, const struct g4_object *object, uint32_t number,
                              const struct g4_object_planes *whole) {
     struct g4_setup *const setup = &s->chunk->setup[s->chunk->setups];
@@ -467,9 +475,13 @@ static enum g4_status set_up(struct setting_up *s, const struct g4_object *objec
     setup->chunk = s->chunk->index;
     setup->primitive = number;
     s->chunk->setups++;
-    return g4_setup_is_empty(setup) || finish(s->draw, &s->frame, s->chunk->batch_arena, object, &payload, whole, setup)
-               ? G4_OK
-               : G4_NO_MEMORY;
+    if (g4_setup_is_empty(setup)) {
+        return G4_OK;
+    }
+    if (!finish(s->draw, &s->frame, s->chunk->batch_arena, object, &payload, whole, setup)) {
+        return G4_NO_MEMORY;
+    }
+    return eu->hooks && !notify(eu->hooks, object, setup) ? G4_STOPPED : G4_OK;
 }
 
 /* Whether the draw only brings a control surface up to date, for which there is nothing to do. */

@@ -28,6 +28,17 @@ def test_the_history_of_a_pixel_has_clears_and_the_triangle(device: str, capsys:
 
 
 @devices
+def test_the_back_trace_of_a_pixel_leads_to_the_vertices(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = debug(device, capsys, "back-trace 30 30").splitlines()
+    assert "  object 3: TRILIST" in lines  # no setup thread
+    assert [line for line in lines if "vertex at" in line] == [
+        "    vertex at (-0.8, -0.7, 0), 1/w 1", "    vertex at (0.9, -0.5, 0), 1/w 1",
+        "    vertex at (0.1, 0.85, 0), 1/w 1"]
+    assert [line.split(" (")[0] for line in lines if "vertex index" in line] == [
+        f"      vs thread {thread}: vertex index {index}" for thread, index in ((0, 0), (0, 1), (1, 2))]
+
+
+@devices
 def test_draws_are_shown_without_the_state_blocks_of_gen4(device: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "3DPRIMITIVE TRILIST, 3 vertices from 0" in debug(device, capsys, "next", "next", "next", "next", "next")
 
