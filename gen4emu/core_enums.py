@@ -292,6 +292,17 @@ class BreakKind(CoreEnum):
     NOT_FINITE = 7, "the first of a thread that computes a NaN or an infinity, after it"
 
 
+class OperandFile(CoreEnum):
+    """The registers of an operand."""
+
+    NONE = 0
+    IMMEDIATE = 1
+    GRF = 2
+    MRF = 3
+    ACCUMULATOR = 4
+    ARCHITECTURE = 5, "flags, addresses, control"
+
+
 class ErrorPolicy(CoreEnum):
     """How bad messages are handled."""
 
@@ -352,6 +363,7 @@ _EMITTED: list[tuple[type[IntEnum] | type[IntFlag], str, str, str]] = [
     (DebugAction, "g4_debug_action", "G4_DEBUG_", ""),
     (TrapKind, "g4_trap_kind", "G4_TRAP_", ""),
     (BreakKind, "g4_breakpoint_kind", "G4_BREAK_", ""),
+    (OperandFile, "g4_operand_file", "G4_OPERAND_", ""),
     (ErrorPolicy, "g4_error_policy", "G4_ERRORS_", ""),
     (Fate, "g4_debug_fate", "G4_FATE_", ""),
     (BltPattern, "g4_blt_pattern", "G4_BLT_PATTERN_", ""),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, counts_matter, last_hit
 from gen4emu.debugger.debugger import Debugger, OnStop, Stop
 from gen4emu.debugger.history import History, record
+from gen4emu.debugger.memory_changes import Change, MemoryChanges
 from gen4emu.debugger.messages import Message
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
@@ -17,7 +18,7 @@ from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Bookmark, Order, Replay
 from gen4emu.device.timeline import KEPT_EVENT_BYTES, Bookmarks
-from gen4emu.errors import Gen4emuError
+from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.command_reader import Words
 from gen4emu.selection import ALL, Selection
@@ -285,6 +286,37 @@ class Session(Listener):
             yield replay.device
         finally:
             replay.close()
+
+    @contextmanager
+    def at_end_of(self, draw: int, attach: Callable[[Device], None]) -> Iterator[Device]:
+        """A device of the unchanged trace at the end of a draw; `attach` is called with it some draws before."""
+        def drawn(number: int) -> None:
+            if number >= draw:
+                replay.stop()
+
+        replay = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=drawn,
+                        at=self._bookmarks.before(draw))
+        try:
+            with suppress(HangError):  # in a later thread of the draw
+                for _ in replay.frames():
+                    pass
+            assert replay.device is not None
+            yield replay.device
+        finally:
+            replay.close()
+
+    def watch_memory(self, ranges: Iterable[tuple[int, int]], draw: int) -> dict[tuple[int, int], Change]:
+        """How each range of memory, an address and a size, came to its contents before a draw."""
+        changes = MemoryChanges(ranges, draw)
+        replay = Replay(self.trace, self.part, self.options, on_start=changes.join,
+                        on_draw=lambda number: replay.stop() if number >= draw else None)
+        try:
+            with suppress(HangError):
+                for _ in replay.frames():
+                    pass
+        finally:
+            replay.close()
+        return changes.found
 
     def history(self, x: int, y: int, until: Place | None, frames: Selection = ALL) -> History:
         """The history of a pixel, from a replay of its own."""

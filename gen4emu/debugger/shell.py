@@ -24,6 +24,8 @@ from gen4emu.debugger.model import UNITS, Fate
 from gen4emu.debugger.not_finite import pixel_of
 from gen4emu.debugger.session import GoTo, Leave, Restart, Session
 from gen4emu.debugger.watch import Watch, lane_lines
+from gen4emu.debugger.why import CHANNELS, MOST_DEPTH, parse_channel, why
+from gen4emu.debugger.why import SCHEMA as WHY_SCHEMA
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -733,6 +735,26 @@ def _back_trace(shell: Shell, arguments: list[str]) -> None:
                  "back-trace")
 
 
+def _why(shell: Shell, arguments: list[str]) -> None:
+    """The tree of the fragment that was written last, or of one in a given target."""
+    usage = "why X Y [TARGET ADDRESS] [red|green|blue|alpha] [depth N] [frame N|N-M]"
+    rest, depth = list(arguments), MOST_DEPTH
+    channels: tuple[int, ...] = (0, 1, 2, 3)
+    if "depth" in rest[:-1]:
+        at = rest.index("depth")
+        depth = number(rest[at + 1], "depth", MOST_DEPTH)
+        del rest[at:at + 2]
+    for word in rest:
+        if word[:1].isalpha() and word not in ("pixel", "frame", "frames"):
+            channels = parse_channel(word)
+            rest.remove(word)
+            break
+    x, y, target, frames = _pixel(rest, usage)
+    history = shell.session.history(x, y, shell.until(), frames)
+    tree = why(shell.session, history, target, channels)
+    shell.answer(tree.lines(depth), {"schema": WHY_SCHEMA, "tree": tree.pruned(depth).as_json()}, "why")
+
+
 # --- settings ---------------------------------------------------------------------------------------------------------
 def _trace(shell: Shell, arguments: list[str]) -> None:
     rest, units, flagged = _qualified(arguments)
@@ -855,6 +877,8 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("history X Y [TARGET]", _history, "every fragment that reached a pixel so far, and what became of it;"
                                        " [frame N|N-M]"),
     ("back-trace X Y [TARGET]", _back_trace, "from a pixel to its thread, object, vertices; [frame N|N-M]"),
+    ("why X Y [TARGET] [CHANNEL]", _why, "from a pixel's color back to the bytes of constants, vertices and texels;"
+                                         " red|green|blue|alpha, [depth N], [frame N|N-M]"),
     ("trace messages|off", _trace, "every message with payload and response; [in STAGE,...] [flagged]"),
     ("errors", _errors, "the first bad message of each shared function"),
     ("policy lenient|strict|hardware", _policy, "how bad messages end"),
@@ -906,7 +930,8 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "trap": ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id", "in", "object", "quiet"),
     "break": ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan", "in", "flagged"),
     "regs": FORMATS, "set": ("f0.0", "f0.1", "cr0.0", "cr0.1", "cr0.2"), "delete": ("all",), "disasm": ("all",),
-    "history": ("frame",), "back-trace": ("frame",), "halt": ("in",), "eu": tuple(UNITS),
+    "history": ("frame",), "back-trace": ("frame",), "why": (*CHANNELS, "depth", "frame"),
+    "halt": ("in",), "eu": tuple(UNITS),
     "trace": ("messages", "off", "in", "flagged"), "policy": ("lenient", "strict", "hardware"),
     "exceptions": ("mask-stack", "illegal-opcode", "software", "none", "state"), "color": ("off",),
     **dict.fromkeys(("sip", "breakpoints-all", "breakpoints-flagged", "single-subspan"), ("on", "off")),

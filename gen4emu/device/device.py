@@ -254,6 +254,11 @@ class Device:
         """The core's `struct g4_state` of the context that runs."""
         return self._active.state.raw
 
+    @property
+    def constants_base(self) -> int:
+        """The base of the address in CONSTANT_BUFFER."""
+        return 0 if self._active.state.constants_absolute else int(self.state.general_state_base)
+
     def _run_draw(self, words: Words) -> None:
         for listener in self._listeners:
             listener.draw_started(words)

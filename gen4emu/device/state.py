@@ -170,8 +170,9 @@ class ContextState:
             raw.curbe_rows = rows
 
         rows = place("curbe_rows")
-        return self.stored.add(clear(rows), constants(valid, start, length, place("curbe"), rows, CURBE_ROWS,
-                                                      place("general_state_base")), fallback=copy_missing)
+        return self.stored.add(store_bits(start, place("curbe_address"), place("general_state_base")), clear(rows),
+                               constants(valid, start, length, place("curbe"), rows, CURBE_ROWS,
+                                         place("general_state_base")), fallback=copy_missing)
 
     def _pipelined_pointers(self) -> StoredCommand:
         def pointer(unit: str) -> Field:

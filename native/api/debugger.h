@@ -99,6 +99,9 @@ struct g4_debug_fragment {
     uint32_t bytes;                           /* of a pixel */
     float color[4];                           /* as sent by the shader; integers for integer targets */
     uint8_t before[16], after[16];
+    bool blends;                               /* what is written depends on the pixel before */
+    uint32_t color_file[4];                    /* enum g4_operand_file: where the message has the color; NONE: a copy */
+    uint32_t color_register[4], color_element; /* registers, and the dword in them */
 };
 
 struct g4_debug_event {
@@ -178,6 +181,90 @@ bool g4_debug_set_counts(struct g4_device *device, const struct g4_debug_counts 
 /* Before a draw: report a step before the instruction that follows `executed` instructions of the thread with this
  * serial number, which is flagged if `flagged`.  False if no debugger is attached. */
 bool g4_debug_stop_at(struct g4_device *device, uint64_t serial, uint64_t executed, bool flagged);
+
+/* ---- where values come from ---- */
+
+enum {
+    G4_DEBUG_CHANNELS = 32,
+    G4_DEBUG_TEXELS = 1024,
+    G4_DEBUG_ATTRIBUTES = 32,
+    G4_DEBUG_CONSTANT_BUFFERS = 4,
+};
+
+/* An operand: byte offsets in its file by channel, passes one after the other. */
+struct g4_debug_operand {
+    uint32_t file; /* enum g4_operand_file */
+    uint32_t type; /* enum g4_type */
+    uint32_t size; /* bytes */
+    int32_t at[G4_DEBUG_CHANNELS];
+    uint64_t value[G4_DEBUG_CHANNELS]; /* of immediates */
+};
+
+/* The instruction that an event's thread is about to execute. */
+struct g4_debug_instruction {
+    uint32_t opcode;
+    uint32_t channels; /* of all passes */
+    uint32_t per_pass;
+    uint32_t enabled;                 /* by channel, with the predicate */
+    uint32_t first_channel[2];        /* by pass: the channel of the thread that its first one is */
+    uint32_t flag[G4_DEBUG_CHANNELS]; /* by channel: the number of its flag, from f0.0 on */
+    bool predicated, writes_flags;
+    bool reads_accumulator, writes_accumulator; /* implicitly */
+    uint32_t accumulator[2];                    /* by pass */
+    uint32_t sources;
+    struct g4_debug_operand source[3], destination;
+    /* messages */
+    bool is_message, end;
+    bool grf_payload; /* the payload begins with GRF `payload`, else with that MRF */
+    uint32_t sfid, descriptor, payload, payload_length;
+};
+
+/* Only inside `fn`, for events of instructions; false for others. */
+bool g4_debug_read_instruction(const struct g4_device *device, struct g4_debug_instruction *instruction);
+
+/* Where the payload of a thread has constants and URB entries.  A row is a register. */
+struct g4_debug_payload {
+    uint32_t constant_register, constant_rows;
+    uint32_t constant_offset; /* Gen4: the first row of the CURBE */
+    uint64_t constant_address[G4_DEBUG_CONSTANT_BUFFERS];
+    uint32_t constant_buffer_rows[G4_DEBUG_CONSTANT_BUFFERS]; /* from Gen6 on */
+    uint32_t input_register, input_rows, input_offset;        /* of each entry */
+    bool pairs;                                               /* VS: two entries share registers, four dwords each */
+    bool is_setup;   /* WM: the entry has coefficients of an object's attributes */
+    bool transposed; /* and SF wrote it with one coefficient of eight attributes a row */
+    /* from Gen6 on: where vertices have the attributes of the object, in slots of four dwords */
+    uint32_t attributes;
+    uint32_t attribute_slot[G4_DEBUG_ATTRIBUTES];
+    uint32_t attribute_replaced[G4_DEBUG_ATTRIBUTES]; /* bit c: component c is a constant */
+    bool attribute_flat[G4_DEBUG_ATTRIBUTES];
+};
+
+/* Only inside `fn`, for events of threads of VS, SF and WM; false for others. */
+bool g4_debug_read_payload(const struct g4_device *device, struct g4_debug_payload *payload);
+
+/* The memory that a dword of a vertex's URB entry is fetched from. */
+struct g4_debug_vertex_source {
+    uint32_t element, buffer, component;
+    g4_address address;
+    uint32_t bytes; /* of the element; 0: nothing is read */
+    uint32_t control;
+};
+
+/* Only inside `fn`: in the draw that runs; false if no element stores that dword. */
+bool g4_debug_read_vertex_source(const struct g4_device *device, const struct g4_debug_origin *vertex, uint32_t dword,
+                                 struct g4_debug_vertex_source *source);
+
+/* A texel that a sampler message reads; of compressed surfaces its block. */
+struct g4_debug_texel {
+    g4_address address;
+    uint32_t bytes, x, y, level;
+    float weight; /* in the mean of the filter, within the level */
+};
+
+/* Only inside `fn`, before a message: log the texels that it reads for one channel. */
+void g4_debug_log_texels(struct g4_device *device, uint32_t channel);
+/* The texels of the last message that was logged, at most G4_DEBUG_TEXELS; returns their number. */
+uint32_t g4_debug_read_texels(const struct g4_device *device, struct g4_debug_texel *texels);
 
 /* Let a thread that waits for attention continue. */
 void g4_debug_clear_attention(struct g4_device *device);

@@ -93,6 +93,7 @@ struct g4_state {
 
     uint32_t urb_fence[6]; /* VS, GS, CLIP, SF, VFE, CS: end rows of 512 bits */
     uint32_t cs_urb_entries, cs_urb_entry_units;
+    uint32_t curbe_address;   /* where CONSTANT_BUFFER has copied them from */
     uint32_t curbe_rows;      /* 256-bit rows that are valid, 0: no constants */
     uint32_t curbe[2048 * 8]; /* 8 dwords a row; Gen4 has 64 rows, from Gen7 on media threads have up to 2048 */
 

@@ -31,6 +31,7 @@ enum {
     G4_STIPPLE_ROWS = 32,
     G4_COLOR_TARGETS = 8,
     G4_CONSTANT_ROWS = 128, /* of one stage's push constants */
+    G4_CONSTANT_BUFFERS = 4,
 };
 
 /* ---- vertices ---- */
@@ -82,11 +83,13 @@ struct g4_index_buffer {
 
 /* Where the payload of a stage's threads comes from, and how many threads there may be.  A row has 256 bits. */
 struct g4_stage {
-    uint32_t constant_offset, constant_rows; /* of the CURBE; from Gen6 on, of `constants` */
-    const uint32_t (*constants)[8];          /* push constants, `constant_rows` rows; NULL before Gen6 */
-    uint32_t input_offset, input_rows;       /* of each URB entry that a thread reads */
-    uint32_t grf_start;                      /* first register after the fixed part of the payload */
-    uint32_t entry_rows;                     /* of a URB entry that the stage writes; even */
+    uint32_t constant_offset, constant_rows;          /* of the CURBE; from Gen6 on, of `constants` */
+    const uint32_t (*constants)[8];                   /* push constants, `constant_rows` rows; NULL before Gen6 */
+    g4_address constant_address[G4_CONSTANT_BUFFERS]; /* and where they come from, one after the other */
+    uint32_t constant_buffer_rows[G4_CONSTANT_BUFFERS];
+    uint32_t input_offset, input_rows; /* of each URB entry that a thread reads */
+    uint32_t grf_start;                /* first register after the fixed part of the payload */
+    uint32_t entry_rows;               /* of a URB entry that the stage writes; even */
     uint32_t max_threads;
     bool single_vertices; /* a thread shades one vertex; from Gen6 on */
     bool eight_channels;  /* a thread has a vertex or point in each of eight channels; from Gen8 on */

@@ -15,6 +15,7 @@ static void release(struct g4_debug *debug) {
     free(debug->origin);
     free(debug->slot);
     free(debug->range_copy);
+    free(debug->texel);
     free(debug);
 }
 

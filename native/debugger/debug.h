@@ -50,6 +50,7 @@ struct g4_debug_pixel {
     int index;                       /* of the pixel in the message; -1: not there */
     uint32_t depth[2];
     float color[4];
+    uint32_t file[4], reg[4]; /* that have the color */
     uint8_t before[G4_PIXEL_BYTES];
 };
 
@@ -109,6 +110,12 @@ struct g4_debug {
     uint32_t early_next;
     struct g4_debug_pixel pixel;
     uint8_t *range_copy; /* watched ranges before a message */
+
+    /* texels of one channel of the next message of a thread */
+    uint64_t texels_of; /* serial of the thread; 0: none */
+    uint32_t texel_channel;
+    uint32_t texels;
+    struct g4_debug_texel *texel; /* G4_DEBUG_TEXELS, allocated with the first log */
 };
 
 static inline struct g4_debug *g4_debug_of(struct g4_hooks *hooks) {
@@ -163,6 +170,10 @@ bool g4_debug_find_not_finite(struct g4_debug *debug, struct g4_run *run, const 
                               struct g4_debug_event *event);
 bool g4_debug_exception(struct g4_hooks *hooks, struct g4_run *run, int thread, uint32_t which);
 extern g4_message_fn *const g4_debug_functions[G4_FUNCTIONS];
+
+/* provenance.c: before a message, if the thread's texels are wanted. */
+void g4_debug_log_message(struct g4_debug *debug, struct g4_eu *eu, const struct g4_gang *gang,
+                          const struct g4_send *send);
 
 /* fragments.c */
 void g4_debug_pixel_covered(struct g4_hooks *hooks, struct g4_worker *worker, const struct g4_setup *setup, bool lit,

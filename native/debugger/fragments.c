@@ -153,6 +153,23 @@ void g4_debug_pixel_message(struct g4_hooks *hooks, const struct g4_pixel_messag
     }
 }
 
+/* The register that a part of a payload is; G4_OPERAND_NONE: it is a copy. */
+static uint32_t place_of(const struct g4_gang *gang, const void *part, uint32_t *reg) {
+    const uintptr_t at = (uintptr_t)part;
+    const uintptr_t grf = (uintptr_t)gang->grf;
+    const uintptr_t mrf = (uintptr_t)gang->mrf;
+    *reg = 0;
+    if (at >= grf && at < grf + sizeof gang->grf) {
+        *reg = (uint32_t)((at - grf) / sizeof gang->grf[0]);
+        return G4_OPERAND_GRF;
+    }
+    if (at >= mrf && at < mrf + sizeof gang->mrf) {
+        *reg = (uint32_t)((at - mrf) / sizeof gang->mrf[0]);
+        return G4_OPERAND_MRF;
+    }
+    return G4_OPERAND_NONE;
+}
+
 int g4_debug_pixels_started(struct g4_hooks *hooks, const struct g4_pixels *pixels) {
     struct g4_debug *const debug = g4_debug_of(hooks);
     struct g4_debug_pixel *const pixel = &debug->pixel;
@@ -168,7 +185,9 @@ int g4_debug_pixels_started(struct g4_hooks *hooks, const struct g4_pixels *pixe
         return -1;
     }
     for (int c = 0; c < 4; c++) {
-        pixel->color[c] = pixels->color[pixel->index / 8][c][pixel->index % 8];
+        const float *const part = pixels->color[pixel->index / 8][c];
+        pixel->color[c] = part[pixel->index % 8];
+        pixel->file[c] = place_of(pixel->message.gang, part, &pixel->reg[c]);
     }
     (void)peek(debug, &pixel->message.target->map, hooks->x, hooks->y, pixel->before, sizeof pixel->before);
     peek_depth(debug, debug->device->worker[0], pixel->depth);
@@ -225,6 +244,10 @@ void g4_debug_pixels_ended(struct g4_hooks *hooks, const struct g4_pixels *pixel
     const bool inside = peek(debug, &target->map, hooks->x, hooks->y, fragment->after, sizeof fragment->after);
 
     memcpy(fragment->color, pixel->color, sizeof fragment->color);
+    memcpy(fragment->color_file, pixel->file, sizeof fragment->color_file);
+    memcpy(fragment->color_register, pixel->reg, sizeof fragment->color_register);
+    fragment->color_element = (uint32_t)pixel->index % 8;
+    fragment->blends = target->reads;
     memcpy(fragment->before, pixel->before, sizeof fragment->before);
     if (message->tests_late) {
         fragment->z = z;

@@ -157,6 +157,9 @@ static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, co
     if (ranges) {
         copy_ranges(debug);
     }
+    if (debug->texels_of) {
+        g4_debug_log_message(debug, eu, gang, send);
+    }
     enum g4_status status = eu->ctx->model->functions[send->sfid](eu, gang, send);
     const uint64_t errors = g4_report_bad_messages(eu->log);
     const bool bad = errors != debug->bad_messages; /* errors of the send instruction itself are earlier */

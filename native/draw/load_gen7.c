@@ -13,8 +13,7 @@
 #include "state_gen7.h"
 
 enum {
-    URB_UNIT_ROWS = 2, /* URB entries are allocated in units of 512 bits */
-    CONSTANT_BUFFERS = 4,
+    URB_UNIT_ROWS = 2,        /* URB entries are allocated in units of 512 bits */
     SWIZZLED_ATTRIBUTES = 16, /* that a table of 3DSTATE_SBE is for */
     LARGEST_SCRATCH = 11,     /* 2 MB */
     GRF_REGISTERS = 128,
@@ -166,18 +165,21 @@ static void load_constants(const struct g4_draw_loader *loader, int stage, const
     uint32_t total = 0;
 
     gen7_3dstate_constant_vs_unpack(command, loader->ctx->gen, &body);
-    const uint32_t length[CONSTANT_BUFFERS] = {body.constant_buffer_0_read_length, body.constant_buffer_1_read_length,
-                                               body.constant_buffer_2_read_length, body.constant_buffer_3_read_length};
-    const g4_address address[CONSTANT_BUFFERS] = {
+    const uint32_t length[G4_CONSTANT_BUFFERS] = {
+        body.constant_buffer_0_read_length, body.constant_buffer_1_read_length, body.constant_buffer_2_read_length,
+        body.constant_buffer_3_read_length};
+    const g4_address address[G4_CONSTANT_BUFFERS] = {
         body.pointer_to_constant_buffer_0 + (state->constants_absolute ? 0 : state->dynamic_state_base),
         body.pointer_to_constant_buffer_1, body.pointer_to_constant_buffer_2, body.pointer_to_constant_buffer_3};
-    for (uint32_t i = 0; i < CONSTANT_BUFFERS; i++) {
+    for (uint32_t i = 0; i < G4_CONSTANT_BUFFERS; i++) {
         const uint32_t left = G4_CONSTANT_ROWS - total;
         const uint32_t some = length[i] < left ? length[i] : left;
         if (some) {
             (void)g4_mem_read(loader->port, address[i], rows[total], some * sizeof *rows);
             total += some;
         }
+        draw->stage[stage].constant_address[i] = address[i];
+        draw->stage[stage].constant_buffer_rows[i] = some;
     }
     draw->stage[stage].constants = (const uint32_t(*)[8])rows;
     draw->stage[stage].constant_rows = total;

@@ -284,13 +284,34 @@ static bool ends_beyond(const struct g4_fetch *f, uint32_t index) {
     return first + f->format->block_bits / 8u > (uint64_t)f->end + 1;
 }
 
+static bool is_in_buffer(const struct g4_fetch *f, uint32_t index) {
+    return (f->max_index == 0 || index <= f->max_index) && !(f->has_end && ends_beyond(f, index));
+}
+
+const struct g4_fetch *g4_fetch_element_of(const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
+                                           uint32_t dword, g4_address *address, bool *reads) {
+    const struct g4_fetch *found = NULL;
+    for (uint32_t i = 0; i < fetch->elements; i++) { /* later elements overwrite those before */
+        const struct g4_fetch *const f = &fetch->element[i];
+        const uint32_t component = dword - f->destination;
+        if (component < 4 && f->control[component] != G4_VERTEX_COMPONENT_CONTROL_NOSTORE) {
+            const uint32_t index = element_index(f, ids);
+            found = f;
+            *address = f->base + index * f->pitch;
+            *reads = f->control[component] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC && f->reads_memory &&
+                     is_in_buffer(f, index);
+        }
+    }
+    return found;
+}
+
 /* Write the components of one element that it stores. */
 static inline void fetch_element(struct g4_port *port, const struct g4_fetch *f, const struct g4_vertex_ids *ids,
                                  uint32_t out[4]) {
     uint32_t source[4] = {0};
     if (f->reads_memory) {
         const uint32_t index = element_index(f, ids);
-        if ((f->max_index == 0 || index <= f->max_index) && !(f->has_end && ends_beyond(f, index))) {
+        if (is_in_buffer(f, index)) {
             fetch_source(port, f, index, source);
         }
     }

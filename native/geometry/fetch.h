@@ -63,6 +63,10 @@ struct g4_vertex_ids {
 void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
                      uint32_t (*rows)[8]);
 
+/* The element that stores a dword of the entry; NULL: none.  *address is where it reads memory, if *reads. */
+const struct g4_fetch *g4_fetch_element_of(const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
+                                           uint32_t dword, g4_address *address, bool *reads);
+
 /* The edge flag of a vertex.  The draw has edge flags. */
 bool g4_fetch_edge_flag(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids);
 

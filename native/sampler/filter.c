@@ -161,6 +161,9 @@ static bool needs_lane(const struct lookup *r, uint32_t lane, int32_t x, int32_t
 static void store_lane(struct lookup *r, uint32_t corner, uint32_t lane, int32_t x, int32_t y) {
     float color[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (r->b->work.texels.weight[corner][lane] != 0.0f) {
+        if (r->reader->log) {
+            r->reader->log->next.weight = r->b->work.texels.weight[corner][lane];
+        }
         read_lane(r, r->b->work.slice[lane], x, y, lane, color);
     }
     for (uint32_t k = 0; k < r->components; k++) {
@@ -259,8 +262,9 @@ static void drop_weightless(struct lookup *r) {
 
 static void fetch(struct lookup *r, uint32_t corners) {
     const struct g4_texture *const texture = r->b->texture;
-    /* Only the paths for single texels support compares and chroma keys. */
-    const bool single = r->b->keyed || (r->b->shadow && (texture->components > 1 || nan_counts_as_infinity(texture)));
+    /* Only the paths for single texels support compares, chroma keys, and logs. */
+    const bool single =
+        r->b->keyed || r->reader->log || (r->b->shadow && (texture->components > 1 || nan_counts_as_infinity(texture)));
 
     if (texture->fetch == G4_FETCH_PACKED && !texture->integers && !single) {
         fetch_packed(r, corners);
@@ -318,7 +322,7 @@ static bool run_direct(struct lookup *r) {
     g4_bilinear_fn *const run = g4_lookup_function(texture, b->filter != G4_MAP_FILTER_NEAREST);
     struct g4_bilinear job;
 
-    if (!run || b->keyed || b->shadow || may_leave(r)) {
+    if (!run || b->keyed || b->shadow || r->reader->log || may_leave(r)) {
         return false;
     }
     const struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
@@ -549,6 +553,10 @@ void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, str
         batch->work.level = *r.level;
         batch->work.level.y += batch->work.level.slice_dy * batch->first_slice;
         r.level = &batch->work.level;
+    }
+    if (reader->log) {
+        reader->log->next.level = batch->level;
+        reader->log->next.weight = 1.0f;
     }
     batch->killed = 0;
     g4_texture_border(batch->texture, sampler, r.border);

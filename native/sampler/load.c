@@ -44,6 +44,10 @@ static bool differs(const struct g4_texture *texture, uint32_t level, bool beyon
 bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_load *load,
                    uint32_t out[4]) {
     const struct g4_surface *const surface = &texture->surface;
+    if (reader->log) {
+        reader->log->next.level = load->lod;
+        reader->log->next.weight = 1.0f;
+    }
     if (surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER) {
         if (load->u < surface->buffer_entries) {
             g4_texel_read_entry(reader, texture, load->u, out);

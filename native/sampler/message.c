@@ -29,6 +29,10 @@ void g4_sampler_cache_free(struct g4_sampler_cache *cache) {
     free(cache);
 }
 
+void g4_sampler_cache_log(struct g4_sampler_cache *cache, struct g4_texel_log *log) {
+    cache->reader.log = log;
+}
+
 void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
     g4_texel_forget_blocks(&cache->reader);
     cache->plan_epoch++;
@@ -377,8 +381,8 @@ static bool is_planned(const struct g4_sampler_cache *cache, const struct g4_pla
 }
 
 bool g4_sampler_sample_fast(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
-    if (c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 || c->force_lod_to_zero ||
-        !g4_sampler_has(c, G4_SAMPLER_PARAMETER_V)) {
+    if (c->cache->reader.log || c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 ||
+        c->force_lod_to_zero || !g4_sampler_has(c, G4_SAMPLER_PARAMETER_V)) {
         return false;
     }
     const struct g4_dispatch *const dispatch = c->gang->dispatch;
@@ -508,7 +512,7 @@ static bool load_half(const struct g4_sampler_call *c, uint32_t half, const stru
     };
     uint32_t *out[4];
 
-    if (!g4_load_can_batch(c->texture, &lanes, c->active[half])) {
+    if (c->cache->reader.log || !g4_load_can_batch(c->texture, &lanes, c->active[half])) {
         return false;
     }
     for (int channel = 0; channel < 4; channel++) {
@@ -654,7 +658,7 @@ bool g4_sampler_run_planned(struct g4_eu *eu, struct g4_gang *gang, const struct
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
-    if (!is_planned(cache, m, gang->dispatch, send, header) || send->eot || eu->counters ||
+    if (!is_planned(cache, m, gang->dispatch, send, header) || send->eot || eu->counters || cache->reader.log ||
         (header && !have_one_header(gang, send, first))) {
         return false;
     }

@@ -105,7 +105,20 @@ enum {
     BUFFER = 24 /* bytes: the widest texel, and those that bits_at() may read behind it */
 };
 
-static void read_bytes(struct g4_port *port, g4_address address, uint8_t *bytes, uint32_t count) {
+static void log_texel(struct g4_texel_log *log, g4_address address, uint32_t bytes) {
+    if (log->count < log->most) {
+        log->texel[log->count] = log->next;
+        log->texel[log->count].address = address;
+        log->texel[log->count].bytes = bytes;
+    }
+    log->count++;
+}
+
+static void read_bytes(const struct g4_texel_reader *reader, g4_address address, uint8_t *bytes, uint32_t count) {
+    struct g4_port *const port = reader->port;
+    if (reader->log) {
+        log_texel(reader->log, address, count);
+    }
     if ((address & G4_PAGE_OFFSET) + count <= G4_PAGE_SIZE) {
         memcpy(bytes, g4_mem_read_ptr(port, address), count);
     } else {
@@ -122,11 +135,11 @@ static void read_plain(struct g4_texel_reader *reader, const struct g4_texture *
     memset(bytes, 0, BUFFER);
     if (texture->bits >= 8) {
         const uint32_t size = texture->bits / 8;
-        read_bytes(reader->port, g4_texel_address(texture, x * size, y), bytes, size);
+        read_bytes(reader, g4_texel_address(texture, x * size, y), bytes, size);
         return;
     }
     const uint32_t at = x * texture->bits; /* texels start at the least significant bit (docs/decisions.md 65) */
-    read_bytes(reader->port, g4_texel_address(texture, at / 8, y), bytes, 1);
+    read_bytes(reader, g4_texel_address(texture, at / 8, y), bytes, 1);
     bytes[0] = (uint8_t)(bytes[0] >> (at & 7) & ((1u << texture->bits) - 1));
 }
 
@@ -141,7 +154,7 @@ static void read_pair(struct g4_texel_reader *reader, const struct g4_texture *t
                       const struct g4_texel_place *place, uint32_t pair, uint8_t bytes[BUFFER]) {
     const uint32_t x = place->x0 + texture->x_offset + 2 * pair;
     memset(bytes, 0, BUFFER);
-    read_bytes(reader->port, g4_texel_address(texture, (x & ~1u) * 2, place->y0 + place->y), bytes, 4);
+    read_bytes(reader, g4_texel_address(texture, (x & ~1u) * 2, place->y0 + place->y), bytes, 4);
 }
 
 /* The chroma of the second texel of a pair is the mean with the next pair if the lookup filters (docs/decisions.md 65).
@@ -265,7 +278,7 @@ void g4_texel_forget_blocks(struct g4_texel_reader *reader) {
 void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, g4_address address,
                          uint32_t part, struct g4_texel_block *block) {
     uint8_t raw[BUFFER] = {0};
-    read_bytes(reader->port, address, raw, texture->bits / 8);
+    read_bytes(reader, address, raw, texture->bits / 8);
     g4_block_decode(texture->format, reader->srgb, raw, part, block->texel);
     reader->has_blocks = true;
 }
@@ -279,6 +292,9 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
     const uint32_t inner_x = x - column * texture->block_columns.size;
     const uint32_t inner_y = y - row * texture->block_rows.size;
     const uint32_t part = inner_x / 4 + inner_y / 4 * texture->parts_across;
+    if (reader->log) { /* blocks in the cache are read, too */
+        g4_texel_block_slot(reader, address, part)->tag = 0;
+    }
     return g4_texel_block_at(reader, texture, address, part)->texel[4 * (inner_y & 3) + (inner_x & 3)];
 }
 
@@ -298,6 +314,10 @@ void g4_texel_read(struct g4_texel_reader *reader, const struct g4_texture *text
     const struct g4_format *const format = texture->format;
     uint8_t bytes[BUFFER];
 
+    if (reader->log) {
+        reader->log->next.x = place->x;
+        reader->log->next.y = place->y;
+    }
     if (texture->fetch == G4_FETCH_BLOCK) {
         read_compressed(reader, texture, place, key, out);
         return;
@@ -326,6 +346,9 @@ void g4_texel_read_entry(struct g4_texel_reader *reader, const struct g4_texture
     const g4_address address = texture->surface.base + index * texture->surface.pitch;
     uint8_t bytes[BUFFER] = {0};
 
-    read_bytes(reader->port, address, bytes, bits >= 8 ? bits / 8 : 1);
+    if (reader->log) {
+        reader->log->next.x = index;
+    }
+    read_bytes(reader, address, bytes, bits >= 8 ? bits / 8 : 1);
     plain_color(reader, texture->format, bytes, out);
 }

@@ -16,8 +16,24 @@ struct g4_texel_block {
     float texel[16][4];
 };
 
+/* A texel that a lookup has read; of compressed surfaces, its block. */
+struct g4_logged_texel {
+    g4_address address;
+    uint32_t bytes;
+    uint32_t x, y, level; /* texels of a level; of buffers, x is the index */
+    float weight;         /* in the mean of a filter, within the level */
+};
+
+/* The texels of a message, for an observer. */
+struct g4_texel_log {
+    struct g4_logged_texel *texel;
+    uint32_t count, most; /* later ones are only counted */
+    struct g4_logged_texel next;
+};
+
 /* Reads texels for one worker. */
 struct g4_texel_reader {
+    struct g4_texel_log *log; /* NULL: none; else every texel goes through g4_texel_read or g4_texel_read_entry */
     struct g4_port *port;
     const struct g4_state *state; /* palettes, chroma keys */
     const struct g4_srgb_decoder *srgb;
