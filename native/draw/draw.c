@@ -411,14 +411,18 @@ static struct g4_streamed sum_streamed(const struct draw *draw) {
     return sum;
 }
 
-/* Add what a draw has written to the registers of stream output. */
+/* Add what a draw has written to the registers of stream output, and store offsets where buffers keep them. */
 static void count_streamed(const struct draw *draw) {
     const struct g4_stream_output *const output = &draw->device->draw_state.stream_output;
     struct g4_gen7_state *const state = &draw->device->ctx.state->gen7;
     const struct g4_streamed sum = output->in_order ? draw->in_order : sum_streamed(draw);
 
     for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+        const g4_address stored = output->buffer[b].offset_address;
         state->so_write_offset[b] += sum.bytes[b];
+        if (stored) {
+            g4_mem_write32(&draw->device->port, stored, state->so_write_offset[b]);
+        }
     }
     for (uint32_t s = 0; s < G4_STREAMS && output->statistics; s++) {
         state->so_num_prims_written[s] += sum.written[s];
