@@ -1,0 +1,261 @@
+"""The command streamer and the state of Kaby Lake: 48-bit addresses, atomics, semaphores, depth operations."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from gen4emu._native import ffi
+from gen4emu.errors import HangError
+from gen4emu.hw.gen4.common import PostSyncOperation
+from gen4emu.hw.gen8.mi import SemaphoreCompare
+from gen4emu.trace.events import Engine
+from tests.device.test_command_streamer_gen7 import Later
+from tests.harness.commands import BATCH, DATA, Words, command
+
+SECOND_BATCH = BATCH + 0x800
+FAR = 0x7654_3210_0000  # bit 47 is 0
+HIGH = 0x8000_0010_0000  # bit 47 is 1
+CANONICAL = HIGH | 0xFFFF << 48
+
+
+def kaby_lake() -> Later:
+    machine = Later("kbl")
+    for page in (FAR, HIGH):
+        machine.device.memory.write(page, bytes(0x1000))
+    return machine
+
+
+def qwords(machine: Later, address: int, count: int = 1) -> list[int]:
+    return list(struct.unpack(f"<{count}Q", machine.device.memory.read(address, 8 * count)))
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("address", "place"), [(FAR, FAR), (HIGH, HIGH), (CANONICAL, HIGH)])
+def test_registers_go_to_and_come_from_48_bit_addresses(address: int, place: int) -> None:
+    machine = kaby_lake()
+    first, second = (machine.offset(f"CS_GPR_R{i}") for i in (0, 3))
+    machine.set_qword("CS_GPR_R0", 0x12345678)
+    machine.do(("MI_STORE_REGISTER_MEM", {"register_address": first, "memory_address": address + 8}),
+               ("MI_LOAD_REGISTER_MEM", {"register_address": second, "memory_address": address + 8}))
+    assert machine.dwords(place + 8, 1) == [0x12345678]
+    assert machine.qword("CS_GPR_R3") == 0x12345678
+
+
+def test_data_and_copies_go_to_48_bit_addresses() -> None:
+    machine = kaby_lake()
+    machine.do(("MI_STORE_DATA_IMM", {"address": FAR, "data_dword_0": 0x11223344,
+                                      "data_dword_1": [{"value": 0x55667788}]}),
+               ("MI_COPY_MEM_MEM", {"source_memory_address": FAR + 4, "destination_memory_address": CANONICAL}))
+    assert machine.dwords(FAR, 2) == [0x11223344, 0x55667788]
+    assert machine.dwords(HIGH, 2) == [0x55667788, 0]
+
+
+def test_a_second_level_batch_far_away_returns() -> None:
+    machine = kaby_lake()
+    machine.put(FAR, command("MI_STORE_DATA_IMM", machine.gen, address=DATA, data_dword_0=1),
+                command("MI_BATCH_BUFFER_END", machine.gen))
+    machine.do(("MI_BATCH_BUFFER_START", {"second_level_batch_buffer": True, "batch_buffer_start_address": FAR}),
+               ("MI_STORE_DATA_IMM", {"address": DATA + 4, "data_dword_0": 2}))
+    assert machine.dwords(DATA, 2) == [1, 2]
+
+
+@pytest.mark.parametrize(("result", "expected"), [(0, [0, 2]), (1, [1, 0])])
+def test_a_predicated_batch_starts_if_the_predicate_is_set(result: int, expected: list[int]) -> None:
+    machine = kaby_lake()
+    machine.put(SECOND_BATCH, command("MI_STORE_DATA_IMM", machine.gen, address=DATA, data_dword_0=1),
+                command("MI_BATCH_BUFFER_END", machine.gen))
+    machine.set("MI_PREDICATE_RESULT", result)
+    machine.do(("MI_BATCH_BUFFER_START", {"predication_enable": True, "batch_buffer_start_address": SECOND_BATCH}),
+               ("MI_STORE_DATA_IMM", {"address": DATA + 4, "data_dword_0": 2}))
+    assert machine.dwords(DATA, 2) == expected
+
+
+# --- PIPE_CONTROL -----------------------------------------------------------------------------------------------------
+def test_post_sync_operations_write_eight_bytes_far_away() -> None:
+    machine = kaby_lake()
+    machine.state.counter[8] = 0x1_0000_0007  # PS_DEPTH_COUNT
+    immediate = command("PIPE_CONTROL", machine.gen, post_sync_operation=PostSyncOperation.WRITE_IMMEDIATE_DATA,
+                        address=HIGH, immediate_data=0x4_0000_0003)
+    immediate[3] |= 0xFFFF0000  # the address is canonical
+    machine.run(immediate)
+    machine.do(("PIPE_CONTROL", {"post_sync_operation": PostSyncOperation.WRITE_PS_DEPTH_COUNT, "address": FAR}),
+               ("PIPE_CONTROL", {"post_sync_operation": PostSyncOperation.WRITE_IMMEDIATE_DATA, "address": FAR + 8,
+                                 "command_streamer_stall_enable": True, "immediate_data": 5}))
+    assert qwords(machine, HIGH) == [0x4_0000_0003]
+    assert qwords(machine, FAR, 2) == [0x1_0000_0007, 5]
+
+
+def test_immediate_data_may_go_to_a_register() -> None:
+    machine = kaby_lake()
+    machine.do(("PIPE_CONTROL", {"lri_post_sync_operation": 1, "register_offset": machine.offset("CS_GPR_R2"),
+                                 "immediate_data": 99}))
+    assert machine.qword("CS_GPR_R2") == 99
+
+
+def test_disabling_indirect_state_pointers_turns_push_constants_off() -> None:
+    machine = kaby_lake()
+    machine.do(("3DSTATE_CONSTANT_PS", {"constant_buffer_0_read_length": 4, "constant_buffer_2_read_length": 1}))
+    assert list(machine.state.gen9.constant_ps[1:3]) == [4, 1]
+    machine.do(("PIPE_CONTROL", {"indirect_state_pointers_disable": True}))
+    assert list(machine.state.gen9.constant_ps[1:3]) == [0, 0]
+
+
+# --- atomics ----------------------------------------------------------------------------------------------------------
+def atomic(opcode: int, *operands: tuple[int, int], size: int = 0, returns: bool = False,
+           address: int = DATA) -> tuple[str, dict[str, Any]]:
+    """MI_ATOMIC with its operands inside, one pair of dwords after the other."""
+    inline = [{"operand1_data_dword": a, "operand2_data_dword": b} for a, b in operands]
+    return "MI_ATOMIC", {"atomic_opcode": opcode, "data_size": size, "memory_address": address, "operands": inline,
+                         "inline_data": bool(inline), "return_data_control": returns}
+
+
+@pytest.mark.parametrize(("opcode", "old", "first", "second", "expected"), [
+    (0x01, 0b1100, 0b1010, 0, 0b1000), (0x02, 0b1100, 0b1010, 0, 0b1110), (0x03, 0b1100, 0b1010, 0, 0b0110),
+    (0x04, 1, 7, 0, 7), (0x05, 0xFFFFFFFF, 0, 0, 0), (0x06, 0, 0, 0, 0xFFFFFFFF), (0x07, 5, 7, 0, 12),
+    (0x08, 5, 7, 0, 0xFFFFFFFE), (0x09, 5, 7, 0, 2), (0x0A, 0xFFFFFFFF, 1, 0, 1), (0x0B, 0xFFFFFFFF, 1, 0, 0xFFFFFFFF),
+    (0x0C, 0xFFFFFFFF, 1, 0, 0xFFFFFFFF), (0x0D, 0xFFFFFFFF, 1, 0, 1), (0x0E, 5, 5, 9, 9), (0x0E, 5, 6, 9, 5),
+])
+def test_atomics_of_dwords(opcode: int, old: int, first: int, second: int, expected: int) -> None:
+    machine = kaby_lake()
+    machine.device.memory.write(DATA, struct.pack("<2I", old, 0x77))
+    machine.do(atomic(opcode, (first, second)))
+    assert machine.dwords(DATA, 2) == [expected, 0x77]
+
+
+def test_an_atomic_of_a_qword_takes_operands_from_registers_and_returns_the_old_value() -> None:
+    machine = kaby_lake()
+    machine.device.memory.write(FAR, struct.pack("<Q", 0xFFFFFFFF))
+    machine.set_qword("CS_GPR_R0", 0x1_0000_0001)
+    machine.do(atomic(0x07, size=1, returns=True, address=FAR))
+    assert qwords(machine, FAR) == [0x2_0000_0000]
+    assert machine.qword("CS_GPR_R0") == 0xFFFFFFFF
+
+
+def test_an_unknown_atomic_is_reported_and_writes_nothing() -> None:
+    machine = kaby_lake()
+    machine.do(atomic(0x1F, (1, 1)))
+    assert machine.dwords(DATA, 1) == [0]
+    assert list(machine.streamer.findings.count) == ["MI_ATOMIC with an unknown operation"]
+
+
+# --- semaphores -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("compare", "below", "same", "above"), [
+    (SemaphoreCompare.SAD_GREATER_THAN_SDD, False, False, True),
+    (SemaphoreCompare.SAD_GREATER_THAN_OR_EQUAL_SDD, False, True, True),
+    (SemaphoreCompare.SAD_LESS_THAN_SDD, True, False, False),
+    (SemaphoreCompare.SAD_LESS_THAN_OR_EQUAL_SDD, True, True, False),
+    (SemaphoreCompare.SAD_EQUAL_SDD, False, True, False),
+    (SemaphoreCompare.SAD_NOT_EQUAL_SDD, True, False, True),
+])
+def test_a_wait_for_what_holds_goes_on_and_one_for_what_does_not_hangs(
+        compare: SemaphoreCompare, below: bool, same: bool, above: bool) -> None:
+    for value, passes in zip((4, 5, 6), (below, same, above), strict=True):
+        machine = kaby_lake()
+        machine.device.memory.write(FAR, struct.pack("<I", value))
+        wait = ("MI_SEMAPHORE_WAIT", {"compare_operation": compare, "semaphore_data_dword": 5,
+                                      "semaphore_address": FAR})
+        behind = ("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 1})
+        if passes:
+            machine.do(wait, behind)
+        else:
+            with pytest.raises(HangError, match=f"MI_SEMAPHORE_WAIT.*operand is 0x{value:08x}"):
+                machine.do(wait, behind)
+        assert machine.dwords(DATA, 1) == [passes]
+
+
+# --- draws ------------------------------------------------------------------------------------------------------------
+def test_a_depth_operation_is_a_draw_and_ends() -> None:
+    machine = kaby_lake()
+    machine.do(("3DSTATE_WM_HZ_OP", {"depth_buffer_clear_enable": True, "clear_rectangle_x_max": 8,
+                                     "clear_rectangle_y_max": 4}))
+    assert len(machine.draws) == 1
+    assert machine.state.gen9.wm_hz_op[1] == 0
+
+
+def test_a_depth_operation_of_nothing_is_state() -> None:
+    machine = kaby_lake()
+    words = command("3DSTATE_WM_HZ_OP", machine.gen, clear_rectangle_x_max=8)
+    machine.run(words)
+    assert machine.draws == []
+    assert list(machine.state.gen9.wm_hz_op) == words
+
+
+# --- state ------------------------------------------------------------------------------------------------------------
+def test_bases_have_48_bits_and_change_with_modify_enable() -> None:
+    machine = kaby_lake()
+    machine.do(("STATE_BASE_ADDRESS", {
+        "dynamic_state_base_address": CANONICAL, "dynamic_state_base_address_modify_enable": True,
+        "instruction_base_address": FAR, "instruction_base_address_modify_enable": True,
+        "bindless_surface_state_base_address": 0x5000, "bindless_surface_state_base_address_modify_enable": True}))
+    machine.do(("STATE_BASE_ADDRESS", {
+        "dynamic_state_base_address": 0x30000, "instruction_base_address": 0x40000,
+        "instruction_base_address_modify_enable": True}))
+    gen9 = machine.state.gen9
+    assert (gen9.dynamic_state_base, gen9.instruction_base) == (HIGH, 0x40000)
+    assert gen9.bindless_surface_state_base == 0x5000
+
+
+def test_a_vertex_buffer_keeps_address_and_size_without_address_modify_enable() -> None:
+    machine = kaby_lake()
+    buffer = {"vertex_buffer_index": 32, "buffer_starting_address": FAR, "buffer_size": 0x100}
+    machine.do(("3DSTATE_VERTEX_BUFFERS", {"vertex_buffers": [
+        buffer | {"address_modify_enable": True, "buffer_pitch": 12}]}))
+    machine.do(("3DSTATE_VERTEX_BUFFERS", {"vertex_buffers": [
+        buffer | {"buffer_starting_address": 0x5000, "buffer_size": 0x10, "buffer_pitch": 16}]}))
+    kept = list(machine.state.gen9.vertex_buffer[32])
+    assert (kept[0] & 0xFFF, kept[1] | kept[2] << 32, kept[3]) == (16, FAR, 0x100)
+
+
+def test_instancing_is_kept_by_element() -> None:
+    machine = kaby_lake()
+    machine.do(*(("3DSTATE_VF_INSTANCING", {"vertex_element_index": i, "instancing_enable": True,
+                                            "instance_data_step_rate": i + 1}) for i in (0, 33)))
+    elements = machine.state.gen9.vf_instancing
+    assert [(elements[i][0] >> 8 & 1, elements[i][1]) for i in (0, 1, 33)] == [(1, 1), (0, 0), (1, 34)]
+
+
+@pytest.mark.parametrize("name", [
+    "3DSTATE_PS", "3DSTATE_RASTER", "3DSTATE_SBE_SWIZ", "3DSTATE_WM_DEPTH_STENCIL", "3DSTATE_PS_BLEND",
+    "3DSTATE_VF_SGVS", "3DSTATE_SAMPLE_PATTERN", "3DSTATE_INDEX_BUFFER",
+])
+def test_state_commands_are_kept_whole(name: str) -> None:
+    machine = kaby_lake()
+    words: Words = command(name, machine.gen)
+    words[1:] = range(0x100, 0x100 + len(words) - 1)
+    machine.run(words)
+    assert list(getattr(machine.state.gen9, name.removeprefix("3DSTATE_").lower())) == words
+
+
+def test_the_pipeline_changes_only_with_its_mask_bits() -> None:
+    machine = kaby_lake()
+    machine.do(("PIPELINE_SELECT", {"mask_bits": 3, "pipeline_selection": 2}))
+    assert machine.state.media_selected == 2
+    machine.do(("PIPELINE_SELECT", {"mask_bits": 0x10, "pipeline_selection": 0}))
+    assert machine.state.media_selected == 2
+
+
+def test_submissions_of_contexts_have_their_own_state() -> None:
+    machine = kaby_lake()
+    streamer = machine.device.streamers[Engine.RENDER]
+    words = [command("3DSTATE_SAMPLE_MASK", machine.gen, sample_mask=mask) for mask in (0x3, 0xF)]
+    streamer.enter_context(1)
+    machine.run(words[0])
+    streamer.enter_context(2)
+    assert list(machine.state.gen9.sample_mask) == [0, 0]
+    machine.run(words[1])
+    streamer.enter_context(1)
+    assert list(machine.state.gen9.sample_mask) == words[0]
+    assert ffi.sizeof(machine.state.gen9.sample_mask) == 8
+
+
+@pytest.mark.parametrize("name", [
+    "3DSTATE_BINDING_TABLE_EDIT_PS", "3DSTATE_GATHER_CONSTANT_VS", "3DSTATE_DX9_CONSTANTF_PS", "MEDIA_OBJECT_GRPID",
+])
+def test_commands_that_are_not_executed_are_reported(name: str) -> None:
+    machine = kaby_lake()
+    machine.do((name, {}))
+    (finding,) = machine.streamer.findings.count
+    assert finding.startswith(name) and "not executed" in finding
