@@ -221,7 +221,7 @@ class Blitter:
         keep = ffi.from_buffer(bits) if bits is not None else None
         if raw.get("clip"):
             raw |= dict(zip(("clip_x1", "clip_y1", "clip_x2", "clip_y2"), self._clip, strict=True))
-        native = ffi.new("struct g4_blt *", raw)
+        native = ffi.new("struct g4_blt *", raw | {"address_mask": self.memory.size - 1})
         if keep is not None:
             native.bits, native.bits_size = keep, len(keep)
         self.pixels, self._drawn = int(lib.g4_blt_pixels(native)), native

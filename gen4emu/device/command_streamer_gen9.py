@@ -16,6 +16,7 @@ from gen4emu.device.stored_commands import leave_if, write_immediate_48
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import SemaphoreCompare
+from gen4emu.hw.layout import Command
 
 _ADDRESS = (1 << 48) - 1
 _IGNORED = (
@@ -84,6 +85,11 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             "MI_SEMAPHORE_WAIT": self._semaphore_wait,
             "3DSTATE_WM_HZ_OP": self._depth_operation(),
         }
+
+    def _pipeline_handler(self, known: Command, length: int, command: Command | None) -> Handler:
+        if known.name == "XY_FAST_COPY_BLT":
+            return self._not_executed(known.name)
+        return super()._pipeline_handler(known, length, command)
 
     def _flush(self) -> Handler:
         """There is no MI_FLUSH."""

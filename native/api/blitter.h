@@ -16,12 +16,13 @@ struct g4_blt {
     bool clip;
     int32_t clip_x1, clip_y1, clip_x2, clip_y2;
 
-    uint32_t destination;
+    g4_address address_mask; /* the bits of graphics addresses; what follows the last address is the first */
+    g4_address destination;
     int32_t destination_pitch; /* bytes */
     bool destination_tiled;    /* X */
 
     uint32_t source_kind; /* enum g4_blt_source */
-    uint32_t source;      /* of a colour source, or of mono bits without `bits` */
+    g4_address source;    /* of a colour source, or of mono bits without `bits` */
     int32_t source_pitch;
     bool source_tiled;
     int32_t source_x, source_y;

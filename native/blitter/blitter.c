@@ -22,13 +22,24 @@ static bool needs_destination(uint32_t rop) {
     return ((rop ^ (rop >> 1)) & 0x55) != 0;
 }
 
-static g4_address address_of(uint32_t base, int32_t pitch, bool tiled, uint32_t bytes, int32_t x, int32_t y) {
+/* The address of a pixel on one side of a blit. */
+static g4_address address_of(const struct g4_blt *b, g4_address base, int32_t pitch, bool tiled, int32_t x, int32_t y) {
     if (!tiled) {
-        return base + (uint32_t)y * (uint32_t)pitch + (uint32_t)x * bytes;
+        return (base + (g4_address)((int64_t)y * pitch + (int64_t)x * b->bytes)) & b->address_mask;
     }
-    /* A tiled surface has no pixels left of or above its origin: the offsets wrap as its address would. */
-    return (base & ~0xfffu) +
-           (uint32_t)g4_surface_offset(G4_TILING_X, (uint32_t)pitch & 0x3ffffu, (uint32_t)x * bytes, (uint32_t)y);
+    /* A tiled surface has no pixels left of or above its origin: the offsets wrap as an address of 32 bits would. */
+    const uint32_t offset =
+        (uint32_t)g4_surface_offset(G4_TILING_X, (uint32_t)pitch & 0x3ffffu, (uint32_t)x * b->bytes, (uint32_t)y);
+    return ((base & ~(g4_address)G4_PAGE_OFFSET) + offset) & b->address_mask;
+}
+
+static g4_address destination_of(const struct g4_blt *b, int32_t x, int32_t y) {
+    return address_of(b, b->destination, b->destination_pitch, b->destination_tiled, x, y);
+}
+
+/* The address of the source of a pixel of the destination. */
+static g4_address source_of(const struct g4_blt *b, int32_t x, int32_t y) {
+    return address_of(b, b->source, b->source_pitch, b->source_tiled, b->source_x + x - b->x1, b->source_y + y - b->y1);
 }
 
 static uint32_t read_pixel(struct g4_port *port, g4_address address, uint32_t bytes) {
@@ -58,7 +69,7 @@ static bool source_bit(struct g4_port *port, const struct g4_blt *b, uint64_t at
     if (b->bits) {
         byte = at / 8 < b->bits_size ? b->bits[at / 8] : 0;
     } else {
-        byte = *g4_mem_read_ptr(port, b->source + (uint32_t)(at / 8));
+        byte = *g4_mem_read_ptr(port, (b->source + at / 8) & b->address_mask);
     }
     return byte >> (7 - at % 8) & 1;
 }
@@ -103,10 +114,7 @@ static bool source_at(struct g4_port *port, const struct g4_blt *b, int32_t x, i
     const int32_t row = y - b->y1;
     *value = 0;
     if (b->source_kind == G4_BLT_SOURCE_COLOR) {
-        *value = read_pixel(
-            port,
-            address_of(b->source, b->source_pitch, b->source_tiled, b->bytes, b->source_x + column, b->source_y + row),
-            b->bytes);
+        *value = read_pixel(port, source_of(b, x, y), b->bytes);
     } else if (b->source_kind == G4_BLT_SOURCE_MONO) {
         const bool bit = source_bit(port, b, (uint64_t)row * b->bits_row + b->bits_start + (uint64_t)column);
         *value = bit ? b->foreground : b->background;
@@ -121,7 +129,7 @@ static void draw_pixel(struct g4_port *port, const struct g4_blt *b, int32_t x, 
     if (!source_at(port, b, x, y, &s) || !pattern_at(b, x, y, &p)) {
         return;
     }
-    const g4_address address = address_of(b->destination, b->destination_pitch, b->destination_tiled, b->bytes, x, y);
+    const g4_address address = destination_of(b, x, y);
     const uint32_t full = b->bytes == 4 ? UINT32_MAX : (1u << (8 * b->bytes)) - 1;
     const bool reads = needs_destination(b->rop) || (b->write_mask & full) != full || b->range_mode == 2;
     const uint32_t d = reads ? read_pixel(port, address, b->bytes) : 0;
@@ -167,12 +175,11 @@ static void copy_run(struct g4_port *port, g4_address to, g4_address from, uint3
 /* Draw one row as runs; false if the layout does not permit it. */
 static bool row_at_once(struct g4_port *port, const struct g4_blt *b, int32_t x1, int32_t x2, int32_t y, bool copy) {
     for (int32_t x = x1; x < x2;) {
-        const g4_address to = address_of(b->destination, b->destination_pitch, b->destination_tiled, b->bytes, x, y);
+        const g4_address to = destination_of(b, x, y);
         uint32_t size = run_length(to, b->destination_tiled);
         g4_address from = 0;
         if (copy) {
-            from = address_of(b->source, b->source_pitch, b->source_tiled, b->bytes, b->source_x + x - b->x1,
-                              b->source_y + y - b->y1);
+            from = source_of(b, x, y);
             const uint32_t source_size = run_length(from, b->source_tiled);
             size = source_size < size ? source_size : size;
         }
@@ -218,7 +225,7 @@ static bool apart(const struct g4_blt *b, const struct box *box) {
     const uint64_t to_end = to + rows * (uint32_t)b->destination_pitch + (uint64_t)b->x1 * b->bytes + columns;
     const uint64_t from = b->source + (uint64_t)b->source_y * (uint32_t)b->source_pitch;
     const uint64_t from_end = from + rows * (uint32_t)b->source_pitch + (uint64_t)b->source_x * b->bytes + columns;
-    return to_end <= UINT32_MAX && from_end <= UINT32_MAX && (to_end <= from || from_end <= to);
+    return to_end <= b->address_mask && from_end <= b->address_mask && (to_end <= from || from_end <= to);
 }
 
 uint64_t g4_blt_pixels(const struct g4_blt *b) {

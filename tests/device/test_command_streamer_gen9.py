@@ -9,6 +9,7 @@ import pytest
 
 from gen4emu._native import ffi
 from gen4emu.errors import HangError
+from gen4emu.hw.gen4.blt import ColorDepth
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import SemaphoreCompare
 from gen4emu.trace.events import Engine
@@ -164,6 +165,38 @@ def test_a_wait_for_what_holds_goes_on_and_one_for_what_does_not_hangs(
             with pytest.raises(HangError, match=f"MI_SEMAPHORE_WAIT.*operand is 0x{value:08x}"):
                 machine.do(wait, behind)
         assert machine.dwords(DATA, 1) == [passes]
+
+
+# --- blits ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("tiled", [False, True])
+def test_blits_between_48_bit_addresses(tiled: bool) -> None:
+    machine = kaby_lake()
+    machine.device.memory.write(HIGH, struct.pack("<8I", *range(8)))
+    side = 512 // 4 if tiled else 64  # pitch: dwords, or bytes
+    machine.do(("XY_SRC_COPY_BLT", {
+        "color_depth": ColorDepth.BPP_32, "write_alpha": True, "write_rgb": True, "raster_operation": 0xCC,
+        "source_base_address": HIGH, "source_pitch": side, "source_tiled": tiled, "source_x1": 2,
+        "destination_base_address": FAR, "destination_pitch": side, "destination_tiled": tiled,
+        "destination_x1": 1, "destination_x2": 4, "destination_y2": 1}))
+    assert machine.dwords(FAR, 5) == [0, 2, 3, 4, 0]
+
+
+def test_a_fill_of_a_row_above_goes_to_a_48_bit_address() -> None:
+    """A negative y: the row is before the base address, with a carry into the upper dword."""
+    machine = kaby_lake()
+    base = 0x7654_0000_0000
+    machine.device.memory.write(base - 0x1000, bytes(0x1000))
+    machine.do(("XY_COLOR_BLT", {
+        "color_depth": ColorDepth.BPP_32, "write_alpha": True, "write_rgb": True, "raster_operation": 0xF0,
+        "destination_base_address": base, "destination_pitch": 64, "color": 0x11223344, "destination_x2": 2,
+        "destination_y1": -1, "destination_y2": 0}))
+    assert machine.dwords(base - 64, 3) == [0x11223344, 0x11223344, 0]
+
+
+def test_a_fast_copy_is_reported() -> None:
+    machine = kaby_lake()
+    machine.do(("XY_FAST_COPY_BLT", {}))
+    assert list(machine.streamer.findings.count) == ["XY_FAST_COPY_BLT is not executed"]
 
 
 # --- draws ------------------------------------------------------------------------------------------------------------
