@@ -18,6 +18,7 @@ _WINDOW = 1 << 18  # bytes in which a kernel must end
 _BUDGET = 1 << 16  # bytes of kernels examined, plus a multiple of the size of memory: hostile pointers overlap
 _SCANS = 8  # the multiple of the size of memory that may be examined
 _KERNELS_KEPT = 1 << 14
+_LONGEST = 16  # bytes of an instruction: the one behind a kernel may be what ends it
 
 
 class Kernels:
@@ -28,6 +29,7 @@ class Kernels:
         self._resource_of = resource_of
         self.by_code: dict[bytes, KernelCode] = {}
         self._at: dict[int, KernelCode | None] = {}
+        self._before: dict[int, tuple[int, bytes, KernelCode]] = {}  # by address: what was there when it was last read
         self._uses: dict[int, Use] = {}
         self._count = 0
         self._scan = self._new = _BUDGET
@@ -51,8 +53,20 @@ class Kernels:
         if self.exhausted:
             return None
         data = peek.available(address, _WINDOW)
-        found = self._code(data) if len(data) >= 8 else None
+        found = self._unchanged(address, data) or (self._code(data) if len(data) >= 8 else None)
         self._at[address] = found
+        if found is not None:
+            if len(self._before) >= _KERNELS_KEPT:
+                self._before.clear()
+            self._before[address] = len(data), data[:len(found.code) + _LONGEST], found
+        return found
+
+    def _unchanged(self, address: int, data: bytes) -> KernelCode | None:
+        """The kernel that was at an address before, if all bytes that decided on it are still the same."""
+        size, start, found = self._before.get(address, (-1, b"", None))
+        if found is None or size != len(data) or not data.startswith(start):
+            return None
+        self._scan -= len(found.code)
         return found
 
     def _code(self, data: bytes) -> KernelCode:
@@ -63,6 +77,7 @@ class Kernels:
         if found is None:
             if len(self.by_code) >= _KERNELS_KEPT:
                 self.by_code.clear()
+                self._before.clear()
                 self._uses.clear()
             self._count += 1
             self._new -= length

@@ -424,13 +424,20 @@ def _render_target(lint: Linter, node: State, view: View) -> None:
 # --- kernels --------------------------------------------------------------------------------------------------------
 def _kernel(lint: Linter, node: Kernel) -> None:
     """Decision 26, and descriptors that no unit understands."""
+    for rule, text in _messages(node.code.code, lint.gen):
+        lint.find(node, rule, text)
+
+
+@lru_cache(maxsize=1024)
+def _messages(code: bytes, gen: Gen) -> tuple[tuple[str, str], ...]:
+    """Rules that the messages of a kernel break, and what is wrong."""
     found: dict[tuple[str, str], list[int]] = {}
-    for offset, send in sends(node.code.code, lint.gen):
-        for finding in _message(send, lint.gen):
+    for offset, send in sends(code, gen):
+        for finding in _message(send, gen):
             found.setdefault(finding, []).append(offset)
-    for (rule, text), offsets in found.items():
-        places = ", ".join(f"0x{o:04x}" for o in offsets[:8]) + (", ..." if len(offsets) > 8 else "")
-        lint.find(node, rule, f"send at {places}: {text}")
+    return tuple((rule, f"send at {', '.join(f'0x{o:04x}' for o in offsets[:8])}"
+                        f"{', ...' if len(offsets) > 8 else ''}: {text}")
+                 for (rule, text), offsets in found.items())
 
 
 def _message(send: Instruction, gen: Gen) -> list[tuple[str, str]]:
