@@ -7,7 +7,7 @@ const COMPARE = {
   "=": (a, b) => a === b, "==": (a, b) => a === b, "!=": (a, b) => a !== b,
   "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b,
 };
-export const TEXTS = ["name", "topology", "target", "group"];
+const TEXTS = ["name", "topology", "target", "group"];
 
 function tokens(text) {
   const found = [];
