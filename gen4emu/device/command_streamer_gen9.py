@@ -15,7 +15,7 @@ from gen4emu.device.state_gen9 import Gen9ContextState
 from gen4emu.device.stored_commands import leave_if, write_immediate_48
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
-from gen4emu.hw.gen8.mi import SemaphoreCompare
+from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
 from gen4emu.hw.layout import Command
 
 _ADDRESS = (1 << 48) - 1
@@ -34,6 +34,13 @@ _NOT_EXECUTED = (
 )
 _DEPTH_OPERATIONS = ("stencil_buffer_clear_enable", "depth_buffer_clear_enable", "depth_buffer_resolve_enable",
                      "hierarchical_depth_buffer_resolve_enable")
+_NEVER_SKIPPED = ("MI_SET_PREDICATE", "MI_BATCH_BUFFER_START", "MI_BATCH_BUFFER_END")
+_SKIPPED: dict[int, tuple[str, int]] = {  # MI_SET_PREDICATE skips what follows while bit 0 of the register is this
+    PredicateEnableGen8.NOOP_ON_RESULT2_CLEAR: ("MI_PREDICATE_RESULT_2", 0),
+    PredicateEnableGen8.NOOP_ON_RESULT2_SET: ("MI_PREDICATE_RESULT_2", 1),
+    PredicateEnableGen8.NOOP_ON_RESULT_CLEAR: ("MI_PREDICATE_RESULT", 0),
+    PredicateEnableGen8.NOOP_ON_RESULT_SET: ("MI_PREDICATE_RESULT", 1),
+}
 _SATISFIED: dict[int, Callable[[int, int], bool]] = {
     SemaphoreCompare.SAD_GREATER_THAN_SDD: lambda memory, data: memory > data,
     SemaphoreCompare.SAD_GREATER_THAN_OR_EQUAL_SDD: lambda memory, data: memory >= data,
@@ -76,6 +83,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
 
     # --- handlers --------------------------------------------------------------------------------------------------
     def _own_handlers(self) -> dict[str, Handler]:
+        self._skipped = 0  # dwords that MI_SET_PREDICATE has skipped in the running batch
         found = super()._own_handlers()
         found |= dict.fromkeys(_IGNORED, self._nothing)
         found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
@@ -107,6 +115,10 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             self._pipe_selected()
 
     # --- batches ---------------------------------------------------------------------------------------------------
+    def _run_batch(self) -> None:
+        self._skipped = 0
+        super()._run_batch()
+
     def _batch_buffer_start(self) -> Handler:
         command = self.catalogue.command("MI_BATCH_BUFFER_START")
         address = command.field("batch_buffer_start_address", self.gen)
@@ -123,6 +135,31 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             self._reader.jump(int(address.decode(address.extract(words))) & _ADDRESS)
 
         return start
+
+    def _set_predicate(self, words: Words) -> None:
+        """Skips the commands behind it, to the next of these commands or the end of the batch buffer."""
+        enable = int(self._view("MI_SET_PREDICATE", words).predicate_enable)
+        name, value = _SKIPPED.get(enable, ("", 0))
+        if name:
+            skips = self.registers.read(self.registers.offset(name)) & 1 == value
+        else:
+            skips = enable == PredicateEnableGen8.NOOP_ALWAYS
+        if not skips:
+            return
+        if not self.position.in_batch:
+            self.findings.add("MI_SET_PREDICATE outside of a batch is not executed", self._where())
+            return
+        address = self.position.address + 4
+        while self._skipped < self.max_batch_dwords:
+            header = self._read_dword(address)
+            command = self.catalogue.command_for(header)
+            if command is not None and command.name in _NEVER_SKIPPED:
+                self._reader.jump(address)
+                return
+            dwords = self.catalogue.length(header)
+            self._skipped += dwords
+            address += 4 * dwords
+        self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
 
     def _semaphore_wait(self, words: Words) -> None:
         """Nothing else runs that could change the memory: a condition that does not hold never will."""

@@ -11,9 +11,9 @@ from gen4emu._native import ffi
 from gen4emu.errors import HangError
 from gen4emu.hw.gen4.blt import ColorDepth
 from gen4emu.hw.gen4.common import PostSyncOperation
-from gen4emu.hw.gen8.mi import SemaphoreCompare
+from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
 from gen4emu.trace.events import Engine
-from tests.device.test_command_streamer_gen7 import Later
+from tests.device.test_command_streamer_gen7 import DRAW, Later
 from tests.harness.commands import BATCH, DATA, Words, command
 
 SECOND_BATCH = BATCH + 0x800
@@ -72,6 +72,51 @@ def test_a_predicated_batch_starts_if_the_predicate_is_set(result: int, expected
     machine.do(("MI_BATCH_BUFFER_START", {"predication_enable": True, "batch_buffer_start_address": SECOND_BATCH}),
                ("MI_STORE_DATA_IMM", {"address": DATA + 4, "data_dword_0": 2}))
     assert machine.dwords(DATA, 2) == expected
+
+
+@pytest.mark.parametrize(("enable", "register", "skips_at"), [
+    (PredicateEnableGen8.NOOP_NEVER, "MI_PREDICATE_RESULT", ()),
+    (PredicateEnableGen8.NOOP_ON_RESULT2_CLEAR, "MI_PREDICATE_RESULT_2", (0,)),
+    (PredicateEnableGen8.NOOP_ON_RESULT2_SET, "MI_PREDICATE_RESULT_2", (1,)),
+    (PredicateEnableGen8.NOOP_ON_RESULT_CLEAR, "MI_PREDICATE_RESULT", (0,)),
+    (PredicateEnableGen8.NOOP_ON_RESULT_SET, "MI_PREDICATE_RESULT", (1,)),
+    (PredicateEnableGen8.NOOP_ALWAYS, "MI_PREDICATE_RESULT", (0, 1)),
+])
+def test_commands_are_skipped_until_the_next_predicate(enable: PredicateEnableGen8, register: str,
+                                                       skips_at: tuple[int, ...]) -> None:
+    for value in (0, 1):
+        machine = kaby_lake()
+        machine.set(register, value)
+        machine.do(("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 1}),
+                   ("MI_SET_PREDICATE", {"predicate_enable": enable}),
+                   ("MI_STORE_DATA_IMM", {"address": DATA + 4, "data_dword_0": 2}), DRAW,
+                   ("MI_SET_PREDICATE", {"predicate_enable": PredicateEnableGen8.NOOP_NEVER}),
+                   ("MI_STORE_DATA_IMM", {"address": DATA + 8, "data_dword_0": 3}))
+        skipped = value in skips_at
+        assert machine.dwords(DATA, 3) == [1, 0 if skipped else 2, 3]
+        assert len(machine.draws) == (not skipped)
+
+
+def test_skipping_ends_with_the_batch_buffer() -> None:
+    machine = kaby_lake()
+    machine.put(SECOND_BATCH, command("MI_SET_PREDICATE", machine.gen, predicate_enable=15),
+                command("MI_STORE_DATA_IMM", machine.gen, address=DATA, data_dword_0=1),
+                command("MI_BATCH_BUFFER_END", machine.gen))
+    machine.do(("MI_BATCH_BUFFER_START", {"second_level_batch_buffer": True,
+                                          "batch_buffer_start_address": SECOND_BATCH}),
+               ("MI_STORE_DATA_IMM", {"address": DATA + 4, "data_dword_0": 2}))
+    assert machine.dwords(DATA, 2) == [0, 2]
+
+
+def test_skipping_of_a_batch_that_does_not_end_hangs() -> None:
+    """Each round skips a part of the batch; all parts count."""
+    machine = kaby_lake()
+    machine.streamer.max_batch_dwords = 256
+    machine.put(SECOND_BATCH, command("MI_SET_PREDICATE", machine.gen, predicate_enable=15),
+                [0] * 100, command("MI_BATCH_BUFFER_START", machine.gen, batch_buffer_start_address=SECOND_BATCH))
+    with pytest.raises(HangError, match="goes on after 256 dwords"):
+        machine.do(("MI_BATCH_BUFFER_START", {"batch_buffer_start_address": SECOND_BATCH}))
+    assert machine.streamer.commands < 10
 
 
 # --- PIPE_CONTROL -----------------------------------------------------------------------------------------------------
