@@ -19,6 +19,7 @@ from tests.harness.commands import BATCH, DATA, Words, command
 SECOND_BATCH = BATCH + 0x800
 FAR = 0x7654_3210_0000  # bit 47 is 0
 HIGH = 0x8000_0010_0000  # bit 47 is 1
+HALF = 0x3F000000  # 0.5
 CANONICAL = HIGH | 0xFFFF << 48
 
 
@@ -245,11 +246,22 @@ def test_a_fast_copy_is_reported() -> None:
 
 
 # --- draws ------------------------------------------------------------------------------------------------------------
-def test_a_depth_operation_is_a_draw_and_ends() -> None:
+def test_a_depth_operation_clears_its_rectangle_and_ends_without_being_a_draw() -> None:
     machine = kaby_lake()
-    machine.do(("3DSTATE_WM_HZ_OP", {"depth_buffer_clear_enable": True, "clear_rectangle_x_max": 8,
-                                     "clear_rectangle_y_max": 4}))
-    assert len(machine.draws) == 1
+    machine.do(
+        ("3DSTATE_DRAWING_RECTANGLE", {"clipped_drawing_rectangle_x_max": 63, "clipped_drawing_rectangle_y_max": 63}),
+        ("3DSTATE_DEPTH_BUFFER", {"surface_type": 1, "surface_format": 1, "depth_write_enable": True, "width": 16,
+                                  "height": 16, "depth": 1, "render_target_view_extent": 1, "surface_pitch": 128,
+                                  "surface_qpitch": 16, "surface_base_address": CANONICAL & ~0xFFF}),
+        ("3DSTATE_CLEAR_PARAMS", {"depth_clear_value": 0.5, "depth_clear_value_valid": True}),
+        ("3DSTATE_WM_HZ_OP", {"depth_buffer_clear_enable": True, "clear_rectangle_x_max": 8,
+                              "clear_rectangle_y_max": 4, "sample_mask": 0xFFFF}))
+    base = CANONICAL & ~0xFFF & (1 << 48) - 1
+    # a row of a Y tile has 16 bytes of each column of 512; columns are 4 pixels wide
+    cleared = [[machine.device.memory.read_dwords(base + x // 4 * 512 + y * 16 + x % 4 * 4, 1)[0] == HALF
+                for x in range(12)] for y in range(6)]
+    assert cleared == [[x < 8 and y < 4 for x in range(12)] for y in range(6)]
+    assert machine.draws == []
     assert machine.state.gen9.wm_hz_op[1] == 0
 
 
