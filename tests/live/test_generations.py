@@ -112,7 +112,7 @@ def test_the_same_program_gives_the_same_trace_in_both_containers(device: str) -
 
 
 @needs_client
-@pytest.mark.parametrize("device", ["snb", "kbl"])
+@pytest.mark.parametrize("device", ["snb", "bdw"])
 def test_queries_do_not_wait_for_ever(device: str, tmp_path: Path) -> None:
     """The values that programs poll for are written, although nothing is executed."""
     source, program = tmp_path / "query.c", tmp_path / "query"
