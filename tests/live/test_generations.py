@@ -161,7 +161,7 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("device", ["snb", "kbl"])
+@pytest.mark.parametrize("device", ["snb", "bdw"])
 def test_run_says_that_these_devices_only_capture(device: str, tmp_path: Path) -> None:
     for command in (["run"], ["run", "--serve", str(tmp_path / "server")],
                     ["capture", "--frames", str(tmp_path), "-o", str(tmp_path / "a.aub")]):
