@@ -21,7 +21,7 @@ from gen4emu.loopback.websocket import WebSocket
 from gen4emu.report.writer import MODULES
 
 SCHEMA = "gen4emu.debug-web/1"
-VIEW_COMMANDS = ("picture", "pixel", "live", "memory", "struct", "image")
+VIEW_COMMANDS = ("picture", "pixel", "tree", "live", "memory", "struct", "image")
 LINGER_SECONDS = 30.0  # after the last page has left
 _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters

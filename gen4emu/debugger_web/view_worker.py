@@ -15,10 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from gen4emu.core_enums import DebugAction
 from gen4emu.debugger import views
 from gen4emu.debugger.history import record
 from gen4emu.debugger.model import Fragment
+from gen4emu.debugger.session import Session
 from gen4emu.debugger.shell import Usage, number, surface_of
+from gen4emu.debugger.why import why
 from gen4emu.debugger_web.shell_worker import Opener
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Memory, Missing
@@ -104,7 +107,7 @@ class ReportWorker:
 
 
 class ViewWorker:
-    """Answers `picture`, `pixel`, `live`, `memory`, `struct` and `image`, each for the end of a draw."""
+    """Answers `picture`, `pixel`, `tree`, `live`, `memory`, `struct` and `image`, each for the end of a draw."""
 
     def __init__(self, open_trace: Opener, part: Part | None, options: Options, look: Look) -> None:
         """`look` calls a function with the device under the debugger."""
@@ -157,7 +160,7 @@ class ViewWorker:
         except ValueError as e:
             raise Usage(str(e)) from None
         known: dict[str, Callable[[list[str], dict[str, Any]], Answer | Target]] = {
-            "picture": self._picture, "pixel": self._pixel, "memory": self._dump,
+            "picture": self._picture, "pixel": self._pixel, "tree": self._tree, "memory": self._dump,
             "struct": self._struct, "image": self._image, "live": self._live}
         return known[name](arguments, head)
 
@@ -236,6 +239,24 @@ class ViewWorker:
             shown.append({**entry.as_json(), "text": text, "from": None if of is None else of.as_json()})
         return {**head, "pixel": [x, y], "draw": draw, "verdict": found.verdict(address), "entries": shown,
                 "more": len(entries) - len(shown) + found.dropped, "hang": found.hang or None}
+
+    def _tree(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """tree DRAW X Y OBJECT: what the color of a fragment was computed from."""
+        if len(a) != 4:
+            raise Usage("usage: tree DRAW X Y OBJECT")
+        draw, x, y = number(a[0], "draw"), number(a[1], "x", _MOST_SIDE - 1), number(a[2], "y", _MOST_SIDE - 1)
+        wanted = number(a[3], "object")
+        self._go(draw)
+        assert self._timeline is not None
+        session = Session(self._timeline.trace, self._part, self._options, lambda stop: DebugAction.GO,
+                          lambda words: None, lambda message: None)
+        history = session.history(x, y, Place(0, 0, draw))
+        entries = history.entries
+        while entries and (entries[-1].place.draw, getattr(entries[-1], "object", None)) != (draw, wanted):
+            entries.pop()
+        if not entries:
+            raise Usage(f"object {wanted} of draw {draw} has no fragment at {x},{y}")
+        return {**head, "tree": why(session, history, entries[-1].target).as_json()}
 
     def _dump(self, a: list[str], head: dict[str, Any]) -> Answer:
         """memory ADDRESS BYTES DRAW."""

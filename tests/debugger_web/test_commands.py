@@ -144,7 +144,8 @@ def test_draws_are_reached_in_any_order(client: Client) -> None:
     ("struct NOTHING 0 3", "unknown block"), ("struct", "usage: struct"), ("image 0 X 1 1 1 x 3", "unknown format"),
     ("image 0 B8G8R8A8_UNORM 8192 9000 1 x 3", "height must be"), ("image 0 R8_UNORM 1 1 1 z 3", "unknown tiling"),
     ("pixel 3 1", "usage: pixel"), ("live", "usage: live"), ("live 3 7", "target must be"),
-    ("pixel 3 9000 1", "x must be 0 to"), ("pixel 77 1 1", "77")])
+    ("pixel 3 9000 1", "x must be 0 to"), ("pixel 77 1 1", "77"), ("tree 3 1 1", "usage: tree"),
+    ("tree 3 1 1 5", "object 5 of draw 3 has no fragment at 1,1")])
 def test_impossible_commands_are_errors(client: Client, command: str, error: str) -> None:
     assert error in client.ask(command)["error"]
     assert client.ask("picture 3")["width"] == 256, "it still works"

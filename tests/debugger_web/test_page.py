@@ -191,6 +191,25 @@ def test_why_leads_from_the_colour_to_the_vertices(opened: Page) -> None:
     assert ".0 x " in text, "the attributes of the vertex"
 
 
+def test_a_colour_leads_to_instructions_and_to_bytes(opened: Page) -> None:
+    opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 4:")
+    click_pixel(opened, 160, 140)
+    opened.wait("document.querySelector('.pixel li.written button') !== null")
+    press(opened, ".pixel li.written button", "why?")
+    opened.wait("document.querySelectorAll('.computed').length > 3")
+    for _ in range(30):
+        opened.evaluate("document.querySelectorAll('details.computed:not([open])').forEach(one => { one.open = true; })")
+        opened.evaluate("new Promise(done => setTimeout(done, 10))")
+    text = opened.evaluate("document.querySelector('.tree').textContent")
+    assert "in its vertex buffer: " in text and "push constant" in text and ", uploaded before draw 0" in text
+    press(opened, ".computed button", "stop here")
+    opened.wait("document.querySelector('.pane.thread .instruction.current') !== null")
+    opened.go("draw=4&pane=draw", "document.querySelector('.computed button') !== null")
+    press(opened, ".computed button", "bytes")
+    opened.wait("document.querySelector('.pane.memory .note')?.textContent.startsWith('after draw 3')")
+
+
 def registers(page: Page) -> list[str]:
     found = page.evaluate("[...document.querySelectorAll('.grf tr')].map(row => row.textContent)")
     assert isinstance(found, list)

@@ -32,10 +32,17 @@ class DebuggerApp extends App {
     this.scrub?.show();
   }
 
-  // Stops at the thread that drew a fragment.
-  async debug(entry, x, y) {
+  // Stops at the thread that drew a fragment, at its start or at an instruction.
+  async debug(entry, x, y, address) {
     this.go({ pane: "thread" });
-    await this.paneNamed("thread").debug(entry, x, y);
+    const pane = this.paneNamed("thread");
+    await pane.debug(entry, x, y);
+    if (address !== undefined) await pane.reach(address);
+  }
+
+  showMemory(address, draw) {
+    this.go({ pane: "memory", draw });
+    this.paneNamed("memory").look(address);
   }
 
   // A command of the debugger has been answered.

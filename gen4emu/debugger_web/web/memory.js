@@ -47,6 +47,11 @@ export class MemoryPane {
 
   value(name) { return this.fields[name].value.trim(); }
 
+  look(address) {
+    this.fields.address.value = hex(address);
+    this.show();
+  }
+
   move(by) {
     const address = Math.max(0, Math.min(0xffffffff, (Number(this.value("address")) || 0) + by));
     this.fields.address.value = hex(address);

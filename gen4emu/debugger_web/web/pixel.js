@@ -71,7 +71,7 @@ export class PixelPanel {
     const asked = button(line, "why?", async () => {
       asked.disabled = true;
       try {
-        await why(line, entry, this.app);
+        await why(line, entry, this.app, x, y);
       } catch (error) {
         add(line, "p", error.message, "bad");
       }

@@ -66,6 +66,12 @@ export class ThreadPane {
     if (this.app.pane === "thread") this.refresh();
   }
 
+  // To an instruction of the thread, unless it is the next one already.
+  async reach(address) {
+    const at = hex(address);
+    if (!this.currentLine?.textContent.includes(at)) await this.send(`until ${at}`);
+  }
+
   // The thread that drew a fragment, from its start.
   async debug(entry, x, y) {
     const { app: { console } } = this;

@@ -1,5 +1,5 @@
 // Screen 3: why a pixel has its value: from the colour back to the vertices, and to the draws that wrote what was read.
-import { add, hex, link } from "../dom.js";
+import { add, button, hex, link } from "../dom.js";
 import { colorText } from "./pixel.js";
 
 function node(parent, text, isOpen = false) {
@@ -25,8 +25,45 @@ function origin(parent, of, mesh) {
   for (const one of of.object) origin(made, one, mesh);
 }
 
+// A value of the recorded threads and what it was computed from; deeper ones are made when they are opened.
+function value(parent, one, at) {
+  const written = one.written ? `, ${{ draw: `written by draw ${one.written.draw}`, upload: `uploaded before draw ${one.written.draw}` }[one.written.kind] ?? "never written"}` : "";
+  const draw = one.kind === "fragment" ? one.draw : at.draw, here = { ...at, draw };
+  if (!one.children.length) {
+    links(add(parent, "p", `${one.text}${written} `, "computed"), one, here);
+    return;
+  }
+  const made = node(parent, `${one.text}${written} `);
+  made.classList.add("computed");
+  links(made.firstChild, one, here);
+  const fill = () => {
+    if (made.open && made.childElementCount === 1) for (const child of one.children) value(made, child, here);
+  };
+  made.addEventListener("toggle", fill);
+  if (at.isFirst) { made.open = true; fill(); }
+}
+
+// To the instruction in the thread, the bytes in memory, the draw that wrote them.
+function links(parent, one, { app, entry, x, y, draw }) {
+  if (one.address !== undefined && one.kind !== "again" && one.thread?.startsWith("wm ") && draw === entry.draw)
+    button(parent, "stop here", () => app.debug(entry, x, y, one.address));
+  if (one.memory !== undefined) button(parent, "bytes", () => app.showMemory(one.memory, draw));
+  if (one.written?.kind === "draw") link(parent, `draw ${one.written.draw}`, `draw=${one.written.draw}&pane=draw`);
+}
+
+async function computed(parent, entry, app, x, y) {
+  const made = node(parent, "computed from ...", true), note = add(made, "p", "Executing the threads again ...");
+  try {
+    const { tree } = await app.link.ask(`tree ${entry.draw} ${x} ${y} ${entry.object}`);
+    note.remove();
+    for (const child of tree.children) value(made, child, { app, entry, x, y, draw: entry.draw, isFirst: true });
+  } catch (error) {
+    note.textContent = error.message;
+  }
+}
+
 // The tree below a fragment.  `app` has the tables of the report.
-export async function why(parent, entry, app) {
+export async function why(parent, entry, app, x, y) {
   const { source } = app, { draw } = entry;
   const made = add(parent, "div", undefined, "tree");
   if (!entry.thread && entry.fate === "blit") { add(made, "p", "A blit or a media object wrote it; the draw has its state."); return; }
@@ -48,6 +85,7 @@ export async function why(parent, entry, app) {
     if (number > 0) link(add(shader, "p"), `disassembly of kernel ${number}`, `pane=kernels&kernel=${number}`);
     await sampled(shader, details, app);
   }
+  if (entry.fate === "written") await computed(made, entry, app, x, y);
   const object = entry.from;
   if (!object) return;
   const setup = node(made, `object ${object.number}: ${object.topology.replace("_3DPRIM_", "")}${object.back_facing ? ", back facing" : ""}, `
