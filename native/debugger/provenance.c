@@ -217,7 +217,8 @@ bool g4_debug_read_payload(const struct g4_device *device, struct g4_debug_paylo
         out->constant_register *= wm->mode == G4_WM_32 ? 2 : 1;
     } else if (number == G4_STAGE_WM) {
         const struct g4_pixel_block *const block = debug->seen->unit_data[debug->seen_thread];
-        out->constant_register = draw->windower.grf_start[wm->dispatch.entry[wm->mode]];
+        const uint32_t width = wm->dispatch.entry[wm->mode];
+        out->constant_register = draw->windower.grf_start[width < 3 ? width : 0];
         out->input_rows = block && block->setup ? block->setup->entry_rows : 0;
         out->input_offset = 0;
         read_attributes(draw, out);

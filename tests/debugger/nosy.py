@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from gen4emu._native import ffi, lib
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
 from gen4emu.debugger.inspect import LiveThread, origin_of_thread, surfaces, thread_lines
 from gen4emu.debugger.messages import message_lines, message_of
-from gen4emu.debugger.model import fragment_of, object_of, thread_of
+from gen4emu.debugger.model import Thread, fragment_of, object_of, thread_of
+from gen4emu.debugger.provenance import Element, Payload, Recording, Step
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Breakpoint, Subscription, Trap
@@ -89,10 +91,32 @@ class Nosy:
             list(thread_lines(live_thread))
             list(origin_of_thread(thread))
             surfaces(self.device, thread)
+            self._trace_back(event, thread)
             self._meddle(live_thread)
         if self.rng.random() < 0.01:
             raise Enough
         return self.rng.choice((DebugAction.GO, DebugAction.GO, DebugAction.STEP, DebugAction.FINISH))
+
+    def _trace_back(self, event: Any, thread: Thread) -> None:
+        """What `why` asks: operands, payloads, vertices, texels."""
+        native, image = self.device.native, bytes(144 * 32)
+        payload = ffi.new("struct g4_debug_payload *")
+        has_payload = lib.g4_debug_read_payload(native, payload)
+        found = Recording(thread, Payload(payload, 0) if has_payload else None, self.device.info.gen)
+        raw = ffi.new("struct g4_debug_instruction *")
+        if lib.g4_debug_read_instruction(native, raw):
+            found.steps.append(Step(event.address, "", raw, image))
+            found.note_writes()
+            for index in range(min(raw.channels, lib.G4_DEBUG_CHANNELS)):
+                for _, operand in found.operands(0, index):
+                    if isinstance(operand, Element):
+                        found.value(0, operand)
+                        found.sources_of(operand, 1)
+            lib.g4_debug_log_texels(native, self.rng.randrange(40))
+        lib.g4_debug_read_texels(native, ffi.new("struct g4_debug_texel[]", lib.G4_DEBUG_TEXELS))
+        source = ffi.new("struct g4_debug_vertex_source *")
+        for number in range(min(event.origins, 3)):
+            lib.g4_debug_read_vertex_source(native, ffi.addressof(event.origin[number]), self.rng.randrange(80), source)
 
     def _meddle(self, live_thread: LiveThread) -> None:
         """Debuggers may change what threads have."""

@@ -199,7 +199,8 @@ def test_a_colour_leads_to_instructions_and_to_bytes(opened: Page) -> None:
     press(opened, ".pixel li.written button", "why?")
     opened.wait("document.querySelectorAll('.computed').length > 3")
     for _ in range(30):
-        opened.evaluate("document.querySelectorAll('details.computed:not([open])').forEach(one => { one.open = true; })")
+        opened.evaluate("document.querySelectorAll('details.computed:not([open])')"
+                        ".forEach(one => { one.open = true; })")
         opened.evaluate("new Promise(done => setTimeout(done, 10))")
     text = opened.evaluate("document.querySelector('.tree').textContent")
     assert "in its vertex buffer: " in text and "push constant" in text and ", uploaded before draw 0" in text
