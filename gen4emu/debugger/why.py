@@ -85,7 +85,10 @@ class Node:
 class _Builder:
     """Builds the tree of a fragment from the recorded threads of its draw."""
 
-    def __init__(self, device: Device, recorder: Recorder, x: int, y: int) -> None:
+    def __init__(self, device: Device, recorder: Recorder, x: int, y: int,
+                 corners: tuple[Origin | None, ...]) -> None:
+        """`corners` are the vertices of the object."""
+        self._corners = corners
         self._device, self._recorder, self._at = device, recorder, (x, y)
         self._gen = device.info.gen
         self._nodes = 0
@@ -286,11 +289,6 @@ class _Builder:
                 found.children.append(self.vertex(corners[corner], place, f"corner {corner}"))
         return found
 
-    _corners: tuple[Origin | None, ...] = ()
-
-    def corners(self, corners: tuple[Origin | None, ...]) -> None:
-        self._corners = corners
-
     def _setup_input(self, rec: Recording, row: int, dword: int, label: str) -> Node:
         assert rec.payload is not None
         rows = int(rec.payload.raw.input_rows)
@@ -483,8 +481,7 @@ def _fragment(session: Session, history: History, fragment: Fragment, channels: 
         if pixel.blends:
             found.children.append(Node("before", f"blended or combined with the pixel before, "
                                        f"{color_text(fragment.before)}: {_earlier(history, fragment)}"))
-        builder = _Builder(device, recorder, history.x, history.y)
-        builder.corners(of.corners if of is not None else ())
+        builder = _Builder(device, recorder, history.x, history.y, of.corners if of is not None else ())
         number, elements = pixel.color
         for c in channels:
             element = elements[c]
