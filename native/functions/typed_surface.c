@@ -73,13 +73,13 @@ static bool texel_address(const struct image_access *a, uint32_t lane, g4_addres
     const uint32_t v = line ? 0 : coordinate(a, 1, lane);
     const uint32_t r = coordinate(a, line ? 1 : 2, lane);
     const uint32_t faces = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE ? 6 : 1;
-    const uint32_t level = surface->mip_count_or_lod;
+    const uint32_t level = surface->typed_level_is_minimum ? surface->min_lod : surface->mip_count_or_lod;
     const uint32_t limit = volume ? g4_minify(surface->depth, level) : surface->depth * faces;
+    const uint32_t first = volume && !surface->slices_are_elements ? 0 : surface->minimum_array_element;
     struct g4_image image;
 
-    if (r >= limit ||
-        !g4_surface_image(surface, a->eu->ctx->gen, level, r + (volume ? 0 : surface->minimum_array_element), &image) ||
-        u >= image.width || v >= image.height) {
+    if (r >= limit || !g4_surface_image(surface, a->eu->ctx->gen, level, r + first, &image) || u >= image.width ||
+        v >= image.height) {
         return false;
     }
     *address =

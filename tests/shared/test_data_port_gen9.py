@@ -24,9 +24,10 @@ class Port9(Port7):
     def buffer(self, entries: int, pitch: int = 1, **fields: Any) -> None:
         """Port7 begins with a buffer; here surfaces are images."""
 
-    def image(self, format: str) -> None:
-        self.state(surface_type="SURFTYPE_2D", surface_format=format, width=16, height=4, depth=1, surface_pitch=64,
-                   surface_vertical_alignment="VALIGN_4", surface_horizontal_alignment="HALIGN_4")
+    def image(self, format: str, **fields: Any) -> None:
+        self.state(**{"surface_type": "SURFTYPE_2D", "surface_format": format, "width": 16, "height": 4, "depth": 1,
+                      "surface_pitch": 64, "surface_vertical_alignment": "VALIGN_4",
+                      "surface_horizontal_alignment": "HALIGN_4"} | fields)
 
     def typed(self, type: Type, control: int, *registers: Any, rlen: int = 1, emask: int = 0xFF) -> np.ndarray:
         return self.message(DATA_CACHE_1, type, control, *registers, header=False, rlen=rlen, emask=emask)
@@ -78,3 +79,18 @@ def test_normalized_formats_are_written_and_not_read(port: Port9) -> None:
     assert port.events() == {}
     port.typed(Type.TYPED_SURFACE_READ, LOW, CHANNELS, ROW, rlen=4)
     assert set(port.events()) == {Event.BAD_FORMAT}
+
+
+def test_the_minimum_level_is_accessed(port: Port9) -> None:
+    """Level 1 lies below the four rows of level 0."""
+    port.image("R32_UINT", surface_min_lod=1)
+    got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS + 1, ROW + 1)
+    assert [int(x) for x in got[0]] == [16 * 5 + i + 1 for i in range(7)] + [0]
+
+
+def test_slices_of_volumes_count_from_the_first_of_the_view(port: Port9) -> None:
+    port.image("R32_UINT", surface_type="SURFTYPE_3D", depth=4, minimum_array_element=2, surface_qpitch=8)
+    got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS, ROW, ROW + 1)
+    assert [int(x) for x in got[0]] == [16 * 8 * 3 + i for i in range(8)]
+    got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS, ROW, ROW + 2)
+    assert not got[0].any(), "beyond the last slice"
