@@ -256,5 +256,5 @@ def test_media_objects_have_the_picture_of_their_group(write: Write) -> None:
 
 
 def test_a_device_that_does_not_execute_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["-q", "report", str(TRACES / "later" / "triangle-kbl.aub.xz"), "-o", "report"]) == 2
+    assert run(["-q", "report", str(TRACES / "later" / "triangle-bdw.aub.xz"), "-o", "report"]) == 2
     assert "cannot execute yet" in capsys.readouterr().err and not Path("report").exists()
