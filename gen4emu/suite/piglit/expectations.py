@@ -14,7 +14,7 @@ from gen4emu.suite.piglit.reports import kind
 
 HERE = Path(__file__).parent
 # The devices whose lists count for a device, its own first.  Others have those of G41.
-RECORDS = {"hsw": ("hsw",), "ivb": ("ivb", "hsw"), "byt": ("ivb", "hsw")}
+RECORDS = {"hsw": ("hsw",), "ivb": ("ivb", "hsw"), "byt": ("ivb", "hsw"), "kbl": ("kbl",), "skl": ("kbl",)}
 
 
 class Verdict(StrEnum):
