@@ -41,6 +41,7 @@ struct g4_quirks {
     bool ld_outside_bytes_is_black;        /* ld outside of 8-bit formats without alpha returns alpha 0 */
     bool integer_borders_are_integers;     /* of the format's range */
     bool shadow_of_cubes_differs;          /* sample_c of cube maps: silicon departs from the manual */
+    bool lines_ignore_v;                   /* 1D surfaces are filtered along U alone, else V finds the border, too */
 
     /* data port, gateway, color */
     bool has_media_boundary_mode;         /* SURFACE_STATE has the Media Boundary Pixel Mode */

@@ -1238,7 +1238,6 @@ enum g4_status g4_load_draw_gen9(const struct g4_draw_loader *loader, const uint
     unpack_pixel_commands(ctx, &c);
     if (is_depth_operation(&c.operation)) {
         load_drawing_rectangle(ctx, draw);
-        load_windower(ctx, &c, draw);
         load_depth_operation(&c.operation, draw);
         load_depth_buffers(ctx, &c, draw);
         return G4_OK;

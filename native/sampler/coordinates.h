@@ -160,7 +160,28 @@ struct axis_texels {
     vi first, second, weight;
 };
 
+/* Half border: as GL_CLAMP, the coordinate ends at the edge of the map, where a linear filter takes half of the border
+ * (docs/decisions.md 161). */
+INLINE struct axis_texels half_border_texels(const struct g4_axis *axis, vf coordinate) {
+    const int32_t texels = (int32_t)axis->size;
+    const vf c = preprocess(coordinate, G4_TEXTURE_COORDINATE_MODE_CLAMP);
+    const vf x = c * vf_all(axis->scale) - vf_all(axis->linear ? 0.5f : 0.0f);
+    const vi fixed = fixed_point(x, axis->round) + vi_all(256 * axis->offset);
+    const vi low = vi_all(axis->linear ? -128 : 0);
+    const vi high = vi_all(256 * texels - (axis->linear ? 128 : 1));
+    const vi ended = vi_max(vi_min(fixed, high), low);
+    const vi first = ended >> 8;
+    return (struct axis_texels){
+        .first = address(first, G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER, texels),
+        .second = address(first + vi_all(1), G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER, texels),
+        .weight = ended & vi_all(255),
+    };
+}
+
 INLINE struct axis_texels axis_texels(const struct g4_axis *axis, uint8_t mode, vf coordinate) {
+    if (mode == G4_HALF_BORDER) {
+        return half_border_texels(axis, coordinate);
+    }
     const int32_t texels = (int32_t)axis->size;
     const vf half = vf_all(axis->linear ? 0.5f : 0.0f);
     const vf c = axis->shifted ? preprocess_shifted(coordinate, mode) : preprocess(coordinate, mode);

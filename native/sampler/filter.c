@@ -282,6 +282,10 @@ static void fetch(struct lookup *r, uint32_t corners) {
 
 static uint8_t mode_of(const struct g4_batch *b, int dimension) {
     const struct g4_texture_sampler *const sampler = b->sampler;
+    if (dimension == 1 && b->texture->quirks->lines_ignore_v &&
+        b->texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D) {
+        return G4_TEXTURE_COORDINATE_MODE_CLAMP;
+    }
     if (!b->texture->cube) {
         return sampler->mode[dimension];
     }

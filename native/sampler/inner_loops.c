@@ -35,6 +35,9 @@ static void axis_lanes(const struct g4_axis *axis, const float *coordinate, uint
     case G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER:
         axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER, coordinate, n, out);
         break;
+    case G4_HALF_BORDER:
+        axis_of_mode(axis, G4_HALF_BORDER, coordinate, n, out);
+        break;
     case G4_TEXTURE_COORDINATE_MODE_CUBE:
         axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_CUBE, coordinate, n, out);
         break;

@@ -60,4 +60,4 @@ static void load_border(struct g4_texture_sampler *sampler, struct g4_port *port
     }
 }
 
-const struct g4_sampler_loader g4_sampler_loader_gen7 = {.load = load, .load_border = load_border};
+const struct g4_sampler_loader g4_sampler_loader_gen7 = {.load = load, .load_border = load_border, .half_border = true};

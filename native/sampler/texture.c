@@ -229,8 +229,10 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
 }
 
 /* Reserved address modes act as WRAP. */
-static uint8_t known_mode(uint8_t mode) {
-    return mode > G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE ? G4_TEXTURE_COORDINATE_MODE_WRAP : mode;
+static uint8_t known_mode(const struct g4_sampler_loader *loader, uint8_t mode) {
+    const bool known =
+        mode <= G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE || (mode == G4_HALF_BORDER && loader->half_border);
+    return known ? mode : (uint8_t)G4_TEXTURE_COORDINATE_MODE_WRAP;
 }
 
 void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, const struct g4_model *model,
@@ -240,8 +242,9 @@ void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port
         model->samplers->load(sampler, port, model->layout_gen, general_state_base, address);
     sampler->mono = sampler->filter[0] == G4_MAP_FILTER_MONO || sampler->filter[1] == G4_MAP_FILTER_MONO;
     for (int i = 0; i < 3; i++) {
-        sampler->mode[i] = known_mode(sampler->mode[i]);
-        sampler->border_mode = sampler->border_mode || sampler->mode[i] == G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER;
+        sampler->mode[i] = known_mode(model->samplers, sampler->mode[i]);
+        sampler->border_mode = sampler->border_mode || sampler->mode[i] == G4_HALF_BORDER ||
+                               sampler->mode[i] == G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER;
     }
     /* The border color is always read, because disabled faces of cubes show it, too; a missing one is not reported for
      * modes that do not use it. */

@@ -157,6 +157,10 @@ static inline float g4_texel_scale(const struct g4_texture_sampler *sampler, int
     return g4_counts_texels(sampler, dimension) ? 1.0f : (float)size;
 }
 
+enum {
+    G4_HALF_BORDER = 6
+}; /* TEXCOORDMODE_HALF_BORDER, the address mode that Gen7 added */
+
 /* The layouts of a generation. */
 struct g4_sampler_loader {
     /* Unpack the SAMPLER_STATE at an address into `sampler`, which is zeroed; but for its mono and border members.
@@ -165,6 +169,7 @@ struct g4_sampler_loader {
                        g4_address general_state_base, g4_address address);
     /* Read the border color at an address that load() returned; NULL: it is four dwords. */
     void (*load_border)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, g4_address address);
+    bool half_border; /* G4_HALF_BORDER is an address mode */
 };
 
 extern const struct g4_sampler_loader g4_sampler_loader_gen4, g4_sampler_loader_gen7, g4_sampler_loader_gen9;
