@@ -85,9 +85,10 @@ struct g4_early_tile {
  * buffer does not permit it; nothing was done. */
 bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile, uint32_t row[32]);
 
-/* The pixels of `lit` that pass the stencil test alone, for counters: nothing changes. */
+/* The pixels of `lit` that pass the stencil test alone, for counters: nothing changes.  `references`: as in struct
+ * g4_depth_job. */
 uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
-                              uint32_t array_index, bool back_facing);
+                              uint32_t array_index, bool back_facing, const uint8_t *references);
 /* Counts the bytes of the depth buffer that a test of so many pixels requests; `z`: the pixels have a source depth,
  * `update`: those that passed are stored. */
 void g4_cc_count_depth(struct g4_worker *worker, uint32_t tested, uint32_t passed, bool z, bool update);

@@ -14,7 +14,7 @@ void g4_decide_tests_gen6(const struct g4_draw_state *draw, struct g4_iz *iz) {
     const struct g4_depth_stencil *const tests = &draw->depth_stencil;
     const bool depth = draw->depth_buffer.present && (tests->depth_test || tests->depth_write);
     const bool stencil = draw->stencil_buffer.present && tests->stencil_test;
-    const bool computes = wm->computed_depth != G4_DEPTH_NOT_COMPUTED;
+    const bool computes = wm->computed_depth != G4_DEPTH_NOT_COMPUTED || wm->computes_stencil;
     const bool kills = wm->kills_pixels || wm->writes_sample_mask || draw->color.alpha_test.enable ||
                        (draw->color.alpha_to_coverage && draw->multisampling.samples > 1);
     /* Pixels are counted once the killed ones are known. */
@@ -38,7 +38,7 @@ static g4_address stencil_address(const struct g4_depth *depth, uint32_t x, uint
     return depth->stencil_base + (uint32_t)g4_surface_offset(G4_TILING_W, tiles * G4_TILE_W_WIDTH, x, y);
 }
 
-static uint32_t operate(uint32_t operation, uint32_t s, const struct g4_stencil_set *set) {
+static uint32_t operate(uint32_t operation, uint32_t s, uint32_t reference) {
     enum {
         TOP = 255
     };
@@ -46,7 +46,7 @@ static uint32_t operate(uint32_t operation, uint32_t s, const struct g4_stencil_
     case G4_STENCIL_OPERATION_ZERO:
         return 0;
     case G4_STENCIL_OPERATION_REPLACE:
-        return set->reference;
+        return reference;
     case G4_STENCIL_OPERATION_INCRSAT:
         return s < TOP ? s + 1 : s;
     case G4_STENCIL_OPERATION_DECRSAT:
@@ -62,9 +62,10 @@ static uint32_t operate(uint32_t operation, uint32_t s, const struct g4_stencil_
     }
 }
 
-static uint32_t update(const struct g4_stencil_set *set, uint32_t s, bool stencil_passed, bool depth_passed) {
+static uint32_t update(const struct g4_stencil_set *set, uint32_t s, uint32_t reference, bool stencil_passed,
+                       bool depth_passed) {
     const uint32_t operation = !stencil_passed ? set->fail : depth_passed ? set->zpass : set->zfail;
-    const uint32_t result = operate(operation, s, set);
+    const uint32_t result = operate(operation, s, reference);
     return (s & ~(uint32_t)set->write_mask) | (result & set->write_mask);
 }
 
@@ -88,6 +89,10 @@ static void select_stencil(struct g4_depth *depth) {
     depth->stencil_index = depth->array_index;
 }
 
+static uint32_t reference_of(const struct g4_stencil_set *set, const struct g4_depth_job *job, uint32_t pixel) {
+    return job->references ? job->references[pixel] : set->reference;
+}
+
 /* Stencil test, then that of depth, then the new stencil values. */
 static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job) {
     const struct g4_stencil_set *const set = &depth->stencil[depth->double_sided && job->back_facing];
@@ -107,8 +112,8 @@ static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const
         inside |= pixels_inside(depth, job->x[s], job->y[s]) << (4 * s);
         (void)g4_mem_read(port, address[s], value[s], sizeof value[s]);
         for (uint32_t p = 0; p < 4; p++) {
-            const bool good = g4_cc_compare(set->function, (float)(set->reference & set->test_mask),
-                                            (float)(value[s][p] & set->test_mask));
+            const uint32_t reference = reference_of(set, job, 4 * s + p) & set->test_mask;
+            const bool good = g4_cc_compare(set->function, (float)reference, (float)(value[s][p] & set->test_mask));
             passed |= (uint32_t)good << (4 * s + p);
         }
     }
@@ -124,7 +129,9 @@ static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const
         }
         for (uint32_t p = 0; p < 4; p++) {
             const uint32_t bit = 1u << (4 * s + p);
-            new[p] = changing &bit ? (uint8_t)update(set, value[s][p], passed & bit, survivors & bit) : value[s][p];
+            const uint32_t reference = reference_of(set, job, 4 * s + p);
+            new[p] = changing &bit ? (uint8_t)update(set, value[s][p], reference, passed & bit, survivors & bit)
+                                   : value[s][p];
         }
         (void)g4_mem_write(port, address[s], new, sizeof new);
     }

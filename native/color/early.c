@@ -260,7 +260,7 @@ bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile
 }
 
 uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
-                              uint32_t array_index, bool back_facing) {
+                              uint32_t array_index, bool back_facing, const uint8_t *references) {
     struct g4_depth *const depth = &g4_cc_of(worker)->depth;
 
     if (!depth->test || !depth->stencil_test || !lit) {
@@ -271,7 +271,7 @@ uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], con
     }
     struct g4_depth only = *depth;
     struct g4_port look;
-    struct g4_depth_job job = {.live = lit, .back_facing = back_facing};
+    struct g4_depth_job job = {.live = lit, .back_facing = back_facing, .references = references};
     memcpy(job.x, x, sizeof job.x);
     memcpy(job.y, y, sizeof job.y);
     only.depth_test = false;

@@ -202,7 +202,7 @@ static uint32_t count_of(uint32_t pixels) {
 static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
     return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested,
                                                 g4_payload_ps_r1_render_target_array_index(m->header[1]),
-                                                g4_payload_ps_r1_back_facing(m->header[1]))
+                                                g4_payload_ps_r1_back_facing(m->header[1]), NULL)
                          : tested;
 }
 

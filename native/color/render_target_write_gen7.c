@@ -11,6 +11,7 @@
 #include "eu/counters.h"
 #include "eu/pixel_maps.h"
 #include "messages_gen7.h"
+#include "messages_gen9.h"
 
 enum {
     HEADER = 2,  /* registers */
@@ -31,7 +32,7 @@ struct message {
     uint32_t first, pixels;    /* of the block: 0 or 8; 8 or 16 */
     const uint32_t *header[2]; /* NULL without */
     struct g4_pixel_block *block;
-    uint32_t source0_alpha, sample_mask, color, source_depth; /* payload registers; NONE: the message has none */
+    uint32_t source0_alpha, sample_mask, color, source_depth, stencil; /* payload registers; NONE: there are none */
     struct g4_target *target;
 };
 
@@ -67,9 +68,10 @@ static void find_payload(struct message *m) {
     const bool mask = r0 ? gen7_render_target_write_header_output_mask_present(r0) : state->writes_sample_mask;
     const bool depth =
         r0 ? gen7_render_target_write_header_source_depth_present(r0) : state->computed_depth != G4_DEPTH_NOT_COMPUTED;
+    const bool stencil = state->computes_stencil && (!r0 || gen9_render_target_write_header_stencil_present(r0));
     uint32_t next = m->has_header ? HEADER : 0;
 
-    m->source0_alpha = m->sample_mask = m->source_depth = NONE;
+    m->source0_alpha = m->sample_mask = m->source_depth = m->stencil = NONE;
     if (is_replicated(m)) {
         m->color = next++;
     } else {
@@ -81,6 +83,8 @@ static void find_payload(struct message *m) {
         next += (is_dual(m) ? 8 : 4) * halves;
         m->source_depth = depth ? next : NONE;
         next += depth ? halves : 0;
+        m->stencil = stencil ? next : NONE;
+        next += stencil ? 1 : 0;
     }
     if (next != m->send->mlen) {
         report(m, G4_EVENT_RT_FLAGS, m->send->descriptor); /* the registers are read nevertheless */
@@ -155,6 +159,11 @@ static bool tests_late(const struct message *m) {
     return m->cc->depth.test && m->block->iz_mode != G4_IZ_P;
 }
 
+/* The stencil references that the shader computed: a byte for each pixel of the message. */
+static const uint8_t *references(const struct message *m) {
+    return m->stencil != NONE ? (const uint8_t *)g4_payload(m->gang, m->send, m->stencil, m->thread) : NULL;
+}
+
 /* Tests pixels at places of the depth buffer; z has sixteen depths. */
 static uint32_t late_test_at(const struct message *m, const uint16_t x[4], const uint16_t y[4], const float *z,
                              uint32_t live) {
@@ -175,6 +184,7 @@ static uint32_t late_test_at(const struct message *m, const uint16_t x[4], const
         .back_facing = block->back_facing,
         .update = m->last,
         .z = z,
+        .references = references(m),
     };
     memcpy(job.x, x, sizeof job.x);
     memcpy(job.y, y, sizeof job.y);
@@ -259,7 +269,7 @@ static void count_pixels(const struct message *m, uint32_t live, uint32_t tested
 static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
     const struct g4_pixel_block *const block = m->block;
     return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested, block->array_index,
-                                                block->back_facing)
+                                                block->back_facing, references(m))
                          : tested;
 }
 

@@ -38,7 +38,8 @@ struct g4_depth_job {
     const float *z;         /* sixteen source depths; NULL: the message has none */
     float minimum, maximum; /* depth range of the viewport */
     bool back_facing;
-    bool update; /* false: test only */
+    bool update;               /* false: test only */
+    const uint8_t *references; /* sixteen stencil references instead of the state's; NULL: none. From Gen9 on */
 };
 
 struct g4_depth;

@@ -347,6 +347,7 @@ struct g4_windower_state {
     uint8_t computed_depth;   /* enum g4_computed_depth */
     uint8_t early_tests;      /* enum g4_early_tests */
     bool writes_sample_mask;  /* the pixel shader's messages have a sample mask */
+    bool computes_stencil;    /* they have stencil references of pixels */
     bool dual_source;         /* and two colors */
     bool dispatches_samples;  /* a slot for each sample, not for each pixel */
     bool fast_clear, resolve; /* the draw fast-clears or resolves its render target */

@@ -74,6 +74,9 @@ static void set_auxiliary(const struct gen9_render_surface_state *state, struct 
 
 static void unpack_image(const struct gen9_render_surface_state *state, struct g4_surface *surface) {
     surface->tiling = tiling_of(state);
+    if (surface->tiling == G4_TILING_W) {
+        surface->pitch /= 2; /* the field has that of two rows, as in 3DSTATE_STENCIL_BUFFER */
+    }
     surface->width = state->width;
     surface->height = state->surface_type == GEN9_STRUCTURED_SURFACE_TYPE_SURFTYPE_1D ? 1 : state->height;
     surface->depth = state->depth;

@@ -921,6 +921,7 @@ static void load_windower(const struct g4_context *ctx, const struct pixel_comma
         .computed_depth = (uint8_t)extra->pixel_shader_computed_depth_mode, /* numbers of enum g4_computed_depth */
         .early_tests = early_tests(wm->early_depth_stencil_control),
         .writes_sample_mask = extra->omask_present_to_render_target,
+        .computes_stencil = extra->pixel_shader_computes_stencil,
         .dispatches_samples = extra->pixel_shader_is_per_sample && draw->multisampling.samples > 1,
         .fast_clear = ps->render_target_fast_clear_enable,
         .resolve = ps->render_target_resolve_type != GEN9_RENDER_TARGET_RESOLVE_TYPE_DISABLED,

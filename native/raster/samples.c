@@ -186,7 +186,8 @@ static void test_sample(struct g4_worker *worker, const struct g4_plane *plane, 
         return;
     }
     const bool counted = worker->eu.counters && g4_cc_of(worker)->depth.test;
-    const uint32_t past = counted ? g4_cc_stencil_passes(worker, x, y, lit, setup->array_index, setup->back_facing) : 0;
+    const uint32_t past =
+        counted ? g4_cc_stencil_passes(worker, x, y, lit, setup->array_index, setup->back_facing, NULL) : 0;
     const uint32_t left = g4_cc_early(worker, x, y, lit, z, setup->viewport, setup->array_index, setup->back_facing);
     if (counted) {
         count_tested(worker, first, lit, past, left);

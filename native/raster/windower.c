@@ -297,8 +297,8 @@ static uint32_t stencil_passes(struct g4_worker *worker) {
     for (uint32_t s = 0; s < wm->subspans; s++) {
         const uint16_t x[G4_BLOCK_SUBSPANS] = {wm->subspan[s].x};
         const uint16_t y[G4_BLOCK_SUBSPANS] = {wm->subspan[s].y};
-        const uint32_t passed =
-            g4_cc_stencil_passes(worker, x, y, wm->subspan[s].lit, wm->setup->array_index, wm->setup->back_facing);
+        const uint32_t passed = g4_cc_stencil_passes(worker, x, y, wm->subspan[s].lit, wm->setup->array_index,
+                                                     wm->setup->back_facing, NULL);
         pixels += (uint32_t)__builtin_popcount(passed);
         if (maps) {
             g4_pixel_maps_add(maps, G4_MAP_STENCIL_FAILED, x[0], y[0], wm->subspan[s].lit & ~passed, 1);
