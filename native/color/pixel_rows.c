@@ -20,7 +20,8 @@ void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bo
     if (image->tiling == G4_TILING_LINEAR) {
         aligned = image->base % pair == 0 && image->pitch % pair == 0;
     } else {
-        aligned = image->base % G4_PAGE_SIZE == 0 && image->pitch % g4_tile_width(image->tiling) == 0;
+        aligned = image->tiling != G4_TILING_W && image->base % G4_PAGE_SIZE == 0 &&
+                  image->pitch % g4_tile_width(image->tiling) == 0;
     }
     /* A row of a Y tile is split into pieces of 16 bytes. */
     map->fast = aligned && (image->x0 | image->y0) % 2 == 0 && image->width >= 2 && image->height >= 2 &&

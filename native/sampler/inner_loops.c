@@ -62,6 +62,16 @@ static void slices(const struct g4_level *level, const int32_t *slice, uint32_t 
         }
 }
 
+/* W tiles have 64x64 texels of a byte; the bits of both coordinates alternate (IVB PRM vol. 1 part 2, 5.2.1). */
+INLINE vu column_of_tile_w(vu x) {
+    return (x >> 6) << 12 | (x & vu_all(0x38)) << 6 | (x & vu_all(4)) << 2 | (x & vu_all(2)) << 1 | (x & vu_all(1));
+}
+
+INLINE vu row_of_tile_w(vu y, uint32_t pitch) {
+    return (y >> 6) * vu_all(pitch * 64) +
+           ((y & vu_all(0x38)) << 3 | (y & vu_all(4)) << 3 | (y & vu_all(2)) << 2 | (y & vu_all(1)) << 1);
+}
+
 static void columns(const struct g4_texture *texture, const uint32_t *x0, const int32_t *x, uint32_t size, uint32_t n,
                     uint32_t *out) {
     const uint32_t bytes = texture->bits / 8;
@@ -73,7 +83,10 @@ static void columns(const struct g4_texture *texture, const uint32_t *x0, const 
             const vu at = (vu_load(&x0[i]) + inside(vi_load(&x[i]), size) + offset) * vu_all(bytes);
             const vu tile_x = (at >> 9) << 12 | (at & vu_all(511));
             const vu tile_y = (at >> 7) << 12 | (at & vu_all(0x70)) << 5 | (at & vu_all(15));
-            store(&out[i], (vi)(tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : at));
+            store(&out[i], (vi)(tiling == G4_TILING_X   ? tile_x
+                                : tiling == G4_TILING_Y ? tile_y
+                                : tiling == G4_TILING_W ? column_of_tile_w(at)
+                                                        : at));
         }
 }
 
@@ -90,7 +103,10 @@ static void rows(const struct g4_texture *texture, const uint32_t *y0, const int
             const vu tile_x = (row >> 3) * vu_all(pitch * 8) + ((row & vu_all(7)) << 9);
             const vu tile_y = (row >> 5) * vu_all(pitch * 32) + ((row & vu_all(31)) << 4);
             const vu linear = row * vu_all(pitch);
-            store(&out[i], (vi)(tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : linear));
+            store(&out[i], (vi)(tiling == G4_TILING_X   ? tile_x
+                                : tiling == G4_TILING_Y ? tile_y
+                                : tiling == G4_TILING_W ? row_of_tile_w(row, pitch)
+                                                        : linear));
         }
 }
 
