@@ -153,12 +153,13 @@ static void sample(struct g4_sampler_call *c) {
 
 /* ---- gather4 ---- */
 
-/* The source of the channel that the header selects.  With two 32-bit channels the hardware has the second one where
- * blue is, with the format for this purpose also where green is (docs/decisions.md 102). */
+/* The source of the channel that the header selects.  With two 32-bit channels Gen7 has the second one where blue is,
+ * with the format for this purpose also where green is (docs/decisions.md 102). */
 static uint8_t gathered_source(const struct g4_sampler_call *c, uint32_t channel) {
     const struct g4_texture *const texture = c->texture;
     const struct g4_format *const format = texture->format;
-    const bool two_wide = format->components == 2 && format->block_bits == 64 && format->channel[1].bits == 32;
+    const bool two_wide = texture->quirks->gathers_green_as_blue && format->components == 2 &&
+                          format->block_bits == 64 && format->channel[1].bits == 32;
 
     if (!two_wide) {
         return texture->source[channel];
