@@ -1,6 +1,6 @@
 /*
- * Blocks, scattered data, and untyped surfaces of the data ports of Ivy Bridge and Haswell (IVB PRM vol. 4 part 1,
- * data port).  Typed surfaces are in typed_surface.c.
+ * Blocks, scattered data, and untyped surfaces of the data ports from Ivy Bridge to Kaby Lake (IVB PRM vol. 4 part 1,
+ * data port; SKL PRM vol. 7, A64 messages).  Typed surfaces are in typed_surface.c.
  */
 #include "functions/dataport_gen7.h"
 
@@ -12,6 +12,7 @@
 #include "functions/atomics.h"
 #include "functions/surface_message.h"
 #include "messages_gen7.h"
+#include "messages_gen9.h"
 
 enum {
     OWORD = 16,
@@ -38,6 +39,7 @@ struct access {
     const struct g4_send *send;
     uint32_t index; /* of the binding table */
     unsigned data;  /* the payload register after the header */
+    bool is_wide;   /* addresses have 64 bits and no surface */
     int thread;
     const uint32_t *header; /* NULL: the message has none */
     struct buffer buffer;
@@ -89,7 +91,9 @@ static struct buffer surface_buffer(const struct access *a) {
 }
 
 static void begin(struct access *a) {
-    if (!is_stateless(a)) {
+    if (a->is_wide) {
+        a->buffer = (struct buffer){.present = true, .bytes = UINT64_C(1) << 48};
+    } else if (!is_stateless(a)) {
         a->buffer = surface_buffer(a);
     }
 }
@@ -99,7 +103,7 @@ static void begin_thread(struct access *a, int thread) {
     a->header = a->data ? g4_payload(a->gang, a->send, 0, thread) : NULL;
     a->enable[0] = g4_thread_lanes(a->send->emask[0], thread);
     a->enable[1] = g4_thread_lanes(a->send->emask[1], thread);
-    if (is_stateless(a)) {
+    if (!a->is_wide && is_stateless(a)) {
         a->buffer = stateless_buffer(a);
     }
 }
@@ -111,7 +115,7 @@ static bool is_inside(const struct access *a, uint64_t offset, uint32_t bytes) {
 /* Memory outside of the buffer reads as 0. */
 static void read_bytes(const struct access *a, uint64_t offset, void *to, uint32_t bytes) {
     struct g4_port *const port = &a->eu->worker->port;
-    const g4_address address = a->buffer.base + (uint32_t)offset;
+    const g4_address address = a->buffer.base + offset;
 
     memset(to, 0, bytes);
     if (!is_inside(a, offset, bytes)) {
@@ -136,7 +140,7 @@ static void write_bytes(const struct access *a, uint64_t offset, const void *fro
     if (a->buffer.shared) {
         memcpy(a->buffer.shared + offset, from, bytes);
     } else {
-        (void)g4_mem_write(&a->eu->worker->port, a->buffer.base + (uint32_t)offset, from, bytes);
+        (void)g4_mem_write(&a->eu->worker->port, a->buffer.base + offset, from, bytes);
     }
 }
 
@@ -406,12 +410,11 @@ static uint32_t change(const struct access *a, uint64_t offset, uint32_t operati
     if (a->buffer.shared) {
         return g4_atomic_at(a->buffer.shared + (offset & ~UINT64_C(3)), operation, source0, source1);
     }
-    return g4_atomic(&a->eu->worker->port, a->buffer.base + (uint32_t)offset, operation, source0, source1);
+    return g4_atomic(&a->eu->worker->port, a->buffer.base + offset, operation, source0, source1);
 }
 
-static void atomic_lanes(const struct access *a, uint32_t groups, unsigned lanes_used) {
+static void atomic_lanes(const struct access *a, uint32_t groups, unsigned lanes_used, uint32_t operation) {
     const uint32_t descriptor = a->send->descriptor;
-    const uint32_t operation = gen7_data_cache_data_port_1_message_atomic_operation(descriptor);
     const bool returns = gen7_data_cache_data_port_1_message_return_data(descriptor);
     const unsigned first_source = a->data + address_parameters(a) * groups;
 
@@ -437,13 +440,207 @@ static void atomic_lanes(const struct access *a, uint32_t groups, unsigned lanes
     }
 }
 
+static uint32_t operation_of(const struct access *a) {
+    return gen7_data_cache_data_port_1_message_atomic_operation(a->send->descriptor);
+}
+
+static uint32_t float_operation_of(const struct access *a) {
+    return G4_ATOMIC_FLOAT | gen9_data_cache_data_port_1_message_float_atomic_operation(a->send->descriptor);
+}
+
+static uint32_t atomic_groups(const struct access *a) {
+    return gen7_data_cache_data_port_1_message_simd8(a->send->descriptor) ? 1 : 2;
+}
+
 static void atomic(const struct access *a) {
-    atomic_lanes(a, gen7_data_cache_data_port_1_message_simd8(a->send->descriptor) ? 1 : 2, 0xff);
+    atomic_lanes(a, atomic_groups(a), 0xff, operation_of(a));
+}
+
+static void atomic_float(const struct access *a) {
+    atomic_lanes(a, atomic_groups(a), 0xff, float_operation_of(a));
 }
 
 /* SIMD4x2: the first channel of each half. */
 static void atomic_4x2(const struct access *a) {
-    atomic_lanes(a, 1, 0x11);
+    atomic_lanes(a, 1, 0x11, operation_of(a));
+}
+
+/* ---- 64-bit addresses: two registers for eight channels ---- */
+
+static uint64_t wide_address(const struct access *a, uint32_t group, uint32_t lane) {
+    const uint32_t *const row = g4_payload(a->gang, a->send, a->data + 2 * group + lane / 4, a->thread);
+    const uint32_t *const own = row + (size_t)2 * (lane % 4);
+    return g4_low_48((uint64_t)own[1] << 32 | own[0]);
+}
+
+static void untyped_wide(const struct access *a, bool write) {
+    const uint32_t descriptor = a->send->descriptor;
+    const uint32_t disabled = gen9_data_cache_data_port_1_message_channel_mask(descriptor);
+    const uint32_t mode = gen9_data_cache_data_port_1_message_simd_mode(descriptor);
+    const uint32_t groups = mode == GEN9_SURFACE_SIMD_MODE_SIMD16 ? 2 : 1;
+
+    for (uint32_t group = 0; group < groups; group++) {
+        unsigned next = 0;
+        for (uint32_t channel = 0; channel < 4; channel++) {
+            if (disabled >> channel & 1) {
+                continue;
+            }
+            const unsigned reg = next++ * groups + group;
+            const uint32_t *const data = g4_payload(a->gang, a->send, a->data + 2 * groups + reg, a->thread);
+            uint32_t *const row = write ? NULL : g4_response(a->gang, a->send, reg, a->thread);
+            for (unsigned left = a->enable[group] & 0xff; left; left &= left - 1) {
+                const uint32_t i = (uint32_t)__builtin_ctz(left);
+                const uint64_t offset = wide_address(a, group, i) + (uint64_t)channel * 4;
+                if (write) {
+                    write_bytes(a, offset, &data[i], 4);
+                } else if (row) {
+                    read_bytes(a, offset, &row[i], 4);
+                }
+            }
+        }
+    }
+}
+
+static void read_untyped_wide(const struct access *a) {
+    untyped_wide(a, false);
+}
+
+static void write_untyped_wide(const struct access *a) {
+    untyped_wide(a, true);
+}
+
+/* The elements of a channel: bytes, each of which fills a dword if there are less than four; dwords or qwords. */
+struct elements {
+    uint32_t bytes, dwords; /* of one in memory; that all of a channel have in registers */
+};
+
+static struct elements scattered_elements(uint32_t control) {
+    enum {
+        BYTES,
+        DWORDS,
+        QWORDS
+    };
+    const uint32_t count = 1u << (control >> 2 & 3);
+    switch (control & 3) {
+    case BYTES:
+        return (struct elements){.bytes = count, .dwords = count > 4 ? 2 : 1};
+    case DWORDS:
+        return (struct elements){.bytes = 4 * count, .dwords = count};
+    default:
+        return (struct elements){.bytes = 8 * count, .dwords = 2 * count};
+    }
+}
+
+/* Bits 1:0: the kind of elements; 3:2: log2 of their number; 4: 16 channels.  Dword k of a channel is in the k-th
+ * registers, qwords are side by side. */
+static void scatter_wide(const struct access *a, bool write) {
+    enum {
+        MOST = 16 /* dwords of a channel */
+    };
+    const uint32_t control = gen9_data_cache_data_port_1_message_message_control(a->send->descriptor);
+    const struct elements elements = scattered_elements(control);
+    const bool pairs = (control & 3) > 1;
+    const uint32_t groups = control >> 4 & 1 ? 2 : 1;
+
+    for (uint32_t group = 0; group < groups; group++) {
+        for (unsigned left = a->enable[group] & 0xff; left; left &= left - 1) {
+            const uint32_t i = (uint32_t)__builtin_ctz(left);
+            const uint64_t address = wide_address(a, group, i);
+            uint32_t words[MOST] = {0};
+            if (!write) {
+                read_bytes(a, address, words, elements.bytes);
+            }
+            for (uint32_t k = 0; k < elements.dwords; k++) {
+                const uint32_t pair = 2 * (k / 2 * groups + group) + i / 4;
+                const uint32_t reg = pairs ? pair : k * groups + group;
+                const uint32_t at = pairs ? 2 * (i % 4) + k % 2 : i;
+                if (write) {
+                    words[k] = g4_payload(a->gang, a->send, a->data + 2 * groups + reg, a->thread)[at];
+                    continue;
+                }
+                uint32_t *const row = g4_response(a->gang, a->send, reg, a->thread);
+                if (row) {
+                    row[at] = words[k];
+                }
+            }
+            if (write) {
+                write_bytes(a, address, words, elements.bytes);
+            }
+        }
+    }
+}
+
+static void read_scattered_wide(const struct access *a) {
+    scatter_wide(a, false);
+}
+
+static void write_scattered_wide(const struct access *a) {
+    scatter_wide(a, true);
+}
+
+/* The address is in the first two dwords of the header. */
+static void block_wide(const struct access *a, bool write) {
+    const uint32_t size = gen9_data_cache_data_port_1_message_oword_block_size(a->send->descriptor);
+    const uint32_t first = size == GEN9_OWORD_BLOCK_SIZE_GEN7_OWORDS_1_HIGH ? 1 : 0;
+    const uint64_t aligned = gen9_data_cache_data_port_1_message_alignment(a->send->descriptor) ? 3 : OWORD - 1;
+    const uint64_t address = g4_low_48((uint64_t)a->header[1] << 32 | a->header[0]) & ~aligned;
+
+    for (uint32_t k = 0; k < block_owords[size]; k++) {
+        const uint32_t half = first + k;
+        if (write) {
+            const uint32_t *const row = g4_payload(a->gang, a->send, 1 + half / 2, a->thread);
+            write_dwords(a, address + (uint64_t)k * OWORD, row + 4 * (half & 1), oword_channels(a, half));
+            continue;
+        }
+        uint32_t *const row = g4_response(a->gang, a->send, half / 2, a->thread);
+        if (row) {
+            read_bytes(a, address + (uint64_t)k * OWORD, row + 4 * (half & 1), OWORD);
+        }
+    }
+}
+
+static void read_block_wide(const struct access *a) {
+    block_wide(a, false);
+}
+
+static void write_block_wide(const struct access *a) {
+    block_wide(a, true);
+}
+
+/* Eight channels of 32 or 64 bits. */
+static void atomic_lanes_wide(const struct access *a, uint32_t operation, uint32_t dwords) {
+    const bool returns = gen9_data_cache_data_port_1_message_return_data(a->send->descriptor);
+    struct g4_port *const port = &a->eu->worker->port;
+
+    for (unsigned left = a->enable[0] & 0xff; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        const uint64_t address = wide_address(a, 0, i);
+        const uint32_t reg = dwords == 2 ? i / 4 : 0;
+        const uint32_t at = dwords == 2 ? 2 * (i % 4) : i;
+        const uint32_t *const source[2] = {
+            g4_payload(a->gang, a->send, a->data + 2 + reg, a->thread) + at,
+            g4_payload(a->gang, a->send, a->data + 2 + dwords + reg, a->thread) + at,
+        };
+        uint32_t *const row = returns ? g4_response(a->gang, a->send, reg, a->thread) : NULL;
+        uint64_t old;
+        if (dwords == 2) {
+            old = g4_atomic_64(port, address, operation, (uint64_t)source[0][1] << 32 | source[0][0],
+                               (uint64_t)source[1][1] << 32 | source[1][0]);
+        } else {
+            old = g4_atomic(port, address, operation, source[0][0], source[1][0]);
+        }
+        for (uint32_t k = 0; k < dwords && row; k++) {
+            row[at + k] = (uint32_t)(old >> (32 * k));
+        }
+    }
+}
+
+static void atomic_wide(const struct access *a) {
+    atomic_lanes_wide(a, operation_of(a), gen9_data_cache_data_port_1_message_simd8(a->send->descriptor) ? 2 : 1);
+}
+
+static void atomic_float_wide(const struct access *a) {
+    atomic_lanes_wide(a, float_operation_of(a), 1);
 }
 
 /* ---- messages ---- */
@@ -473,17 +670,28 @@ static transfer_fn *const constant_cache_transfers[16] = {
     [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ] = read_scattered_dwords,
 };
 
-static transfer_fn *const data_cache1_transfers[16] = {
+/* From 16 on those of Gen9. */
+static transfer_fn *const data_cache1_transfers[32] = {
     [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_READ] = read_untyped,
     [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC] = atomic,
     [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_SIMD4X2] = atomic_4x2,
     [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE] = write_untyped,
+    [GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_READ] = read_scattered_wide,
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_READ] = read_untyped_wide,
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC] = atomic_wide,
+    [GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_READ] = read_block_wide,
+    [GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_WRITE] = write_block_wide,
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_WRITE] = write_untyped_wide,
+    [GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_WRITE] = write_scattered_wide,
+    [GEN9_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_FLOAT] = atomic_float,
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC_FLOAT] = atomic_float_wide,
 };
 
 /* Blocks have their offsets in the header. */
 static bool needs_header(transfer_fn *transfer) {
     return transfer == read_block || transfer == read_unaligned_block || transfer == write_block ||
-           transfer == read_dual_block || transfer == write_dual_block;
+           transfer == read_dual_block || transfer == write_dual_block || transfer == read_block_wide ||
+           transfer == write_block_wide;
 }
 
 /* A response may go to registers of the payload, whose parameters are read after the first data are stored.  Then the
@@ -502,7 +710,8 @@ static struct g4_send with_payload_apart(struct g4_gang *gang, const struct g4_s
     return apart;
 }
 
-static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, transfer_fn *transfer) {
+static enum g4_status run_access(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send,
+                                 transfer_fn *transfer, bool is_wide) {
     const struct g4_send apart = with_payload_apart(gang, send);
     struct access a = {
         .eu = eu,
@@ -510,6 +719,7 @@ static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g
         .send = &apart,
         .index = gen7_data_cache_data_port_message_binding_table_index(send->descriptor),
         .data = gen7_data_cache_data_port_message_header_present(send->descriptor) ? 1 : 0,
+        .is_wide = is_wide,
     };
     if (!transfer || (needs_header(transfer) && !a.data)) {
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
@@ -523,6 +733,10 @@ static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g
         }
     }
     return G4_OK;
+}
+
+static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, transfer_fn *transfer) {
+    return run_access(eu, gang, send, transfer, false);
 }
 
 static enum g4_status run_scratch(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
@@ -572,11 +786,8 @@ static bool data_cache_writes(uint32_t descriptor) {
     }
 }
 
-static bool data_cache1_writes(uint32_t descriptor) {
-    if (gen7_data_cache_data_port_1_message_binding_table_index(descriptor) == BTI_SHARED_LOCAL_MEMORY) {
-        return false;
-    }
-    switch (gen7_data_cache_data_port_1_message_message_type(descriptor) & 15) {
+static bool data_cache1_type_writes(uint32_t type) {
+    switch (type) {
     case GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC:
     case GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_SIMD4X2:
     case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC:
@@ -585,10 +796,23 @@ static bool data_cache1_writes(uint32_t descriptor) {
     case GEN7_DATA_CACHE1_TYPE_ATOMIC_COUNTER_SIMD4X2:
     case GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE:
     case GEN7_DATA_CACHE1_TYPE_TYPED_SURFACE_WRITE:
+    case GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC:
+    case GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_WRITE:
+    case GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_WRITE:
+    case GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_WRITE:
+    case GEN9_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_FLOAT:
+    case GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC_FLOAT:
         return true;
     default:
         return false;
     }
+}
+
+static bool data_cache1_writes(uint32_t descriptor, uint32_t type) {
+    if (gen7_data_cache_data_port_1_message_binding_table_index(descriptor) == BTI_SHARED_LOCAL_MEMORY) {
+        return false;
+    }
+    return data_cache1_type_writes(type);
 }
 
 static bool render_cache_writes(uint32_t descriptor) {
@@ -602,17 +826,25 @@ static bool render_cache_writes(uint32_t descriptor) {
     }
 }
 
-bool g4_message_writes_gen7(uint32_t function, uint32_t descriptor, bool known) {
+static bool message_writes(uint32_t function, uint32_t descriptor, bool known, uint32_t data_cache1_type) {
     switch (function) {
     case SFID_RENDER_CACHE:
         return !known || render_cache_writes(descriptor);
     case SFID_DATA_CACHE:
         return !known || data_cache_writes(descriptor);
     case SFID_DATA_CACHE_1:
-        return !known || data_cache1_writes(descriptor);
+        return !known || data_cache1_writes(descriptor, data_cache1_type);
     default:
         return false;
     }
+}
+
+bool g4_message_writes_gen7(uint32_t function, uint32_t descriptor, bool known) {
+    return message_writes(function, descriptor, known, gen7_data_cache_data_port_1_message_message_type(descriptor));
+}
+
+bool g4_message_writes_gen9(uint32_t function, uint32_t descriptor, bool known) {
+    return message_writes(function, descriptor, known, gen9_data_cache_data_port_1_message_message_type(descriptor));
 }
 
 /* ---- functions ---- */
@@ -622,9 +854,7 @@ enum g4_status g4_message_constant_cache_gen7(struct g4_eu *eu, struct g4_gang *
     return run(eu, gang, send, constant_cache_transfers[type]);
 }
 
-enum g4_status g4_message_data_cache1_gen75(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    const uint32_t type = gen7_data_cache_data_port_1_message_message_type(send->descriptor) & 15;
-
+static enum g4_status data_cache1(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, uint32_t type) {
     switch (type) {
     case GEN7_DATA_CACHE1_TYPE_TYPED_SURFACE_READ:
         return g4_typed_surface_read(eu, gang, send, g4_typed_slots_gen75(send->descriptor));
@@ -635,6 +865,16 @@ enum g4_status g4_message_data_cache1_gen75(struct g4_eu *eu, struct g4_gang *ga
     case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC_SIMD4X2:
         return g4_typed_surface_atomic(eu, gang, send, G4_SLOTS_4X2);
     default:
-        return run(eu, gang, send, data_cache1_transfers[type]);
+        return run_access(eu, gang, send, data_cache1_transfers[type],
+                          type >= GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_READ &&
+                              type != GEN9_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_FLOAT);
     }
+}
+
+enum g4_status g4_message_data_cache1_gen75(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    return data_cache1(eu, gang, send, gen7_data_cache_data_port_1_message_message_type(send->descriptor));
+}
+
+enum g4_status g4_message_data_cache1_gen9(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    return data_cache1(eu, gang, send, gen9_data_cache_data_port_1_message_message_type(send->descriptor));
 }

@@ -24,6 +24,6 @@ g4_message_fn *const g4_message_functions_gen9[G4_FUNCTIONS] = {
     [9] = g4_message_constant_cache_gen7,
     [10] = g4_message_data_cache_gen7,
     [11] = g4_message_interpolator_gen7,
-    [12] = g4_message_data_cache1_gen75,
+    [12] = g4_message_data_cache1_gen9,
     [13 ... G4_FUNCTIONS - 1] = no_function,
 };
