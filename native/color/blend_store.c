@@ -263,6 +263,41 @@ INLINE void over_half(const struct g4_target *target, const struct g4_pixels *pi
     unorm8_half(target, pixels, half, live, row, OVER);
 }
 
+/* ---- reading ---- */
+
+/* A channel as a shader receives it: a float, or an integer of 32 bits. */
+INLINE vu read_channel(const struct g4_target *target, uint32_t c, const vu raw[4]) {
+    const struct g4_channel *const channel = &target->channel[c];
+    if (!channel->stored) {
+        return vu_all(c < 3 ? 0 : target->integer ? 1 : 0x3f800000);
+    }
+    if (!target->integer) {
+        return (vu)decode(channel, raw);
+    }
+    const vu code = raw[channel->plane] >> channel->shift & channel->mask;
+    const uint32_t unused = 32u - channel->bits;
+    return channel->type == G4_CHANNEL_SINT ? (vu)((vi)(code << unused) >> unused) : code;
+}
+
+static void read_colors(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels,
+                        uint32_t out[4][16]) {
+    struct g4_subspan_rows rows;
+
+    g4_pixel_map_open(&target->map, port, pixels->x, pixels->y, pixels->live, &rows);
+    for (uint32_t half = 0; half < 2; half++) {
+        const vu inside = (vu)vi_mask((pixels->live & rows.inside) >> (8 * half) & 0xff);
+        vu raw[4] = {{0}};
+        if (!(pixels->live >> (8 * half) & 0xff)) {
+            continue;
+        }
+        gather(&rows.row[4 * half], target->map.bytes, raw);
+        for (uint32_t c = 0; c < 4; c++) {
+            const vu color = read_channel(target, c, raw) & inside;
+            memcpy(&out[c][8 * half], &color, sizeof color);
+        }
+    }
+}
+
 /* ---- the loops ---- */
 
 #define WRITE(name, half)                                                                                              \
@@ -284,4 +319,5 @@ const struct g4_color_ops G4_V(g4_color_ops) = {
     .unorm8 = write_unorm8_replace,
     .unorm8_blend = write_unorm8_blend,
     .unorm8_over = write_unorm8_over,
+    .read = read_colors,
 };

@@ -104,5 +104,7 @@ void g4_cc_prefetch(const struct g4_worker *worker, uint32_t n, const uint16_t *
 g4_message_fn g4_render_target_write;
 /* From Gen6 on. */
 g4_message_fn g4_render_target_write_gen7;
+/* Render target reads of Gen9. */
+g4_message_fn g4_render_target_read_gen9;
 
 #endif

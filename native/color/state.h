@@ -168,9 +168,14 @@ struct g4_depth_ops {
     g4_depth_tile_fn *tile[G4_DEPTH_FORMAT_D16_UNORM + 1][2]; /* NULL: there is none */
 };
 
+/* Reads the live pixels: four channels of sixteen pixels, 0 outside of the target. */
+typedef void g4_color_read_fn(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels,
+                              uint32_t out[4][16]);
+
 struct g4_color_ops {
     g4_color_fn *general, *integer, *yuv;
     g4_color_fn *unorm8, *unorm8_blend, *unorm8_over; /* four channels of eight bits */
+    g4_color_read_fn *read;                           /* of numbers */
 };
 
 /* For four 8-bit channels; NULL: this variant has no vectors of that width. */
