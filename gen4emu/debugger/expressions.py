@@ -25,7 +25,7 @@ _Value = Callable[["Context", int], Number]  # of a lane
 
 _TYPES = {"f": "f", "df": "d", "d": "i", "ud": "I", "w": "h", "uw": "H", "b": "b", "ub": "B"}
 _TOKEN = re.compile(r"""\s*(?:
-    (?P<register>[gm]\d+(?:\.\d+)?(?::\w+)?) | (?P<flag>(?:f0|cr0|a0)\.\d) |
+    (?P<register>[gm]\d+(?:\.\d+)?(?::\w+)?) | (?P<flag>(?:f0|cr0|a0)\.\d+) |
     (?P<number>0[xX][0-9a-fA-F]+ | (?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) | (?P<name>[A-Za-z_]\w*) |
     (?P<operator>&&|\|\||<<|>>|<=|>=|==|!=|[-+*/%&|^~!<>()\[\],:]))""", re.VERBOSE)
 _REGISTER = re.compile(r"([gm])(\d+)(?:\.(\d+))?(?::(\w+))?")
@@ -204,7 +204,7 @@ class _Parser:
     def _special(self, token: str) -> _Value:
         name, _, digit = token.partition(".")
         n = int(digit)
-        if n >= {"f0": 2, "cr0": 3, "a0": 8}[name]:
+        if n >= {"f0": 2, "cr0": 3, "a0": 16}[name]:
             raise ExpressionError(f"unknown register {token}")
         if name == "f0":
             return lambda context, lane: context.state.flags[n]

@@ -169,9 +169,10 @@ class LiveThread:
         raw = ffi.new("struct g4_debug_state *")
         if not lib.g4_debug_read_thread(self.device.native, raw):
             raise FieldError("no thread is stopped")
+        addresses = 16 if self.device.info.gen & (Gen.GEN8 | Gen.GEN9) else 8
         return State(
             raw.ip, raw.grf_count, raw.dmask, raw.amask, raw.imask, raw.lmask, raw.cmask,
-            (raw.flags & 0xFFFF, raw.flags >> 16), tuple(raw.a0), (raw.cr0[0], raw.cr0[1], raw.cr0[2]), raw.sr0,
+            (raw.flags & 0xFFFF, raw.flags >> 16), tuple(raw.a0)[:addresses], (raw.cr0[0], raw.cr0[1], raw.cr0[2]), raw.sr0,
             (raw.notify[0], raw.notify[1]), tuple(raw.if_stack)[:raw.if_depth], tuple(raw.lmask_stack)[:raw.loop_depth],
             tuple(raw.cmask_stack)[:raw.loop_depth],
             (tuple(raw.acc_float[0]), tuple(raw.acc_float[1])),

@@ -154,7 +154,7 @@ struct g4_debug_state {
     uint32_t ip, grf_count; /* bytes from the kernel's first instruction */
     uint32_t dmask, amask, imask, lmask, cmask;
     uint32_t flags, cr0[3], sr0, notify[2];
-    uint16_t a0[8];
+    uint16_t a0[16]; /* before Gen8 eight */
     uint32_t if_depth, loop_depth;
     uint16_t if_stack[32], lmask_stack[32], cmask_stack[32];
     double acc_float[2][16];

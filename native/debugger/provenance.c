@@ -45,14 +45,17 @@ static uint32_t file_of(uint8_t kind) {
 }
 
 /* The first byte of the region that channel c of a pass belongs to, before g4_region_offset(). */
-static unsigned start_of(const struct g4_gang *gang, int t, const struct g4_src *src, int pass, unsigned c) {
+static unsigned start_of(const struct g4_gang *gang, int t, const struct g4_op *op, const struct g4_src *src, int pass,
+                         unsigned c) {
     const unsigned own = src->flat ? 0 : (unsigned)pass;
+    unsigned row;
     switch (src->kind) {
     case G4_KIND_INDIRECT:
-        return g4_indirect_byte(gang, t, src->addr_sub + own, src->addr_imm) +
+        return g4_indirect_byte(gang, t, (src->addr_sub + own) & op->address_mask, src->addr_imm) +
                (src->flat && pass ? src->pass_bytes : 0u);
     case G4_KIND_INDEXED: /* each row has an address, so that the region starts anew */
-        return g4_indirect_byte(gang, t, src->addr_sub + c / src->width + own, src->addr_imm) -
+        row = c / src->width + (pass ? g4_second_pass_addresses(src, op->channels / src->width) : 0);
+        return g4_indirect_byte(gang, t, (src->addr_sub + row) & op->address_mask, src->addr_imm) -
                c / src->width * src->vstride * src->size;
     default:
         return src->base + (pass ? src->pass_bytes : 0u);
@@ -76,7 +79,7 @@ static void read_source(const struct g4_gang *gang, int t, const struct g4_op *o
                 out->value[i] = src->imm[(c + (pass ? src->pass_bytes : 0u)) & 7];
             } else if (out->file != G4_OPERAND_NONE) {
                 const unsigned first = src->kind == G4_KIND_ARF ? src->reg * 32u : 0;
-                out->at[i] = (int32_t)(first + start_of(gang, t, src, pass, c) + g4_region_offset(src, c));
+                out->at[i] = (int32_t)(first + start_of(gang, t, op, src, pass, c) + g4_region_offset(src, c));
             }
         }
     }
@@ -91,7 +94,7 @@ static void read_destination(const struct g4_gang *gang, int t, const struct g4_
         const unsigned own = dst->flat ? 0 : (unsigned)pass;
         unsigned first = dst->base + (pass ? dst->pass_bytes : 0u);
         if (dst->kind == G4_KIND_INDIRECT) {
-            first = g4_indirect_byte(gang, t, dst->addr_sub + own, dst->addr_imm) +
+            first = g4_indirect_byte(gang, t, (dst->addr_sub + own) & op->address_mask, dst->addr_imm) +
                     (dst->flat && pass ? dst->pass_bytes : 0u);
         } else if (dst->kind == G4_KIND_ARF) {
             first += dst->reg * 32u;

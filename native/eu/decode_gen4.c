@@ -234,6 +234,7 @@ void g4_decode_gen4(struct g4_op *op, const uint32_t w[4], const struct g4_model
 
     memset(op, 0, sizeof *op);
     op->opcode = (uint8_t)g4_inst_opcode(w);
+    op->address_mask = 7;
     const struct g4_opcode_info *const info = &g4_opcode_info[op->opcode];
     op->undefined = !(info->gens & model->layout_gen);
     op->ip = ip;

@@ -257,6 +257,7 @@ static void decode(struct g4_op *op, const uint32_t w[4], const struct variant *
     memset(op, 0, sizeof *op);
     op->undefined = opcode == GEN7_OPCODE_UNDEFINED;
     op->opcode = (uint8_t)(op->undefined ? number : opcode);
+    op->address_mask = 7;
     op->ip = ip;
     op->next = ip + length;
     op->word0 = w[0];

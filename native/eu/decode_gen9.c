@@ -67,7 +67,7 @@ static void decode_register(struct g4_src *src, uint32_t file, uint32_t type, co
     src->negate = gen9_inst_src0_negate(w);
     src->reg = (uint8_t)reg;
     src->base = (uint16_t)sub;
-    src->flat = true;
+    src->flat = src->separate_rows = true;
     if (file == GEN9_FILE_GRF && indirect) {
         src->kind = G4_KIND_INDIRECT;
         src->addr_sub = (uint8_t)gen9_inst_src0_addr_subreg(w);
@@ -330,6 +330,7 @@ void g4_decode_gen9(struct g4_op *op, const uint32_t w[4], const struct g4_model
     memset(op, 0, sizeof *op);
     op->undefined = opcode == GEN9_OPCODE_UNDEFINED;
     op->opcode = (uint8_t)(op->undefined ? number : opcode);
+    op->address_mask = G4_ADDRESSES - 1;
     op->ip = ip;
     op->next = ip + length;
     const struct g4_opcode_info *const info = &g4_opcode_info[op->opcode];

@@ -17,6 +17,7 @@ enum {
     G4_GANG_THREADS = 8,
     G4_GRF_COUNT = 128,
     G4_MRF_COUNT = 16,
+    G4_ADDRESSES = 16,        /* words of a0; before Gen8 eight */
     G4_GANG_CHANNELS = 32,    /* of a thread at most; more than 16 only from Gen7 on */
     G4_MASK_STACK_DEPTH = 32, /* the hardware has 16; deeper pushes work and are reported */
 };
@@ -88,7 +89,7 @@ struct g4_gang {
     struct g4_mask_stack loop_stack[2][G4_GANG_THREADS]; /* LMask, CMask */
     /* Gen6 and later: where the channels that are dispatched but not in amask continue; other entries mean nothing. */
     uint32_t parked_at[G4_GANG_THREADS][G4_GANG_CHANNELS];
-    uint16_t a0[G4_GANG_THREADS][8];
+    uint16_t a0[G4_GANG_THREADS][G4_ADDRESSES];
     uint32_t ip[G4_GANG_THREADS]; /* byte offset from the kernel's first instruction; may leave the kernel */
     uint32_t cr0[G4_GANG_THREADS][3];
     uint32_t sr0[G4_GANG_THREADS]; /* sr0.0: thread identity */

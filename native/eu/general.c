@@ -250,8 +250,9 @@ static void read_plane(const struct g4_pass *pass, const struct g4_src *src, dou
 
     if (src->kind == G4_KIND_INDIRECT) {
         group.kind = G4_KIND_GRF;
-        group.base = (uint16_t)g4_indirect_byte(pass->run->gang, pass->thread,
-                                                src->addr_sub + (src->flat ? 0 : (unsigned)pass->index), src->addr_imm);
+        group.base = (uint16_t)g4_indirect_byte(
+            pass->run->gang, pass->thread,
+            (src->addr_sub + (src->flat ? 0 : (unsigned)pass->index)) & pass->run->op->address_mask, src->addr_imm);
         group.pass_bytes = 0;
     }
     group.base &= 0xfff0;
@@ -634,7 +635,9 @@ static void move_indexed(const struct g4_pass *pass, const struct g4_op *op, str
     for (unsigned c = 0; c < pass->channels && src->kind == G4_KIND_INDIRECT; c++) {
         /* reading the source has counted events of the first address */
         const unsigned first = g4_indirect_byte(pass->run->gang, pass->thread, src->addr_sub, src->addr_imm);
-        const unsigned own = c ? g4_indirect_base(pass->run, pass->thread, src->addr_sub + c, src->addr_imm) : first;
+        const unsigned own =
+            c ? g4_indirect_base(pass->run, pass->thread, (src->addr_sub + c) & op->address_mask, src->addr_imm)
+              : first;
         struct g4_src one = *src;
         one.kind = G4_KIND_GRF;
         one.base = (uint16_t)((first & ~31u) | (own & 31));
@@ -1027,7 +1030,7 @@ static void store(const struct g4_pass *pass, const struct g4_op *op, const uint
     }
     if (dst->kind == G4_KIND_INDIRECT) {
         const unsigned own = dst->flat ? 0 : (unsigned)pass->index;
-        base = g4_indirect_base(pass->run, pass->thread, dst->addr_sub + own, dst->addr_imm) +
+        base = g4_indirect_base(pass->run, pass->thread, (dst->addr_sub + own) & op->address_mask, dst->addr_imm) +
                (dst->flat && pass->index ? dst->pass_bytes : 0u);
     }
     for (unsigned c = 0; c < pass->channels; c++) {

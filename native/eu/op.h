@@ -43,6 +43,7 @@ struct g4_src {
     uint8_t vstride, width, hstride; /* elements; in Align16 width is 4 */
     uint8_t swizzle[4];
     bool flat;           /* indirect: the second pass goes on in the region, else it has an address of its own */
+    bool separate_rows;  /* indexed: the rows of the second pass have addresses behind those of the first */
     uint16_t pass_bytes; /* distance to the operand of the second pass; of an immediate: elements */
     uint8_t addr_sub;    /* address register: a0.n */
     int16_t addr_imm;
@@ -88,9 +89,9 @@ struct g4_fast_dst {
 
 /* The extent of an indirect operand, for checking its addresses before a fast handler uses them. */
 struct g4_fast_address {
-    uint16_t used[8]; /* 0xffff if this a0 is one of its addresses, else 0 */
-    int16_t imm;      /* added to each address */
-    uint16_t extent;  /* bytes from an address to the end of its last element */
+    uint16_t used[G4_ADDRESSES]; /* 0xffff if this a0 is one of its addresses, else 0 */
+    int16_t imm;                 /* added to each address */
+    uint16_t extent;             /* bytes from an address to the end of its last element */
 };
 
 struct g4_jit_block;
@@ -106,6 +107,7 @@ struct g4_op {
     uint8_t first_channel[2]; /* by pass: the enable of channel 0; modulo 16 */
     uint8_t first_flag[2];    /* and its flag, from f0.0 on */
     uint8_t flag_mask;        /* the number of flags less 1: flags wrap around */
+    uint8_t address_mask;     /* the number of words of a0 less 1, in the same way */
     uint8_t pair_shift;       /* distance of the flags that anyv and allv combine */
     bool upper;               /* uses the masks of channels 16 to 31 if the thread has them */
     bool sechalf, align16, nomask, saturate;

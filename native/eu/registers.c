@@ -12,20 +12,20 @@ static unsigned low_bits(unsigned address, int addr_imm) {
 }
 
 unsigned g4_indirect_byte(const struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm) {
-    const unsigned address = gang->a0[thread][addr_sub & 7];
+    const unsigned address = gang->a0[thread][addr_sub];
     const int reg = (int)(address >> 5) + (addr_imm >> 5);
     return (unsigned)reg * G4_REGISTER_BYTES + (low_bits(address, addr_imm) & 31);
 }
 
 unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm) {
-    const unsigned address = run->gang->a0[thread][addr_sub & 7];
+    const unsigned address = run->gang->a0[thread][addr_sub];
     if (low_bits(address, addr_imm) > 31) { /* compilers avoid this case */
         g4_run_report(run, G4_EVENT_INDIRECT_CARRY, address);
     }
     return g4_indirect_byte(run->gang, thread, addr_sub, addr_imm);
 }
 
-typedef uint16_t address_row __attribute__((vector_size(16))); /* a0 of a thread */
+typedef uint16_t address_row __attribute__((vector_size(2 * G4_ADDRESSES))); /* a0 of a thread */
 
 /* Whether no address of an operand carries, and all lead to registers that the threads own. */
 static bool in_range(const struct g4_run *run, const struct g4_fast_address *operand) {
@@ -37,7 +37,7 @@ static bool in_range(const struct g4_run *run, const struct g4_fast_address *ope
     const address_row low = (address_row){0} + 31, highest_low = low - (uint16_t)(operand->imm & 31);
     const address_row start = (address_row){0} + (uint16_t)least, span = (address_row){0} + (uint16_t)(most - least);
     address_row used, bad = {0};
-    uint64_t halves[2];
+    uint64_t quarters[4];
 
     memcpy(&used, operand->used, sizeof used);
     for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -48,8 +48,8 @@ static bool in_range(const struct g4_run *run, const struct g4_fast_address *ope
         }
     }
     bad &= used;
-    memcpy(halves, &bad, sizeof halves);
-    return (halves[0] | halves[1]) == 0;
+    memcpy(quarters, &bad, sizeof quarters);
+    return (quarters[0] | quarters[1] | quarters[2] | quarters[3]) == 0;
 }
 
 /* Runs the fast handler if all addresses are in range; otherwise the general handler, which counts events by channel.
@@ -115,12 +115,15 @@ static uint32_t extend(uint32_t value, unsigned type) {
 /* The first byte of an operand with one address.  On Gen4 each pass has an address register of its own. */
 static unsigned indirect_start(struct g4_run *run, const struct g4_src *src, int pass, int thread) {
     const unsigned own = src->flat ? 0 : (unsigned)pass;
-    return g4_indirect_base(run, thread, src->addr_sub + own, src->addr_imm) +
+    return g4_indirect_base(run, thread, (src->addr_sub + own) & run->op->address_mask, src->addr_imm) +
            (src->flat && pass ? src->pass_bytes : 0u);
 }
 
-static unsigned indexed_row(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned row) {
-    return g4_indirect_base(run, thread, src->addr_sub + row + (src->flat ? 0 : (unsigned)pass), src->addr_imm);
+/* `rows`: of a pass. */
+static unsigned indexed_row(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned row,
+                            unsigned rows) {
+    const unsigned own = pass ? g4_second_pass_addresses(src, rows) : 0;
+    return g4_indirect_base(run, thread, (src->addr_sub + row + own) & run->op->address_mask, src->addr_imm);
 }
 
 static uint64_t grf_element64(struct g4_run *run, int thread, unsigned low, unsigned high) {
@@ -141,7 +144,7 @@ void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int t
             break;
         case G4_KIND_INDEXED:
             if (c % src->width == 0) {
-                base = indexed_row(run, src, pass, thread, c / src->width);
+                base = indexed_row(run, src, pass, thread, c / src->width, channels / src->width);
             }
             raw[c] = grf_element64(run, thread, base + c % src->width * src->hstride * 8u,
                                    base + c % src->width * src->hstride * 8u + 4);
@@ -187,7 +190,7 @@ void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thr
     case G4_KIND_INDEXED:
         for (unsigned c = 0; c < channels; c++) {
             if (c % src->width == 0) {
-                base = indexed_row(run, src, pass, thread, c / src->width);
+                base = indexed_row(run, src, pass, thread, c / src->width, channels / src->width);
             }
             raw[c] = extend(grf_element(run, thread, base + c % src->width * src->hstride * src->size, src->size),
                             src->type);
@@ -341,7 +344,7 @@ static bool write_later(struct g4_run *run, int t, unsigned reg, const uint8_t i
 
     switch (reg) {
     case G4_ARF_A << 4: /* all bits of an address are kept */
-        memcpy(gang->a0[t], image, sizeof gang->a0[t]);
+        memcpy(gang->a0[t], image, (run->op->address_mask + 1u) * sizeof gang->a0[t][0]);
         return true;
     case G4_ARF_F << 4 | 1:
         g4_set_flags_of(gang, t, (g4_flags_of(gang, t) & UINT32_MAX) | (uint64_t)load(image, 4) << 32);
@@ -374,7 +377,7 @@ void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[3
     }
     switch (reg) {
     case G4_ARF_A << 4:
-        memcpy(gang->a0[t], now, sizeof gang->a0[t]);
+        memcpy(gang->a0[t], now, 8 * sizeof gang->a0[t][0]);
         for (int i = 2; i < 8; i++) {
             gang->a0[t][i] &= 0xfff;
         }

@@ -33,7 +33,7 @@ static bool find_words(struct g4_run *run, const struct g4_op *op, const int16_t
 
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         for (int pass = 0; pass < 2 && (run->threads >> t & 1); pass++) {
-            const unsigned address = gang->a0[t][(op->src[0].addr_sub + (unsigned)pass) & 7];
+            const unsigned address = gang->a0[t][(op->src[0].addr_sub + (unsigned)pass) & op->address_mask];
             const unsigned byte = address % G4_REGISTER_BYTES;
             const unsigned start = address + (unsigned)op->src[0].addr_imm;
             if (op->src[0].addr_imm != 0 || byte % 2 || byte + ROW_BYTES > G4_REGISTER_BYTES || start >= end) {

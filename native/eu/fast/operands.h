@@ -90,7 +90,7 @@ struct row {
 
 /* The address must be in range and its low bits must not carry (G4_HANDLER_INDIRECT). */
 static struct row indirect_row(struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm, unsigned bytes) {
-    const unsigned base = (unsigned)(gang->a0[thread][addr_sub & 7] + addr_imm) % (G4_GRF_COUNT * G4_REGISTER_BYTES);
+    const unsigned base = (unsigned)(gang->a0[thread][addr_sub] + addr_imm) % (G4_GRF_COUNT * G4_REGISTER_BYTES);
     const unsigned to_end = 32 - base % 32;
     const unsigned first_bytes = bytes < to_end ? bytes : to_end;
 
@@ -122,7 +122,7 @@ G4_INLINE void move_row(uint8_t *to, const uint8_t *from, unsigned bytes) {
 
 static void load_indirect(struct g4_run *run, const struct g4_op *op, const struct g4_src *src, int part,
                           union g4_vals *out) {
-    const unsigned addr_sub = src->addr_sub + (unsigned)(op->passes == 2 ? part : 0);
+    const unsigned addr_sub = (src->addr_sub + (unsigned)(op->passes == 2 ? part : 0)) & op->address_mask;
     const unsigned dwords = g4_src_scalar(src) ? 1 : op->count;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint8_t *const to = (uint8_t *)&out->d[8 * t];
@@ -398,7 +398,7 @@ static void store_written(struct g4_run *run, const struct g4_op *op, int part, 
 static void store_indirect(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes,
                            const union g4_vals *vals) {
     const unsigned all = (1u << op->count) - 1;
-    const unsigned addr_sub = op->dst.addr_sub + (unsigned)(op->passes == 2 ? part : 0);
+    const unsigned addr_sub = (op->dst.addr_sub + (unsigned)(op->passes == 2 ? part : 0)) & op->address_mask;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const unsigned enabled = g4_thread_lanes(lanes, t);
         if (enabled == all) {

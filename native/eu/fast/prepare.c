@@ -457,7 +457,7 @@ static void add_address(struct g4_op *op, unsigned first, int imm, unsigned rows
     struct g4_fast_address *const address = &op->address[op->addresses++];
     *address = (struct g4_fast_address){.imm = (int16_t)imm, .extent = (uint16_t)extent};
     for (unsigned n = 0; n < rows + op->passes - 1; n++) {
-        address->used[(first + n) & 7] = UINT16_MAX;
+        address->used[(first + n) & op->address_mask] = UINT16_MAX;
     }
 }
 
