@@ -493,6 +493,23 @@ static int64_t first_bit_low(uint32_t bits) {
     return bits ? __builtin_ctz(bits) : (int64_t)UINT32_MAX;
 }
 
+/* A source as modified_integer() left it, with the bits that a UQ has lost. */
+static __int128 exact(const struct g4_src *src, int64_t value) {
+    if (src->type != G4_TYPE_UQ) {
+        return value;
+    }
+    return src->negate ? -(__int128)(0 - (uint64_t)value) : (__int128)(uint64_t)value;
+}
+
+/* The sum of two numbers of 64 bits within the range of the destination. */
+static int64_t saturating_sum(const struct g4_op *op, int64_t a, int64_t b) {
+    const bool is_signed = op->dst.type == G4_TYPE_Q;
+    const __int128 least = is_signed ? INT64_MIN : 0;
+    const __int128 most = is_signed ? INT64_MAX : (__int128)UINT64_MAX;
+    const __int128 sum = exact(&op->src[0], a) + exact(&op->src[1], b);
+    return (int64_t)(uint64_t)(sum < least ? least : sum > most ? most : sum);
+}
+
 static int64_t integer_result(const struct g4_op *op, const struct g4_operands *o, unsigned c, int64_t acc) {
     const int64_t a = o->a[c].i;
     const int64_t b = o->b[c].i;
@@ -518,7 +535,7 @@ static int64_t integer_result(const struct g4_op *op, const struct g4_operands *
     case G4_OPCODE_ASR:
         return a >> count;
     case G4_OPCODE_ADD:
-        return wrapping_add(a, b);
+        return op->saturate && op->dst.size == 8 ? saturating_sum(op, a, b) : wrapping_add(a, b);
     case G4_OPCODE_MUL:
         return product(op, a, b);
     case G4_OPCODE_AVG:
