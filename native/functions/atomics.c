@@ -51,21 +51,29 @@ static float as_float(uint32_t bits) {
     return value;
 }
 
-/* A number wins over NaN; of zeros the positive one is larger. */
-static bool is_larger(float a, float b) {
-    return isnan(b) || a > b || (a == b && !signbit(a));
+static bool is_signaling_nan(uint32_t bits) {
+    return (bits & 0x7fc00000) == 0x7f800000 && (bits & 0x3fffff) != 0;
+}
+
+/* Whether a of two operands is the larger one.  A signaling NaN wins over all, a number over a quiet NaN; of zeros the
+ * positive one is larger. */
+static bool is_larger(uint32_t a, uint32_t b, bool negated) {
+    const float x = negated ? -as_float(a) : as_float(a);
+    const float y = negated ? -as_float(b) : as_float(b);
+    if (is_signaling_nan(a) || is_signaling_nan(b)) {
+        return is_signaling_nan(a);
+    }
+    return isnan(y) || x > y || (x == y && !signbit(x));
 }
 
 static uint32_t float_result(uint32_t operation, uint32_t old, uint32_t a, uint32_t b) {
-    const float x = as_float(old);
-    const float y = as_float(a);
     switch (operation) {
     case GEN9_FLOAT_ATOMIC_OPERATION_FMAX:
-        return is_larger(x, y) ? old : a;
+        return is_larger(old, a, false) ? old : a;
     case GEN9_FLOAT_ATOMIC_OPERATION_FMIN:
-        return is_larger(-x, -y) ? old : a;
+        return is_larger(old, a, true) ? old : a;
     case GEN9_FLOAT_ATOMIC_OPERATION_FCMPWR:
-        return x == y ? b : old;
+        return as_float(old) == as_float(a) ? b : old;
     default:
         return old;
     }
