@@ -47,6 +47,7 @@ struct g4_primitive {
     int32_t base_vertex; /* added to indices */
     /* The vertices are the corners of a rectangle, x and y in pixels, which no vertex element stores. */
     bool has_corners;
+    bool quads_have_one_id; /* the primitive ID counts quads, else their two triangles each */
     float corner[3][2];
 };
 

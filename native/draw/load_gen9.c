@@ -56,6 +56,7 @@ static void load_primitive(const struct g4_context *ctx, const uint32_t *command
         .instance_count = primitive.instance_count,
         .start_instance = primitive.start_instance_location,
         .base_vertex = primitive.base_vertex_location,
+        .quads_have_one_id = true,
     };
 }
 

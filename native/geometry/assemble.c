@@ -453,6 +453,8 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .ends_primitive = range->first_object + range->objects == total,
         .vertices = range->vertices,
         .primitive_id = range->primitive_id + range->first_object,
+        .id_shift = draw->primitive.quads_have_one_id &&
+                    (topology == G4_TOPOLOGY_DRAWN_QUADLIST || topology == G4_TOPOLOGY_DRAWN_QUADSTRIP),
     };
     if (chunk->mesh) {
         record_range(a, &needs, &strip, chunk->mesh);

@@ -387,7 +387,7 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
         object->v[1] = v[1];
         object->v[2] = v[2];
         object->last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
-        object->primitive_id = strip->primitive_id + (strip->one_primitive_id ? 0 : i);
+        object->primitive_id = g4_strip_primitive_id(strip, i);
     }
     return i;
 }
@@ -440,7 +440,7 @@ enum g4_status g4_clip_run_gen6(struct g4_worker *worker, const struct g4_draw_s
         object.last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
         object.edges =
             flagged(edges_of(strip->topology, k, object.last_of_primitive) & (uint32_t)~o.inner_edges, v, o.vertices);
-        object.primitive_id = strip->primitive_id + (strip->one_primitive_id ? 0 : i);
+        object.primitive_id = g4_strip_primitive_id(strip, i);
         object.continue_stipple = object.continue_stipple && !broken;
         broken = action != PASS;
         if (action == CLIP) {

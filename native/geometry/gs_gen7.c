@@ -72,7 +72,7 @@ static struct object *list_objects(const struct g4_draw_state *draw, const struc
         object[i].vertices =
             g4_topology_gs_object(strip->topology, strip->vertices, k, (enum g4_odd_triangles)draw->gs.odd_triangles,
                                   draw->gs.discard_adjacency, position, &object[i].topology);
-        object[i].primitive_id = strip->primitive_id + (strip->one_primitive_id ? 0 : i);
+        object[i].primitive_id = g4_strip_primitive_id(strip, i);
         for (uint32_t v = 0; v < object[i].vertices; v++) {
             object[i].vertex[v] = g4_strip_vertex(strip, vertex, position[v]);
         }

@@ -26,8 +26,14 @@ struct g4_strip {
     uint32_t vertices;     /* of the whole primitive, without incomplete objects */
     uint32_t primitive_id; /* of the first object */
     bool one_primitive_id; /* and of all others */
+    uint8_t id_shift;      /* 1: two objects have an ID, whose number is half of theirs */
     uint32_t stream;       /* of a geometry shader */
 };
+
+/* The primitive ID of object i of a strip. */
+static inline uint32_t g4_strip_primitive_id(const struct g4_strip *strip, uint32_t i) {
+    return (strip->primitive_id + (strip->one_primitive_id ? 0 : i)) >> strip->id_shift;
+}
 
 /* The vertex at a position of a strip.  Vertices come as position 0, which fans and loops use again, and those from
  * strip->first on. */
