@@ -324,7 +324,10 @@ def draw_lines(device: Device, words: Words) -> Iterator[str]:
     gen = device.info.gen
     p = command_named("3DPRIMITIVE", gen).view(words, gen=gen, dwords=len(words))
     access = "indexed" if p.vertex_access_type else "sequential"
-    topology = getattr(p.primitive_topology_type, "name", p.primitive_topology_type)
+    of = p
+    if gen & (Gen.GEN8 | Gen.GEN9):
+        of = command_named("3DSTATE_VF_TOPOLOGY", gen).view(list(device.state.gen9.vf_topology), gen=gen)
+    topology = getattr(of.primitive_topology_type, "name", of.primitive_topology_type)
     instances = f", {p.instance_count} instances" if p.instance_count != 1 else ""
     yield (f"{device.place}: 3DPRIMITIVE {topology}, {p.vertex_count_per_instance} vertices from "
            f"{p.start_vertex_location}, {access}{instances}")

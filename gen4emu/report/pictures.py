@@ -154,7 +154,7 @@ class Pictures:
 
     def _read(self, memory: Memory, target: Target) -> _Known | None:
         known = self._known.get(target)
-        extent = min(target.pitch * ((target.y + target.height + 31) // 32 * 32), (1 << 32) - target.address)
+        extent = min(target.pitch * ((target.y + target.height + 31) // 32 * 32), memory.size - target.address)
         if known is not None and not memory.changed_since(known.mark, target.address, extent):
             return known
         mark = memory.mark()

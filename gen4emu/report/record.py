@@ -325,6 +325,7 @@ class Recorder:
                     entry["writers"].append(at)
                 if used.read_bytes and at not in entry["readers"][-1:]:
                     entry["readers"].append(at)
+        end = 1 << 32 if device is None else device.memory.size
         targets: dict[int, Target] = {}
         for target in self._pictures.targets():
             targets.setdefault(target.address, target)
@@ -333,7 +334,7 @@ class Recorder:
             self._add, self._pictures, device)
         for address in sorted(found):
             entry = found[address]
-            chosen = targets.get(address) or _described(known, address)
+            chosen = targets.get(address) or _described(known, address, end)
             images = [] if contents is None else contents.images(chosen, known.surfaces.get(address))
             entry["kind"] = ", ".join(entry.pop("kinds"))
             entry |= {"format": "" if chosen is None else chosen.format.name,
@@ -411,14 +412,16 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
     name = "unknown" if layout is None else layout.name
     fields = {} if layout is None else {
         f.name: f.text(raw) for f, raw in layout.view(words, gen=gen, dwords=len(words)).fields()}
-    stages = known.draws[place.draw].kernels if place.draw < len(known.draws) else {}
+    decoded = known.draws[place.draw] if place.draw < len(known.draws) else None
+    stages = {} if decoded is None else decoded.kernels
+    topology = fields.get("primitive_topology_type", "" if decoded is None else decoded.topology)
     target = next((t for t in counted.targets if t.kind != "depth"), None) or next(iter(counted.targets), None)
     is_blit = counted.kind is DrawKind.BLIT
     written = counters.pixels_blitted if is_blit else fragments.written
     idle = counted.kind is DrawKind.PRIMITIVE and not counters.written_bytes
     return {
         "frame": place.frame, "submission": place.submission, "name": name,
-        "topology": fields.get("primitive_topology_type", "").removeprefix("_3DPRIM_"),
+        "topology": topology.removeprefix("_3DPRIM_"),
         "target": "" if target is None
         else f"0x{target.address:08x} {target.width}x{target.height} {target.format.name}",
         "vertices": int(fields.get("vertex_count_per_instance", 0)), "instances": int(fields.get("instance_count", 0)),
@@ -455,10 +458,10 @@ def _kernel(use: KernelUse, draws: list[int], cost: int, live: dict[int, int] | 
             "lines": lines}
 
 
-def _described(known: Decoded, address: int) -> Target | None:
+def _described(known: Decoded, address: int, end: int) -> Target | None:
     """A surface that was only read, as its state block describes it."""
     use = known.surfaces.get(address)
-    if use is None or use.format not in SurfaceFormat.__members__ or use.height < 2 or address >= 1 << 32:
+    if use is None or use.format not in SurfaceFormat.__members__ or use.height < 2 or address >= end:
         return None
     return Target("surface", address, SurfaceFormat[use.format], use.width, use.height, use.pitch,
                   Tiling[use.tiling.upper()])

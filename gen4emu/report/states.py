@@ -65,6 +65,7 @@ class DecodedDraw:
     submission: int
     blocks: list[Block]
     kernels: dict[str, int]  # numbers by stage
+    topology: str = ""  # of a primitive
     vertices: Stage | None = None  # of a mesh
 
 
@@ -152,17 +153,25 @@ class _Reader:
                 has_tables and "BINDING_TABLE" in block.key)]
             settings = {id(blocks): blocks for blocks in self._in_force().values()}.values()
             shown = [own, *(block for blocks in settings for block in blocks), *self._below]
+        topology = self._topology(command) if is_primitive else ""
         self.found.draws.append(DecodedDraw(self.document.frames, self._submission, shown, self._kernels(command),
-                                            self._vertices(command) if is_primitive else None))
+                                            topology, self._vertices(command, topology) if is_primitive else None))
 
-    def _vertices(self, command: Command) -> Stage | None:
+    def _topology(self, command: Command) -> str:
+        decoder = self.document.decoder
+        view: View | None = command.body.view
+        if view is not None and "primitive_topology_type" not in view.layout.by_name(view.gen):  # from Gen8 on
+            view = None if decoder is None else decoder.context.current.get("3DSTATE_VF_TOPOLOGY")
+        if view is None:
+            return ""
+        return view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
+
+    def _vertices(self, command: Command, topology: str) -> Stage | None:
         number = len(self.found.draws)
         wanted = self._mesh_values < MESH_VALUES if self._full is None else number in self._full
         decoder = self.document.decoder
         if not wanted or decoder is None:
             return None
-        view = command.body.view
-        topology = view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
         found = fetched_stage(decoder.follower, command, topology)
         if found is not None:
             self._mesh_values += len(found["rows"]) * len(found["columns"])

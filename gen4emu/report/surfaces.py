@@ -19,7 +19,6 @@ DUMP_BYTES = 1 << 20  # of all bytes in base64
 _MOST_DUMPED = 64 << 10  # of a surface
 _UNKNOWN_BYTES = 4096  # of a surface whose size is unknown: a buffer
 _TILE_ROWS = 32
-_END = 1 << 32  # of graphics addresses
 
 
 class SurfaceContents:
@@ -62,7 +61,7 @@ class SurfaceContents:
         size = _UNKNOWN_BYTES
         if chosen is not None and chosen.pitch:
             size = chosen.pitch * -(-(chosen.y + chosen.height) // _TILE_ROWS) * _TILE_ROWS
-        shown = min(size, _MOST_DUMPED, _END - address)
+        shown = min(size, _MOST_DUMPED, self._device.memory.size - address)
         if shown <= 0 or self._bytes >= DUMP_BYTES:
             self.lost += 1
             return None

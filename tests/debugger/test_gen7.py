@@ -38,7 +38,7 @@ def test_the_back_trace_of_a_pixel_leads_to_the_vertices(device: str, capsys: py
         f"      vs thread {thread}: vertex index {index}" for thread, index in ((0, 0), (0, 1), (1, 2))]
 
 
-@devices
+@pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "kbl"])
 def test_draws_are_shown_without_the_state_blocks_of_gen4(device: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "3DPRIMITIVE TRILIST, 3 vertices from 0" in debug(device, capsys, "next", "next", "next", "next", "next")
 

@@ -67,6 +67,14 @@ def test_rows_are_the_counters_of_the_api(write: Write) -> None:
     assert found == draws
 
 
+def test_kaby_lake_has_topologies_of_its_own_command_and_surfaces_at_high_addresses(write: Write) -> None:
+    report = write(TRACES / "later" / "triangle-kbl.aub.xz")
+    rows = chunk(report, "rows-0")
+    assert "TRILIST" in rows["topology"] and "RECTLIST" in rows["topology"] and "" not in rows["topology"]
+    high = [s for s in chunk(report, "surfaces") if s["address"] >= 1 << 32]
+    assert any(surface["images"] for surface in high) and any(surface["bytes"] for surface in high)
+
+
 def test_a_draw_has_the_state_in_force(write: Write) -> None:
     states = chunk(write(GEARS), "states-0")
     with gen4emu.open(GEARS) as trace:
