@@ -325,7 +325,8 @@ class Trace:
     def kernels(self, draws: Numbers = None) -> list[KernelUse]:
         """The kernels of the trace, or those that some draws run, once each.
 
-        Each has `number`, `code`, `stages`, `addresses`, `draws`, `text()` (assembly), `as_json()`.
+        Each has `number`, `code`, `stages`, `addresses`, `draws`, `text()` (assembly), `as_json()`, and
+        `source_texts()` in captures with GL notes.
         """
         selection = None if draws is None else _selection(draws)
         document = self._document(DecodeOptions(max_rows=0))
@@ -334,10 +335,7 @@ class Trace:
             uses.add(item)
         if selection is not None:
             selection.require_any(document.draws, "draw", self.path)
-        found = uses.found()
-        for use in found if document.gl.present else ():
-            use.sources = document.gl.sources(use.stages, use.draws)
-        return found
+        return uses.found()
 
     def _document(self, options: DecodeOptions) -> Document:
         return Document(self._source, file=self.path, container=self.kind, device=self._source.named_device,

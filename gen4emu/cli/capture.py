@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from gen4emu.cli.index import write_index
 from gen4emu.cli.run import PASS_ON, LiveOptions, live_options, make_server, run_program
 from gen4emu.errors import NotExecutedError
+from gen4emu.live.driver_output import DriverOutput
 from gen4emu.live.recorder import watch_capture
 from gen4emu.trace.capture import SUFFIX
 from gen4emu.trace.conversion import container_for
@@ -24,7 +26,8 @@ from gen4emu.trace.output import Output
               help="When the program has ended, replay the trace and write checkpoints at this distance to FILE.index, "
                    "as `gen4emu index` does.")
 @click.option("--gl", is_flag=True,
-              help="Keep shader sources, programs, labels and debug groups of OpenGL; FILE is then a .g4c capture.")
+              help="Keep shader sources, programs, labels and debug groups of OpenGL, and Mesa's NIR of the kernels; "
+                   "FILE is then a .g4c capture.")
 @live_options
 def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, gl: bool, options: LiveOptions) -> int:
     """Run PROGRAM on the emulated GPU and write what it submits to FILE; `gen4emu replay` draws the same pictures.
@@ -48,10 +51,11 @@ def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, g
     if not output.exists() or output.is_file():
         Output(output).discard()  # a file that cannot be written is an error before the program runs
     server = make_server(options)
-    watch_capture(server, output)
+    driver = DriverOutput(options.device, os.environ) if gl else None
+    watch_capture(server, output, driver)
     if not options.device.executes:
         server.log(f"{options.device.name} does not execute yet: batches are recorded, pictures stay empty")
-    status = run_program(server, command, options, output, gl=gl)
+    status = run_program(server, command, options, output, driver=driver)
     if checkpoints is not None:
         for captured in server.totals.captures:
             status = write_index(str(captured.path), checkpoints) or status

@@ -25,7 +25,7 @@ SCHEMA = "gen4emu.kernels/1"
 @click.argument("file", metavar="TRACE")
 @click.option("-o", "--output", "directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write each kernel to this directory, as code (.bin) and as assembly (.g4a), and index.json; "
-                   "with GL notes, also the GLSL of the programs that run it (.glsl).")
+                   "with GL notes, also its GLSL (.glsl) and NIR (.nir).")
 @options.draws_option
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
@@ -77,7 +77,10 @@ def _write(directory: Path, found: list[KernelUse]) -> list[tuple[str, str]]:
                 out.write(data)
         if use.sources:
             with Output(directory / f"{use.name}.glsl") as out:
-                out.write("\n".join(f"// {s.stage} shader {s.name}\n{s.source}" for s in use.sources).encode())
+                out.write("\n".join(f"// {s.title}\n{s.source}" for s in use.sources).encode())
+        if use.origin is not None and use.origin.compiled.nir:
+            with Output(directory / f"{use.name}.nir") as out:
+                out.write("\n".join(f"// {form}\n{text}" for form, text in use.origin.compiled.nir).encode())
         paths.append(names)
     return paths
 
@@ -91,7 +94,10 @@ def _entries(found: list[KernelUse], paths: list[tuple[str, str]] | None) -> lis
 
 def _text(found: list[KernelUse]) -> Iterator[str]:
     if found:
-        yield from table(("number", "instructions", "bytes", "stages", "draws", "at"), [
+        heads = ("number", "instructions", "bytes", "stages", "draws", "at")
+        shows_origins = any(use.origin is not None for use in found)
+        yield from table((*heads, "compiled from") if shows_origins else heads, [
             (str(use.number), str(use.code.instructions), str(len(use.code.code)), " ".join(use.stages),
              use.draws_text if len(use.draws) <= 4 else f"{use.draw_count} draws",
-             " ".join(f"0x{a:08x}" for a in use.addresses[:4])) for use in found])
+             " ".join(f"0x{a:08x}" for a in use.addresses[:4]),
+             *((use.origin.title if use.origin is not None else "",) if shows_origins else ())) for use in found])

@@ -8,7 +8,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from gen4emu.errors import Gen4emuError, NotExecutedError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT
 from gen4emu.live import program, summary
+from gen4emu.live.driver_output import DriverOutput
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.screen import Screen, View
@@ -112,16 +113,16 @@ def make_server(options: LiveOptions, directory: Path | None = None, screen: Scr
 
 
 def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, trace: Path | None = None,
-                view: View | None = None, gl: bool = False) -> int:
+                view: View | None = None, driver: DriverOutput | None = None) -> int:
     """The program's exit status, unless it is 0 and the server has a reason for another one."""
     program_status: int | None = None
     try:
-        with server:
+        with driver or nullcontext(), server:
             stdout = sys.stderr if options.json == "-" or options.frames == STDOUT else None
             if view is not None:
                 view.start()
             try:
-                program_status = program.wait(program.start(command, server.directory, stdout, gl),
+                program_status = program.wait(program.start(command, server.directory, stdout, driver),
                                               None if view is None else view.idle)
             finally:
                 if view is not None:  # before the server closes: a pause would keep it waiting

@@ -8,12 +8,15 @@ with the calls by number and shape.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
+from gen4emu.decode.gl_compiled import CompiledShader, CompiledShaders
 from gen4emu.decode.nodes import Command
+from gen4emu.trace import gl_notes
 from gen4emu.trace.gl_notes import UNKNOWN, GlNote, NoteKind
 
 _STAGES = {0x8B30: "fragment", 0x8B31: "vertex", 0x8DD9: "geometry", 0x8E87: "tess eval", 0x8E88: "tess ctrl",
@@ -30,6 +33,7 @@ _TOPOLOGIES = {0: (1,), 1: (2,), 2: (16, 3), 3: (3,), 4: (4,), 5: (5,), 6: (6,),
 _MOST_WAITING = 1 << 20  # calls
 _MOST_ALIGNED = 4096  # calls of one submission that are compared by shape
 _MOST_PROGRAMS = _MOST_SHADERS = 1 << 14
+_MOST_ATTACHED = 64  # shaders of one program
 _DEEPEST = 64  # groups, as GL has it
 
 
@@ -41,6 +45,11 @@ class GlShader:
     stage: str
     source: str
     label: str = ""
+    digest: bytes = b""  # SHA-1 of the source as GL got it
+
+    @property
+    def title(self) -> str:
+        return f"{self.stage} shader {self.name}" + (f' "{self.label}"' if self.label else "")
 
     def as_json(self) -> dict[str, Any]:
         return {"name": self.name, "stage": self.stage, "label": self.label, "source": self.source}
@@ -60,6 +69,26 @@ class GlProgram:
 
     def as_json(self) -> dict[str, Any]:
         return {"name": self.name, "label": self.label, "shaders": [shader.as_json() for shader in self.shaders]}
+
+
+@dataclass(slots=True, frozen=True)
+class KernelOrigin:
+    """From where the driver compiled a kernel."""
+
+    compiled: CompiledShader  # the first, if several shaders have the same code
+    programs: tuple[GlProgram, ...]  # empty: the driver's own, or not noted
+    shaders: tuple[GlShader, ...]  # of the kernel's stage
+
+    @property
+    def title(self) -> str:
+        if not self.shaders:
+            return f"{self.compiled.stage} shader {self.compiled.name}"
+        return ", ".join([*(program.title for program in self.programs), *(shader.title for shader in self.shaders)])
+
+    def as_json(self) -> dict[str, Any]:
+        return {"stage": self.compiled.stage, "name": self.compiled.name, "summary": self.compiled.summary,
+                "programs": [{"name": program.name, "label": program.label} for program in self.programs],
+                "shaders": [shader.name for shader in self.shaders]}
 
 
 @dataclass(slots=True, frozen=True)
@@ -125,7 +154,11 @@ class GlCalls:
         self.lost = 0  # notes
         self.present = False
         self._shaders: dict[int, GlShader] = {}
-        self._sources: dict[int, tuple[str, str]] = {}  # stage and text, not compiled yet
+        self._sources: dict[int, tuple[str, str, bytes]] = {}  # stage, text and digest, not compiled yet
+        self._by_digest: dict[bytes, GlShader] = {}
+        self._programs: dict[tuple[int, bytes], GlProgram] = {}  # by name and the digest of a shader
+        self.compiled = CompiledShaders()
+        self._of_compiled: dict[CompiledShader, tuple[GlProgram | None, tuple[GlShader, ...]]] = {}
         self._attached: dict[int, list[int]] = {}
         self._linked: dict[int, GlProgram] = {}
         self._threads: dict[int, _Thread] = {}
@@ -146,24 +179,30 @@ class GlCalls:
                 yield f'marker "{note.text}"'
             elif note.kind is NoteKind.LOST:
                 self.lost += note.words[0]
-                yield f"{note.words[0]} notes are missing: the program made too many before one batch"
+                yield f"{note.words[0]} notes are missing: the program made too many"
+            elif note.kind is NoteKind.DRIVER:
+                self._compiled(note.text)
             else:
                 self._call(note)
         for program in linked.values():
-            shaders = ", ".join(f"{s.stage} shader {s.name}" + (f' "{s.label}"' if s.label else "")
-                                for s in program.shaders)
+            shaders = ", ".join(s.title for s in program.shaders)
             yield f"{program.title}: {shaders or 'no shaders'}"
 
     def _object(self, note: GlNote) -> None:
         words = note.words
         if note.kind is NoteKind.SOURCE and len(self._sources) < _MOST_SHADERS:
-            self._sources[words[0]] = _STAGES.get(words[1], f"stage 0x{words[1]:x}"), note.text
+            stage = _STAGES.get(words[1], f"stage 0x{words[1]:x}")
+            self._sources[words[0]] = stage, note.text, gl_notes.source_digest(note.text.encode("utf-8", "replace"))
+        elif note.kind is NoteKind.DIGEST and words[0] in self._sources:
+            stage, text, _ = self._sources[words[0]]
+            self._sources[words[0]] = stage, text, struct.pack("<5I", *words[1:])
         elif note.kind is NoteKind.COMPILE and words[0] in self._sources and len(self._shaders) < _MOST_SHADERS:
-            stage, text = self._sources[words[0]]
-            self._shaders[words[0]] = GlShader(words[0], stage, text, self.labels.get(("shader", words[0]), ""))
+            stage, text, digest = self._sources[words[0]]
+            shader = GlShader(words[0], stage, text, self.labels.get(("shader", words[0]), ""), digest)
+            self._shaders[words[0]] = self._by_digest[digest] = shader
         elif note.kind is NoteKind.ATTACH and len(self._attached) < _MOST_PROGRAMS:
             attached = self._attached.setdefault(words[0], [])
-            if words[1] not in attached and len(attached) < _MOST_SHADERS:
+            if words[1] not in attached and len(attached) < _MOST_ATTACHED:
                 attached.append(words[1])
         elif note.kind is NoteKind.DETACH and words[1] in self._attached.get(words[0], ()):
             self._attached[words[0]].remove(words[1])
@@ -171,9 +210,19 @@ class GlCalls:
             shaders = [self._shaders[s] for s in self._attached.get(words[0], ()) if s in self._shaders]
             program = GlProgram(words[0], tuple(shaders), self.labels.get(("program", words[0]), ""))
             self._linked[words[0]] = program
+            self._programs.update(((words[0], shader.digest), program) for shader in shaders)
             self.programs.append(program)
         elif note.kind is NoteKind.LABEL and len(self.labels) < _MOST_SHADERS:
             self._label(_OBJECTS.get(words[0], f"object 0x{words[0]:x}"), words[1], note.text)
+
+    def _compiled(self, section: str) -> None:
+        shader = self.compiled.add(section)
+        if shader is None or shader.source is None or shader in self._of_compiled:
+            return
+        program = None if shader.program is None else self._programs.get((shader.program, shader.source))
+        alone = self._by_digest.get(shader.source)
+        among = program.shaders if program is not None else () if alone is None else (alone,)
+        self._of_compiled[shader] = program, tuple(s for s in among if s.stage == shader.stage)
 
     def _label(self, kind: str, name: int, text: str) -> None:
         self.labels[kind, name] = text
@@ -205,8 +254,27 @@ class GlCalls:
         return {"programs": [program.as_json() for program in self.programs],
                 "labels": [{"object": kind, "name": name, "label": label}
                            for (kind, name), label in sorted(self.labels.items())],
+                "compiled": [{"digest": f"sha1:{digest.hex()}",
+                              **origin.as_json()} for digest, shaders in self.compiled.all()
+                             if (origin := self._origin(shaders)) is not None],
                 "draws": [{"draw": draw, **group.as_json()} for draw, group in sorted(self.groups.items())],
                 "lost": self.lost}
+
+    def origin(self, code: bytes) -> KernelOrigin | None:
+        """The origin of a kernel, by its machine code."""
+        return self._origin(self.compiled.of_code(code))
+
+    def _origin(self, compiled: list[CompiledShader]) -> KernelOrigin | None:
+        if not compiled:
+            return None
+        programs: list[GlProgram] = []
+        shaders: list[GlShader] = []
+        for one in compiled:
+            program, made_of = self._of_compiled.get(one, (None, ()))
+            if program is not None and program not in programs:
+                programs.append(program)
+            shaders += [s for s in made_of if s not in shaders]
+        return KernelOrigin(compiled[0], tuple(programs), tuple(shaders))
 
     def sources(self, stages: Iterable[str], draws: Iterable[tuple[int, int]]) -> list[GlShader]:
         """The shaders of these stages of the hardware in the programs of runs of draws, if their calls are certain."""

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from gen4emu.decode.document import Document
-from gen4emu.decode.gl_calls import GlShader
+from gen4emu.decode.gl_calls import GlShader, KernelOrigin
 from gen4emu.decode.nodes import Command, Item, Kernel, KernelCode, State
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
@@ -27,7 +27,8 @@ class KernelUse:
     stages: list[str] = field(default_factory=list)
     addresses: list[int] = field(default_factory=list)
     draws: list[tuple[int, int]] = field(default_factory=list)  # first and last of each run of draws that execute it
-    sources: list[GlShader] = field(default_factory=list)  # with GL notes: of the programs of these draws
+    origin: KernelOrigin | None = None  # with GL notes
+    sources: list[GlShader] = field(default_factory=list)  # of the origin, else of the programs of these draws
 
     @property
     def draw_count(self) -> int:
@@ -53,7 +54,16 @@ class KernelUse:
         return {"number": self.number, "stages": self.stages, "addresses": self.addresses,
                 "bytes": len(self.code.code), "instructions": self.code.instructions, "complete": self.code.complete,
                 "draws": self.draws_text, "draw_count": self.draw_count,
-                "digest": f"sha256:{sha256(self.code.code).hexdigest()}"}
+                "digest": f"sha256:{sha256(self.code.code).hexdigest()}",
+                **({"origin": self.origin.as_json()} if self.origin is not None else {})}
+
+    def source_texts(self) -> list[tuple[str, str]]:
+        """Titles and texts of the forms in which the shader was before it became this kernel, GLSL first."""
+        found = [(f"GLSL, {shader.title}", shader.source) for shader in self.sources]
+        if self.origin is not None:
+            found += [(f"NIR, {form}", text) for form, text in self.origin.compiled.nir]
+            found.append((f"driver's assembly, {self.origin.compiled.summary}", self.origin.compiled.assembly))
+        return found
 
     def _ran_in(self, draw: int) -> None:
         if self.draws and draw <= self.draws[-1][1]:
@@ -80,6 +90,10 @@ class KernelUses:
     def found(self) -> list[KernelUse]:
         """Those that the trace names; with a selection of draws, those that one of these runs."""
         found = list(self._by_code.values())
+        gl = self.document.gl
+        for use in found if gl.present else ():
+            use.origin = gl.origin(use.code.code)
+            use.sources = list(use.origin.shaders) if use.origin is not None else gl.sources(use.stages, use.draws)
         return found if self.draws is None else [use for use in found if use.draws]
 
     def number_of(self, code: KernelCode) -> int:

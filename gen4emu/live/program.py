@@ -12,6 +12,7 @@ from types import FrameType
 from typing import IO, NoReturn
 
 from gen4emu.errors import Gen4emuError
+from gen4emu.live.driver_output import DriverOutput
 from gen4emu.live.socket_directory import check_server
 
 SHIM = Path(__file__).with_name("libgen4emu-shim.so")
@@ -65,12 +66,18 @@ def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False,
 
 
 def start(command: Sequence[str], directory: Path, stdout: IO[str] | None = None,
-          gl: bool = False) -> subprocess.Popen[bytes]:
-    """Start a program; its standard output is that of this process, or `stdout`."""
+          driver: DriverOutput | None = None) -> subprocess.Popen[bytes]:
+    """Start a program; its standard output is that of this process, or `stdout`, and its standard error `driver`."""
+    environment = {**os.environ, **additions(directory, os.environ, gl=driver is not None),
+                   **(driver.variables if driver is not None else {})}
     try:
-        return subprocess.Popen(command, env={**os.environ, **additions(directory, os.environ, gl=gl)}, stdout=stdout)
+        program = subprocess.Popen(command, env=environment, stdout=stdout,
+                                   stderr=None if driver is None else driver.descriptor)
     except OSError as e:
         raise _cannot_start(command[0], e) from None
+    if driver is not None:
+        driver.started()
+    return program
 
 
 def replace_self(command: Sequence[str], directory: Path) -> NoReturn:

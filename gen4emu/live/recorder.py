@@ -20,6 +20,7 @@ from gen4emu.hw.formats import format_info
 from gen4emu.hw.scanout import DUMP_NUMBERS, SCANOUT
 from gen4emu.live.buffer_memory import BufferMemory, Hashes
 from gen4emu.live.connection import BufferUse, Connection, LiveDevice, Mark, Observer
+from gen4emu.live.driver_output import DriverOutput
 from gen4emu.live.server import Server
 from gen4emu.trace.capture import digest
 from gen4emu.trace.conversion import TraceWriter, writer_for
@@ -113,11 +114,14 @@ def _runs(indices: Pages) -> Iterator[tuple[int, int]]:
 class Recorder(Observer):
     """Records one connection into one file, which gets its name when the connection ends."""
 
-    def __init__(self, connection: Connection, device: LiveDevice, path: Callable[[], Path], server: Server) -> None:
+    def __init__(self, connection: Connection, device: LiveDevice, path: Callable[[], Path], server: Server,
+                 driver: DriverOutput | None = None) -> None:
         self._program = connection.program
         self._device = device
         self._make_path = path
         self._server = server
+        self._driver = driver
+        self._driver_notes = 0  # that are written
         self._pages = ChangedPages(device.memory)
         self._writer: TraceWriter | None = None
         self._path: Path | None = None
@@ -129,6 +133,7 @@ class Recorder(Observer):
 
     def _record(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
         writer = self._opened()
+        self._note_driver()
         batch = submission.batch_address or 0
         memory = self._device.memory
         for address, size in self._pages.changed(buffers):
@@ -159,6 +164,12 @@ class Recorder(Observer):
         if isinstance(writer, CaptureWriter):
             writer.gl_notes(notes)
 
+    def _note_driver(self) -> None:
+        notes = self._driver.notes(self._driver_notes) if self._driver is not None else ()
+        if notes and isinstance(self._writer, CaptureWriter):
+            self._writer.gl_notes(notes)
+            self._driver_notes += len(notes)
+
     def mark(self, mark: Mark) -> None:
         self._guarded(self._end_frame, mark)
 
@@ -182,6 +193,8 @@ class Recorder(Observer):
             self._server.error(str(e))
 
     def close(self) -> None:
+        if self._writer is not None and not self._failed:
+            self._guarded(self._note_driver)
         if self._writer is not None and not self._failed:
             self._guarded(self._writer.close)
             if not self._failed and self._path is not None:
@@ -217,12 +230,12 @@ class CaptureFiles:
             return path
 
 
-def watch_capture(server: Server, path: Path) -> CaptureFiles:
-    """Record every connection of a server that submits something, into one file each."""
+def watch_capture(server: Server, path: Path, driver: DriverOutput | None = None) -> CaptureFiles:
+    """Record every connection of a server that submits something, into one file each, with the driver's output."""
     files = CaptureFiles(path)
 
     def observe(connection: Connection, device: LiveDevice) -> Observer:
-        return Recorder(connection, device, files.next, server)
+        return Recorder(connection, device, files.next, server, driver)
 
     server.add_observer(observe, buffers=True)
     return files

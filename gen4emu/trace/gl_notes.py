@@ -1,6 +1,6 @@
 """Notes about the GL calls of a program (`gen4emu capture --gl`): their kinds and encoding (docs/formats.md).
 
-native/gl/notes.h makes them, except those of the driver's output, which the capture adds.
+native/gl/notes.h makes them, except digests and the driver's output, which the capture adds.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from hashlib import sha1
 
 from gen4emu.errors import FieldError
 
@@ -33,12 +34,13 @@ class NoteKind(IntEnum):
     MARKER = 10  # text
     DRAW = 11  # topology, vertices, instances, draws
     LOST = 12  # how many notes are missing here
-    DRIVER = 64  # what the driver printed about a shader
+    DIGEST = 13  # shader, SHA-1 of the source as GL got it; only where the text of SOURCE differs from that
+    DRIVER = 64  # a section of what the driver printed about a shader
 
 
 _WORDS = {NoteKind.SOURCE: 2, NoteKind.COMPILE: 1, NoteKind.ATTACH: 2, NoteKind.DETACH: 2, NoteKind.LINK: 1,
           NoteKind.USE: 1, NoteKind.LABEL: 2, NoteKind.PUSH: 2, NoteKind.POP: 0, NoteKind.MARKER: 0, NoteKind.DRAW: 4,
-          NoteKind.LOST: 1, NoteKind.DRIVER: 0}
+          NoteKind.LOST: 1, NoteKind.DIGEST: 6, NoteKind.DRIVER: 0}
 _LINES = frozenset({NoteKind.SOURCE, NoteKind.DRIVER})  # kinds whose text has several lines
 
 
@@ -65,6 +67,8 @@ def unpack(data: bytes) -> Iterator[GlNote]:
         note = _note(kind, thread, data[at:at + size])
         if note is not None:
             yield note
+            if note.kind is NoteKind.SOURCE:
+                yield from _digest(note, data[at + 8:at + size])
         at += size
 
 
@@ -77,6 +81,22 @@ def _note(number: int, thread: int, data: bytes) -> GlNote | None:
     if len(data) < 4 * count:
         raise FieldError(f"a GL note {kind.name} of {len(data)} bytes, which has {count} words")
     return GlNote(kind, thread, struct.unpack_from(f"<{count}I", data), _text(data[4 * count:], kind in _LINES))
+
+
+def _digest(source: GlNote, data: bytes) -> Iterator[GlNote]:
+    if data != source.text.encode("utf-8", "replace"):
+        words = struct.unpack("<5I", source_digest(data))
+        yield GlNote(NoteKind.DIGEST, source.thread, (source.words[0], *words))
+
+
+def source_digest(data: bytes) -> bytes:
+    """SHA-1 of a source, by which Mesa's NIR names it."""
+    return sha1(data, usedforsecurity=False).digest()
+
+
+def driver_note(data: bytes) -> GlNote:
+    """A section of the driver's output."""
+    return GlNote(NoteKind.DRIVER, 0, (), _text(data[:MAX_NOTE_BYTES - 64], True))
 
 
 def _text(data: bytes, several: bool) -> str:

@@ -16,8 +16,9 @@ from gen4emu.report.record import Choices, Recorder
 from tests.live.real_client import TIMEOUT, client, environment, needs_client
 
 WAYS = ("linked", "egl", "dlsym", "dlopen")
-DEVICES = ("gm45", "ivb", "hsw")
+DEVICES = ("gm45", "ivb", "hsw", "kbl")
 PIXEL = "0 128 64 255 error 0\n"
+ERRORS = "groups: NIR (not the driver's)\nNIR "  # that the program prints
 
 
 def gen4emu(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -28,7 +29,7 @@ def gen4emu(*command: str, **variables: str) -> subprocess.CompletedProcess[str]
 def capture(path: Path, way: str, device: str, *options: str) -> subprocess.CompletedProcess[str]:
     done = gen4emu("capture", "--gl", "-q", "--strict", "-d", device, "-o", str(path), *options, "--",
                    client("groups"), way)
-    assert (done.returncode, done.stdout) == (0, PIXEL), done.stderr
+    assert (done.returncode, done.stdout, done.stderr) == (0, PIXEL, ERRORS)
     return done
 
 
@@ -144,3 +145,38 @@ def test_kernels_have_the_source_of_their_stage(captured: Path, tmp_path: Path) 
     assert all("gl_Position" in text and "gl_FragColor" not in text for text in texts["vs"])
     assert all(text.count("gl_FragColor") == 1 for text in texts["ps"])
     assert {"sqrt" in text for text in texts["ps"]} == {True, False}
+
+
+@needs_client
+def test_kernels_have_the_nir_and_the_programs_that_they_were_compiled_from(captured: Path, tmp_path: Path) -> None:
+    """The vertex shaders of both programs are the same kernel.  The driver's own kernels have NIR, too."""
+    document = json.loads(gen4emu("kernels", "--json", str(captured), "-o", str(tmp_path)).stdout)
+    known = notes(captured)["draws"]
+    programs: dict[tuple[str, str], list[list[int]]] = {}
+    for kernel, path in zip(document["kernels"], sorted(tmp_path.glob("*.bin")), strict=True):
+        origin = kernel.get("origin")
+        assert (origin is None) == (kernel["stages"][0] in ("sf", "clip"))
+        if origin is None:
+            continue
+        nir = path.with_suffix(".nir").read_text()
+        assert f"name: {origin['name']}\n" in nir and nir.count("impl main {") == 2
+        assert path.with_suffix(".glsl").exists() == bool(origin["programs"])
+        assert origin["name"].startswith("BLORP") == (not origin["programs"])
+        if origin["programs"]:
+            key = kernel["stages"][0][:2], kernel["draws"]
+            programs.setdefault(key, []).append([p["name"] for p in origin["programs"]])
+            assert ("fsqrt" in nir) == (origin["programs"] == [{"name": 5, "label": "green"}])
+    first, last = known[0]["draw"], known[-1]["draw"]
+    both = 1 if captured.stem == "gm45" else 2  # SIMD8 and SIMD16
+    assert programs == {("vs", f"{first}-{last}"): [[3, 5]], ("ps", f"{first}-{first + 1}"): [[3]] * both,
+                        ("ps", f"{last - 1}-{last}"): [[5]] * both}
+
+
+@needs_client
+def test_what_is_noted_leaves_the_batches_as_they_are(captured: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plain.g4c"
+    done = gen4emu("capture", "-q", "-d", captured.stem, "-o", str(path), "--", client("groups"), GALLIUM_THREAD="0",
+                   mesa_glthread="false")
+    assert done.stdout == PIXEL
+    digests = [gen4emu("digest", str(one)).stdout.split("\n", 1)[1] for one in (path, captured)]  # the head has names
+    assert digests[0] == digests[1] != ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def test_notes_survive_a_round_trip(tmp_path: Path) -> None:
 
 def test_many_notes_become_several_records(tmp_path: Path) -> None:
     path = tmp_path / "a.g4c"
-    sources = [GlNote(NoteKind.SOURCE, 0, (i, 0x8B30), f"{i}{'x' * (1 << 20)}"[:1 << 20]) for i in range(9)]
+    text = "x" * ((1 << 20) - 2) + "\n"
+    sources = [GlNote(NoteKind.SOURCE, 0, (i, 0x8B30), f"{i}{text}") for i in range(9)]
     with CaptureWriter(path, BY_NAME["g45"]) as writer:
         writer.gl_notes(sources)
     found = [event for event in trace.open(path) if isinstance(event, events.GlNotes)]
@@ -44,9 +46,10 @@ def test_many_notes_become_several_records(tmp_path: Path) -> None:
 
 def test_text_becomes_printable_and_only_sources_have_lines() -> None:
     text = b"a\x1b[2J\r\nb\0\xff\x85\tc"
-    (source,) = gl_notes.unpack(head(1, 8 + len(text)) + bytes(8) + text)
+    source, digest = gl_notes.unpack(head(1, 8 + len(text)) + bytes(8) + text)
     (label,) = gl_notes.unpack(head(7, 8 + len(text)) + bytes(8) + text)
     assert source.text == "a?[2J\nb?\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}\tc\n"
+    assert digest == GlNote(NoteKind.DIGEST, 0, (0, *struct.unpack("<5I", hashlib.sha1(text).digest())))
     assert label.text == "a?[2J b?\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}\tc"
 
 
