@@ -28,6 +28,7 @@ enum {
     G4_VIEWPORTS = 16,
     G4_VERTEX_BUFFERS = 33,  /* 17 before Gen6 */
     G4_VERTEX_ELEMENTS = 34, /* 18 before Gen6 */
+    G4_VERTEX_ELEMENT_PARTS = 2 * G4_VERTEX_ELEMENTS,
     G4_STIPPLE_ROWS = 32,
     G4_COLOR_TARGETS = 8,
     G4_CONSTANT_ROWS = 128, /* of one stage's push constants */
@@ -62,14 +63,16 @@ struct g4_vertex_buffer {
     uint32_t step_rate; /* instances per element; 0: all use the first one */
 };
 
+/* An element of 128 bits.  Those of 256 bits have two parts. */
 struct g4_vertex_element {
     uint32_t buffer; /* G4_VERTEX_BUFFERS or more: there is no such buffer */
     uint32_t offset_bytes;
-    uint32_t format;      /* enum g4_surface_format */
-    uint32_t control[4];  /* enum g4_vertex_component_control */
-    uint32_t destination; /* dword of the vertex URB entry */
-    bool edge_flag;       /* stores nothing: whether the first component is not 0 (g4_vertex.inner) */
-    bool per_instance;    /* as in g4_vertex_buffer, from Gen8 on */
+    uint32_t bytes_behind; /* of the other part, which the buffer must have as well */
+    uint32_t format;       /* enum g4_surface_format */
+    uint32_t control[4];   /* enum g4_vertex_component_control */
+    uint32_t destination;  /* dword of the vertex URB entry */
+    bool edge_flag;        /* stores nothing: whether the first component is not 0 (g4_vertex.inner) */
+    bool per_instance;     /* as in g4_vertex_buffer, from Gen8 on */
     uint32_t step_rate;
 };
 
@@ -476,7 +479,7 @@ struct g4_draw_state {
     struct g4_primitive primitive;
     struct g4_index_buffer index_buffer;
     struct g4_vertex_buffer vertex_buffer[G4_VERTEX_BUFFERS];
-    struct g4_vertex_element vertex_element[G4_VERTEX_ELEMENTS];
+    struct g4_vertex_element vertex_element[G4_VERTEX_ELEMENT_PARTS];
     uint32_t vertex_elements; /* valid ones */
     bool vertex_cache;        /* vertices with the same index may be shaded once */
     bool vertex_statistics;

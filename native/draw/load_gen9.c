@@ -86,7 +86,61 @@ static void load_generated_values(const struct g4_context *ctx, uint32_t element
     }
 }
 
-/* Valid elements in order, each of four dwords, and the buffers that they name. */
+/* The qwords of a format whose channels are stored as they are; 0 for others. */
+static uint32_t qwords_of(uint32_t format) {
+    switch (format) {
+    case GEN9_LATER_SURFACE_FORMAT_R64_PASSTHRU:
+        return 1;
+    case GEN9_LATER_SURFACE_FORMAT_R64G64_PASSTHRU:
+        return 2;
+    case GEN9_LATER_SURFACE_FORMAT_R64G64B64_PASSTHRU:
+        return 3;
+    case GEN9_LATER_SURFACE_FORMAT_R64G64B64A64_PASSTHRU:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+/* Component controls of such formats are for 64 bits.  The lower half of an element has components 0 and 1. */
+static struct g4_vertex_element half_of_qwords(const struct g4_vertex_element *whole, uint32_t qwords, uint32_t half) {
+    const uint32_t source = G4_VERTEX_COMPONENT_CONTROL_STORE_SRC;
+    const bool one = qwords == 2 * half + 1;
+    struct g4_vertex_element out = *whole;
+
+    out.offset_bytes += 16 * half;
+    out.bytes_behind = half == 0 && qwords > 2 ? 8 * (qwords - 2) : 0;
+    out.format = one ? GEN9_LATER_SURFACE_FORMAT_R32G32_UINT : GEN9_LATER_SURFACE_FORMAT_R32G32B32A32_UINT;
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t control = 2 * half + i < qwords || whole->control[2 * half + i] != source
+                                     ? whole->control[2 * half + i]
+                                     : G4_VERTEX_COMPONENT_CONTROL_STORE_0;
+        const bool is_constant = control != source && control != G4_VERTEX_COMPONENT_CONTROL_NOSTORE;
+        out.control[2 * i] = control;
+        out.control[2 * i + 1] = is_constant ? G4_VERTEX_COMPONENT_CONTROL_STORE_0 : control;
+    }
+    return out;
+}
+
+/* Put an element behind the others.  Those of qwords have 256 bits if their upper half stores something. */
+static void add_vertex_element(const struct g4_context *ctx, struct g4_draw_state *draw, uint32_t index,
+                               const struct g4_vertex_element *element) {
+    const uint32_t qwords = qwords_of(element->format);
+    const bool is_long = qwords != 0 && !(element->control[2] == G4_VERTEX_COMPONENT_CONTROL_NOSTORE &&
+                                          element->control[3] == G4_VERTEX_COMPONENT_CONTROL_NOSTORE);
+
+    for (uint32_t half = 0; half < 1u + is_long; half++) {
+        struct g4_vertex_element *const out = &draw->vertex_element[draw->vertex_elements];
+        *out = qwords ? half_of_qwords(element, qwords, half) : *element;
+        out->destination = 4 * draw->vertex_elements;
+        if (half == 0) {
+            load_generated_values(ctx, index, out->control);
+        }
+        draw->vertex_elements++;
+    }
+}
+
+/* Valid elements in order, and the buffers that they name. */
 static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const struct g4_gen9_state *const state = commands(ctx);
 
@@ -99,20 +153,17 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
         if (!element.valid) {
             continue;
         }
-        struct g4_vertex_element *const out = &draw->vertex_element[draw->vertex_elements];
-        *out = (struct g4_vertex_element){
+        const struct g4_vertex_element loaded = {
             .buffer = element.vertex_buffer_index,
             .offset_bytes = element.source_element_offset,
             .format = element.source_element_format,
             .control = {element.component_0_control, element.component_1_control, element.component_2_control,
                         element.component_3_control},
-            .destination = 4 * draw->vertex_elements,
             .edge_flag = element.edge_flag_enable,
             .per_instance = instancing.instancing_enable,
             .step_rate = instancing.instance_data_step_rate,
         };
-        load_generated_values(ctx, i, out->control);
-        draw->vertex_elements++;
+        add_vertex_element(ctx, draw, i, &loaded);
         if (element.vertex_buffer_index < G4_VERTEX_BUFFERS) {
             load_vertex_buffer(ctx, element.vertex_buffer_index, draw);
         }

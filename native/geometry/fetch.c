@@ -143,6 +143,7 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
         f->buffer = buffer->address;
         f->base = buffer->address + element->offset_bytes;
         f->pitch = buffer->pitch_bytes;
+        f->checked_bytes = f->format->block_bits / 8u + element->bytes_behind;
         f->max_index = buffer->max_index;
         f->has_end = buffer->has_end;
         f->end = buffer->end;
@@ -281,7 +282,7 @@ static uint32_t element_index(const struct g4_fetch *f, const struct g4_vertex_i
  */
 static bool ends_beyond(const struct g4_fetch *f, uint32_t index) {
     const uint64_t first = f->base + (uint64_t)index * f->pitch;
-    return first + f->format->block_bits / 8u > (uint64_t)f->end + 1;
+    return first + f->checked_bytes > (uint64_t)f->end + 1;
 }
 
 static bool is_in_buffer(const struct g4_fetch *f, uint32_t index) {

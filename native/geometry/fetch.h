@@ -16,8 +16,9 @@ struct g4_fetch {
     g4_address buffer;    /* where the buffer starts */
     g4_address base;      /* + element offset */
     uint32_t pitch;
-    uint32_t max_index; /* 0: no check */
-    g4_address end;     /* address of the last byte, if has_end */
+    uint32_t checked_bytes; /* that must be in the buffer, if has_end */
+    uint32_t max_index;     /* 0: no check */
+    g4_address end;         /* address of the last byte, if has_end */
     uint32_t step_rate;
     bool has_end;
     bool per_instance;
@@ -29,7 +30,7 @@ struct g4_fetch {
 };
 
 struct g4_vertex_fetch {
-    struct g4_fetch element[G4_VERTEX_ELEMENTS];
+    struct g4_fetch element[G4_VERTEX_ELEMENT_PARTS];
     uint32_t elements;
     uint32_t rows; /* that the elements reach */
     bool has_edge_flag;
