@@ -3,11 +3,10 @@
  */
 #include <math.h>
 
+#include "color/pixel_fate.h"
 #include "color/state.h"
 #include "core/hooks.h"
 #include "core/report.h"
-#include "eu/counters.h"
-#include "eu/pixel_maps.h"
 #include "hw_messages.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -194,68 +193,12 @@ static float source_depth(const struct message *m, int index) {
     return present ? payload(m, m->source_depth + (uint32_t)index / 8)[index % 8] : 0.0f;
 }
 
-static uint32_t count_of(uint32_t pixels) {
-    return (uint32_t)__builtin_popcount(pixels);
-}
-
 /* The pixels that pass the stencil test alone, of those that enter the late tests. */
 static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
     return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested,
                                                 g4_payload_ps_r1_render_target_array_index(m->header[1]),
                                                 g4_payload_ps_r1_back_facing(m->header[1]), NULL)
                          : tested;
-}
-
-/* Add pixels of a message to a map. */
-static void map_pixels(struct g4_pixel_maps *maps, enum g4_counted_pixels map, const struct g4_pixels *at,
-                       uint32_t pixels) {
-    for (uint32_t s = 0; s < 4; s++) {
-        g4_pixel_maps_add(maps, map, at->x[s], at->y[s], pixels >> (4 * s), 1);
-    }
-}
-
-/* count_pixels() for each pixel, with the last message of its thread. */
-static void count_in_maps(const struct message *m, const struct g4_pixels *at, uint32_t live, uint32_t tested,
-                          uint32_t past, uint32_t passed, uint32_t colored) {
-    struct g4_pixel_maps *const maps = m->eu->counters->maps;
-    const uint32_t written = m->target->write ? colored : 0;
-
-    map_pixels(maps, G4_MAP_ENDED, at, live);
-    map_pixels(maps, G4_MAP_ALPHA_FAILED, at, live & ~tested);
-    map_pixels(maps, G4_MAP_STENCIL_FAILED, at, tests_late(m) ? tested & ~past : 0);
-    map_pixels(maps, G4_MAP_DEPTH_FAILED, at, tests_late(m) ? past & ~passed : 0);
-    map_pixels(maps, G4_MAP_WRITTEN, at, written);
-    map_pixels(maps, G4_MAP_UNWRITTEN, at, passed & ~written);
-}
-
-/* Counts the pixels of a message by their fate.  Pixels end with the last message of their thread. */
-static void count_pixels(const struct message *m, uint32_t live, uint32_t tested, uint32_t past, uint32_t passed,
-                         uint32_t colored) {
-    struct g4_counters *const counters = m->eu->counters;
-    struct g4_draw_counters *const sum = &counters->sum;
-    const struct g4_target *const target = m->target;
-    const uint32_t written = target->write ? count_of(colored) : 0;
-    const uint64_t bytes = (uint64_t)written * target->map.bytes;
-
-    if (written) {
-        g4_count_bytes(counters, G4_ROLE_RENDER_TARGET, target->map.base, target->reads ? bytes : 0, bytes);
-    }
-    if (tested && tests_late(m)) {
-        g4_cc_count_depth(m->eu->worker, count_of(tested), count_of(passed), m->flags & SOURCE_DEPTH, m->last);
-    }
-    if (!m->last) {
-        return;
-    }
-    sum->ended += count_of(live);
-    sum->alpha_failed += count_of(live & ~tested);
-    if (tests_late(m)) {
-        sum->late_tested += count_of(tested);
-        sum->late_stencil_failed += count_of(tested & ~past);
-        sum->late_depth_failed += count_of(past & ~passed);
-    }
-    sum->written += written;
-    sum->unwritten += count_of(passed) - written;
-    sum->depth_passed += m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL) ? count_of(passed) : 0;
 }
 
 /* Tests and writes pixels.  `first` is the number of the first pixel in the thread.  If `counting`, counters may be
@@ -306,10 +249,18 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
         hooks->pixels_ended(hooks, pixels, tested, passed, colored, source_depth(m, watched));
     }
     if (counted) {
-        count_pixels(m, live, tested, past, passed, colored);
-        if (m->last && m->eu->counters->maps) {
-            count_in_maps(m, pixels, live, tested, past, passed, colored);
-        }
+        const struct g4_pixel_fate fate = {
+            .live = live,
+            .tested = tested,
+            .past = past,
+            .passed = passed,
+            .colored = colored,
+            .last = m->last,
+            .late = tests_late(m),
+            .z = m->flags & SOURCE_DEPTH,
+            .visible = m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL),
+        };
+        g4_cc_count_pixels(m->eu, m->target, pixels, &fate);
     }
 }
 

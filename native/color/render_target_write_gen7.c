@@ -4,12 +4,11 @@
  */
 #include <string.h>
 
+#include "color/pixel_fate.h"
 #include "color/samples.h"
 #include "color/state.h"
 #include "core/hooks.h"
 #include "core/report.h"
-#include "eu/counters.h"
-#include "eu/pixel_maps.h"
 #include "messages_gen7.h"
 #include "messages_gen9.h"
 
@@ -212,57 +211,20 @@ static uint32_t count_of(uint32_t pixels) {
     return (uint32_t)__builtin_popcount(pixels);
 }
 
-/* Add pixels of a message to a map. */
-static void map_pixels(struct g4_pixel_maps *maps, enum g4_counted_pixels map, const struct g4_pixels *at,
-                       uint32_t pixels) {
-    for (uint32_t s = 0; s < 4; s++) {
-        g4_pixel_maps_add(maps, map, at->x[s], at->y[s], pixels >> (4 * s), 1);
-    }
-}
-
-/* count_pixels() for each pixel, with the last message of its thread. */
-static void count_in_maps(const struct message *m, const struct g4_pixels *at, uint32_t live, uint32_t tested,
-                          uint32_t past, uint32_t passed, uint32_t colored) {
-    struct g4_pixel_maps *const maps = m->eu->counters->maps;
-    const uint32_t written = m->target->write ? colored : 0;
-
-    map_pixels(maps, G4_MAP_ENDED, at, live);
-    map_pixels(maps, G4_MAP_ALPHA_FAILED, at, live & ~tested);
-    map_pixels(maps, G4_MAP_STENCIL_FAILED, at, tests_late(m) ? tested & ~past : 0);
-    map_pixels(maps, G4_MAP_DEPTH_FAILED, at, tests_late(m) ? past & ~passed : 0);
-    map_pixels(maps, G4_MAP_WRITTEN, at, written);
-    map_pixels(maps, G4_MAP_UNWRITTEN, at, passed & ~written);
-}
-
-/* Counts the pixels of a message by their fate.  Pixels end with the last message of their thread. */
-static void count_pixels(const struct message *m, uint32_t live, uint32_t tested, uint32_t past, uint32_t passed,
-                         uint32_t colored) {
-    struct g4_counters *const counters = m->eu->counters;
-    struct g4_draw_counters *const sum = &counters->sum;
-    const struct g4_target *const target = m->target;
-    const bool late = tests_late(m);
-    const uint32_t written = target->write ? count_of(colored) : 0;
-    const uint64_t bytes = (uint64_t)written * target->map.bytes;
-
-    if (written) {
-        g4_count_bytes(counters, G4_ROLE_RENDER_TARGET, target->map.base, target->reads ? bytes : 0, bytes);
-    }
-    if (tested && late) {
-        g4_cc_count_depth(m->eu->worker, count_of(tested), count_of(passed), true, m->last);
-    }
-    if (!m->last) {
-        return;
-    }
-    sum->ended += count_of(live);
-    sum->alpha_failed += count_of(live & ~tested);
-    if (late) {
-        sum->late_tested += count_of(tested);
-        sum->late_stencil_failed += count_of(tested & ~past);
-        sum->late_depth_failed += count_of(past & ~passed);
-    }
-    sum->written += written;
-    sum->unwritten += count_of(passed) - written;
-    sum->depth_passed += m->block->iz_mode != G4_IZ_P ? count_of(passed) : 0;
+static void count_pixels(const struct message *m, const struct g4_pixels *pixels, uint32_t live, uint32_t tested,
+                         uint32_t past, uint32_t passed, uint32_t colored) {
+    const struct g4_pixel_fate fate = {
+        .live = live,
+        .tested = tested,
+        .past = past,
+        .passed = passed,
+        .colored = colored,
+        .last = m->last,
+        .late = tests_late(m),
+        .z = true,
+        .visible = m->block->iz_mode != G4_IZ_P,
+    };
+    g4_cc_count_pixels(m->eu, m->target, pixels, &fate);
 }
 
 /* The pixels that pass the stencil test alone, of those that enter the late tests. */
@@ -324,10 +286,7 @@ static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
         hooks->pixels_ended(hooks, pixels, tested, passed, passed, z);
     }
     if (counted) {
-        count_pixels(m, live, tested, past, passed, passed);
-        if (m->last && m->eu->counters->maps) {
-            count_in_maps(m, pixels, live, tested, past, passed, passed);
-        }
+        count_pixels(m, pixels, live, tested, past, passed, passed);
     }
 }
 
@@ -477,11 +436,7 @@ static void write_samples(const struct message *m, struct g4_pixels *pixels, uin
             written[i] |= (uint16_t)((stored >> i & 1) << s);
         }
         if (counters) {
-            const uint32_t shaded = shaded_in(m, live, s);
-            count_pixels(m, shaded, tested, past, passed, stored);
-            if (m->last && counters->maps) {
-                count_in_maps(m, pixels, shaded, tested, past, passed, stored);
-            }
+            count_pixels(m, pixels, shaded_in(m, live, s), tested, past, passed, stored);
         }
     }
     note_samples(m, pixels, written);
