@@ -4,25 +4,13 @@
  *
  * Input: struct header, then code.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "api/checkpoint.h"
-#include "api/harness.h"
-#include "core/memory.h"
+#include "machine.h"
 
 enum {
     KERNEL_ADDRESS = 0x10000,
     MOST_CODE = 4096,
-    THREADS = 8,
-    REGISTERS = 128,
-    MESSAGE_REGISTERS = 16,
-    GTT_ENTRIES = 1 << 20,
     MOST_PAGES = 64,
     MACHINES = 2, /* general and other handlers */
-    GRF = 1,
-    MRF = 2,
 };
 
 struct header {
@@ -33,9 +21,8 @@ struct header {
     uint32_t flags;
 };
 
-struct machine {
-    struct g4_mem *mem;
-    struct g4_probe *probe;
+/* What a run has counted, and how it ended. */
+struct counts {
     uint64_t instructions, channel_ops, messages;
     enum g4_status status;
 };
@@ -48,32 +35,8 @@ static struct machine machines[PARTS][MACHINES];
 static const uint32_t special[] = {0,          1,          0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000,
                                    0x80000000, 0x7fffffff, 0xffffffff, 0x00800000, 0x00000001, 0x4f000000, 0x00010001};
 
-static void fail(const char *message, uint32_t number) {
-    (void)fprintf(stderr, "the handlers differ: %s %u\n", message, number);
-    abort();
-}
-
-static void drop(struct machine *machine) {
-    g4_probe_free(machine->probe);
-    g4_mem_destroy(machine->mem);
-    memset(machine, 0, sizeof *machine);
-}
-
-static void create(struct machine *machine, uint32_t part) {
-    const struct g4_options options = {.watchdog = 1, .workers = 1};
-    machine->mem = g4_mem_create(GTT_ENTRIES, 32, MOST_PAGES, false);
-    machine->probe = machine->mem ? g4_probe_new(machine->mem, part, &options) : NULL;
-    if (!machine->probe) {
-        (void)fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-}
-
 static uint32_t next_register(uint32_t *seed) {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 17;
-    *seed ^= *seed << 5;
-    switch (*seed % 5) {
+    switch (next_random(seed) % 5) {
     case 0:
         return special[(*seed >> 8) % (sizeof special / sizeof special[0])];
     case 1:
@@ -87,7 +50,7 @@ static uint32_t next_register(uint32_t *seed) {
     }
 }
 
-static void start(struct machine *machine, const struct header *header) {
+static void start(const struct machine *machine, const struct header *header) {
     const uint32_t threads = (header->options & 7) + 1;
     const struct g4_probe_setup setup = {
         .unit = G4_UNIT_WM,
@@ -125,28 +88,30 @@ static uint64_t all_messages(const struct g4_probe *probe) {
     return sum;
 }
 
-static void run(struct machine *machine, const struct header *header, const uint8_t *code, size_t size, bool general) {
+static struct counts counts_of(const struct g4_probe *probe) {
+    return (struct counts){
+        .instructions = g4_probe_instructions(probe),
+        .channel_ops = g4_probe_channel_ops(probe),
+        .messages = all_messages(probe),
+    };
+}
+
+static struct counts run(const struct machine *machine, const struct header *header, const uint8_t *code, size_t size,
+                         bool general) {
     struct g4_fault fault;
     if (g4_mem_poke(machine->mem, KERNEL_ADDRESS, code, size, &fault) != G4_OK) {
         fail("memory for the kernel", (uint32_t)size);
     }
     start(machine, header);
-    machine->instructions = g4_probe_instructions(machine->probe);
-    machine->channel_ops = g4_probe_channel_ops(machine->probe);
-    machine->messages = all_messages(machine->probe);
-    machine->status = g4_probe_run(machine->probe, general);
-    machine->instructions = g4_probe_instructions(machine->probe) - machine->instructions;
-    machine->channel_ops = g4_probe_channel_ops(machine->probe) - machine->channel_ops;
-    machine->messages = all_messages(machine->probe) - machine->messages;
-}
-
-static void compare_file(const struct machine *machine, uint32_t file, uint32_t count, uint32_t thread) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (memcmp(g4_probe_register(machine[0].probe, file, i, thread),
-                   g4_probe_register(machine[1].probe, file, i, thread), 32) != 0) {
-            fail(file == GRF ? "GRF" : "MRF", i);
-        }
-    }
+    const struct counts before = counts_of(machine->probe);
+    const enum g4_status status = g4_probe_run(machine->probe, general);
+    const struct counts after = counts_of(machine->probe);
+    return (struct counts){
+        .instructions = after.instructions - before.instructions,
+        .channel_ops = after.channel_ops - before.channel_ops,
+        .messages = after.messages - before.messages,
+        .status = status,
+    };
 }
 
 static uint32_t compare_memory(const struct machine *machine) {
@@ -175,17 +140,17 @@ static uint32_t compare_memory(const struct machine *machine) {
     return count[0];
 }
 
-static void compare(const struct machine *machine, uint32_t threads) {
-    if (machine[0].status != machine[1].status) {
-        fail("status", machine[1].status);
+static void compare(const struct machine *machine, const struct counts *counts, uint32_t threads) {
+    if (counts[0].status != counts[1].status) {
+        fail("status", counts[1].status);
     }
-    if (machine[0].instructions != machine[1].instructions || machine[0].channel_ops != machine[1].channel_ops ||
-        machine[0].messages != machine[1].messages) {
-        fail("counts, instructions", (uint32_t)machine[1].instructions);
+    if (counts[0].instructions != counts[1].instructions || counts[0].channel_ops != counts[1].channel_ops ||
+        counts[0].messages != counts[1].messages) {
+        fail("counts, instructions", (uint32_t)counts[1].instructions);
     }
     for (uint32_t t = 0; t < threads; t++) {
-        compare_file(machine, GRF, REGISTERS, t);
-        compare_file(machine, MRF, MESSAGE_REGISTERS, t);
+        compare_registers(machine, GRF, REGISTERS, t);
+        compare_registers(machine, MRF, MESSAGE_REGISTERS, t);
         if (g4_probe_flags(machine[0].probe, t) != g4_probe_flags(machine[1].probe, t)) {
             fail("flags of thread", t);
         }
@@ -208,6 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     const uint32_t part = header.part % PARTS;
     struct machine *const machine = machines[part];
+    struct counts counts[MACHINES];
 #ifdef MACHINE_CODE
     const uint32_t best = g4_variant_best();
     const uint32_t variant = best ? 1 + (header.options >> 5 & 1) % best : 0;
@@ -217,22 +183,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #endif
     for (int m = 0; m < MACHINES; m++) {
         if (!machine[m].probe) {
-            create(&machine[m], parts[part]);
+            create_machine(&machine[m], parts[part], MOST_PAGES);
         }
-        run(&machine[m], &header, code, sizeof code, m == 0);
+        counts[m] = run(&machine[m], &header, code, sizeof code, m == 0);
     }
     /* After a hang, handlers have stopped in different places; without pages, in a different order. */
     const bool full = g4_mem_owned_pages(machine[0].mem) == MOST_PAGES;
-    const bool hung = machine[0].status == G4_HANG || machine[1].status == G4_HANG;
+    const bool hung = counts[0].status == G4_HANG || counts[1].status == G4_HANG;
     if (!full && !hung) {
-        compare(machine, (header.options & 7u) + 1);
+        compare(machine, counts, (header.options & 7u) + 1);
         if (compare_memory(machine) == 1) {
             return 0;
         }
     }
     if (full || hung || g4_mem_owned_pages(machine[0].mem) > 1) {
-        drop(&machine[0]);
-        drop(&machine[1]);
+        drop_machine(&machine[0]);
+        drop_machine(&machine[1]);
     }
     return 0;
 }

@@ -5,13 +5,8 @@
  * Input: struct header, which may be cut short.  Rows that it does not set are random numbers.
  */
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "api/checkpoint.h"
-#include "api/harness.h"
-#include "core/memory.h"
+#include "machine.h"
 
 enum {
     SURFACES = 0x1000,
@@ -20,14 +15,8 @@ enum {
     TEXTURE = 0x100000, /* as in tests/harness/texturing.py */
     FIRST_PAGES = 4,
     TEXTURE_PAGES = 16,
-    GTT_ENTRIES = 1 << 20,
     MOST_PAGES = 256,
     KNOWN_PAGES = FIRST_PAGES + TEXTURE_PAGES,
-    THREADS = 8,
-    REGISTERS = 128,
-    MESSAGE_REGISTERS = 16,
-    GRF = 1,
-    MRF = 2,
     OPTION_COMPARE = 8,
 };
 
@@ -45,51 +34,15 @@ struct header {
     uint32_t payload[10][8]; /* the same for all threads; only as far as the input has them */
 };
 
-struct machine {
-    struct g4_mem *mem;
-    struct g4_probe *probe;
-    enum g4_status status;
-    bool has_texels;
-    uint32_t mark; /* before the message */
-};
-
 static const uint32_t parts[] = {2 /* CL */, 4 /* CTG */, 8 /* EL */, 32 /* IVB */, 128 /* HSW */};
 enum {
     PARTS = sizeof parts / sizeof parts[0],
 };
 static struct machine machines[PARTS][2];
 
-static void fail(const char *message, uint32_t number) {
-    (void)fprintf(stderr, "the vector widths differ: %s %u\n", message, number);
-    abort();
-}
-
-static void drop(struct machine *machine) {
-    g4_probe_free(machine->probe);
-    g4_mem_destroy(machine->mem);
-    memset(machine, 0, sizeof *machine);
-}
-
-static void create(struct machine *machine, uint32_t part) {
-    const struct g4_options options = {.watchdog = 1, .workers = 1};
-    machine->mem = g4_mem_create(GTT_ENTRIES, 32, MOST_PAGES, false);
-    machine->probe = machine->mem ? g4_probe_new(machine->mem, part, &options) : NULL;
-    if (!machine->probe) {
-        (void)fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-}
-
-static uint32_t next(uint32_t *seed) {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 17;
-    *seed ^= *seed << 5;
-    return *seed;
-}
-
 /* The pages that memory has; to look for them takes longer than a message. */
 static uint32_t list_pages(const struct machine *machine, uint64_t *pages) {
-    if (!machine->has_texels || g4_mem_owned_pages(machine->mem) != KNOWN_PAGES) {
+    if (!machine->mark || g4_mem_owned_pages(machine->mem) != KNOWN_PAGES) {
         return g4_mem_list_pages(machine->mem, pages, MOST_PAGES);
     }
     for (uint32_t i = 0; i < KNOWN_PAGES; i++) {
@@ -106,7 +59,7 @@ static void load_memory(struct machine *machine, const struct header *header) {
 
     if (texels[0][0] == 0) {
         for (uint32_t seed = 1, at = 0; at < sizeof texels; at += sizeof seed) {
-            (void)next(&seed);
+            (void)next_random(&seed);
             memcpy((uint8_t *)texels + at, &seed, sizeof seed);
         }
     }
@@ -127,20 +80,19 @@ static void load_memory(struct machine *machine, const struct header *header) {
     bool stored = g4_mem_poke(machine->mem, 0, first, sizeof first, &fault) == G4_OK;
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++) {
         const g4_address address = TEXTURE + (g4_address)i * G4_PAGE_SIZE;
-        if (!machine->has_texels || g4_mem_changed_since(machine->mem, address, G4_PAGE_SIZE, machine->mark)) {
+        if (!machine->mark || g4_mem_changed_since(machine->mem, address, G4_PAGE_SIZE, machine->mark)) {
             stored = stored && g4_mem_poke(machine->mem, address, texels[i], G4_PAGE_SIZE, &fault) == G4_OK;
         }
     }
     if (!stored) {
         fail("memory", count);
     }
-    machine->has_texels = true;
     machine->mark = g4_mem_mark(machine->mem);
 }
 
 /* Numbers near texels and borders, and some of any size. */
 static uint32_t next_register(uint32_t *seed) {
-    const uint32_t value = next(seed);
+    const uint32_t value = next_random(seed);
     return value % 4 == 0 ? value : value % 4 == 1 ? value >> 8 & 0xff : 0x3f000000 + (value >> 8 & 0x01ffffff);
 }
 
@@ -158,7 +110,7 @@ static void load_registers(const struct machine *machine, const struct header *h
     }
 }
 
-static void send(struct machine *machine, const struct header *header, size_t rows) {
+static enum g4_status send(struct machine *machine, const struct header *header, size_t rows) {
     const bool later = parts[header->part % PARTS] >= 32;
     const struct g4_probe_setup setup = {
         .unit = G4_UNIT_WM,
@@ -179,9 +131,9 @@ static void send(struct machine *machine, const struct header *header, size_t ro
         fail("start", setup.threads);
     }
     load_registers(machine, header, rows, later);
-    machine->status = later ? g4_probe_send_gen7(machine->probe, header->options >> 4, header->descriptor, header->src,
-                                                 header->dst, 16, masks)
-                            : g4_probe_send(machine->probe, header->descriptor, header->src, header->dst, 16, masks);
+    return later ? g4_probe_send_gen7(machine->probe, header->options >> 4, header->descriptor, header->src,
+                                      header->dst, 16, masks)
+                 : g4_probe_send(machine->probe, header->descriptor, header->src, header->dst, 16, masks);
 }
 
 static void compare_memory(const struct machine *machine) {
@@ -209,17 +161,12 @@ static void compare_memory(const struct machine *machine) {
     }
 }
 
-static void compare(const struct machine *machine, uint32_t threads) {
-    if (machine[0].status != machine[1].status) {
-        fail("status", machine[1].status);
+static void compare(const struct machine *machine, const enum g4_status *status, uint32_t threads) {
+    if (status[0] != status[1]) {
+        fail("status", status[1]);
     }
     for (uint32_t t = 0; t < threads; t++) {
-        for (uint32_t i = 0; i < REGISTERS; i++) {
-            if (memcmp(g4_probe_register(machine[0].probe, GRF, i, t), g4_probe_register(machine[1].probe, GRF, i, t),
-                       32) != 0) {
-                fail("GRF", i);
-            }
-        }
+        compare_registers(machine, GRF, REGISTERS, t);
     }
     compare_memory(machine);
 }
@@ -234,21 +181,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(&header, data, size);
     const size_t rows = size > head ? (size - head) / sizeof header.payload[0] : 0;
     struct machine *const machine = machines[header.part % PARTS];
+    enum g4_status status[2];
     const int runs = header.options & OPTION_COMPARE ? 2 : 1;
     for (int m = 0; m < runs; m++) {
         if (!machine[m].probe) {
-            create(&machine[m], parts[header.part % PARTS]);
+            create_machine(&machine[m], parts[header.part % PARTS], MOST_PAGES);
         }
         (void)g4_set_variant(m ? G4_VARIANT_PLAIN : g4_variant_best());
-        send(&machine[m], &header, rows);
+        status[m] = send(&machine[m], &header, rows);
     }
     if (runs == 2 && g4_mem_owned_pages(machine[0].mem) < MOST_PAGES &&
         g4_mem_owned_pages(machine[1].mem) < MOST_PAGES) {
-        compare(machine, (header.options & 7u) + 1);
+        compare(machine, status, (header.options & 7u) + 1);
     }
     for (int m = 0; m < runs; m++) {
         if (g4_mem_owned_pages(machine[m].mem) > KNOWN_PAGES) {
-            drop(&machine[m]);
+            drop_machine(&machine[m]);
         }
     }
     return 0;
