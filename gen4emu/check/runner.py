@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkProcess
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from gen4emu.check.execute import Task
 from gen4emu.check.manifest import Case
 from gen4emu.check.results import Outcome, Result
 from gen4emu.check.worker import main as serve
+from gen4emu.children import Child, Process, forked
 
 _START_SECONDS = 120.0  # for a process to import everything
-_LOG_BYTES = 16 << 10  # of what a crashed process printed last
 _CODE = "import sys; sys.path[:] = {path!r}; from gen4emu.check.worker import main; main({handle})"
 
 
@@ -38,17 +34,14 @@ class Limits:
         return case.timeout if self.timeout is None else self.timeout
 
 
-class _Worker:
+class _Worker(Child):
     """A child process and the case it runs."""
 
     def __init__(self, limits: Limits, fork: bool) -> None:
         self.limits = limits
         self.running: _Run | None = None
         self._is_ready = False
-        self.connection, theirs = multiprocessing.Pipe()
-        self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the worker
-        self._process = (_fork if fork else _spawn)(theirs.fileno(), self._log)
-        theirs.close()
+        super().__init__(forked(serve) if fork else _spawn)
         with contextlib.suppress(BrokenPipeError):  # if it could not even start, the first answer will be its end
             self.connection.send(limits.memory)
 
@@ -78,35 +71,8 @@ class _Worker:
         self._is_ready = True
         self.running.started = time.monotonic()
 
-    def end(self) -> tuple[str, str]:
-        """Kill the process; how it ended and what it printed last."""
-        with contextlib.suppress(subprocess.TimeoutExpired):  # a process that closed its pipe is about to end by itself
-            self._process.wait(0.0 if self.running is None else 1.0)
-        self._process.kill()
-        status = self._process.wait()
-        self.connection.close()
-        size = self._log.seek(0, 2)
-        self._log.seek(max(0, size - _LOG_BYTES))
-        log = self._log.read().decode("utf-8", "replace")
-        self._log.close()
-        return _ending(status), log
 
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self.connection.close()
-        self._log.close()
-
-
-class _Process(Protocol):
-    """The interface of both kinds of processes."""
-
-    def wait(self, timeout: float | None = None) -> int: ...
-
-    def kill(self) -> None: ...
-
-
-def _spawn(handle: int, log: BinaryIO) -> _Process:
+def _spawn(handle: int, log: BinaryIO) -> Process:
     """A new interpreter: a second of work, but safe whatever threads this process has."""
     # Dask sets this variable for its workers.  With it, replays, which allocate large buffers again and again, take
     # twice as long.
@@ -115,53 +81,12 @@ def _spawn(handle: int, log: BinaryIO) -> _Process:
                             stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(handle,), env=environment)
 
 
-def _fork(handle: int, log: BinaryIO) -> _Process:
-    """A copy of this process, which must have no thread at work: everything is imported already."""
-    process = multiprocessing.get_context("fork").Process(target=_forked, args=(handle, log.fileno()), daemon=True)
-    process.start()
-    return _Forked(process)
-
-
-class _Forked:
-    def __init__(self, process: ForkProcess) -> None:
-        self._process = process
-
-    def wait(self, timeout: float | None = None) -> int:
-        self._process.join(timeout)
-        if self._process.exitcode is None:
-            raise subprocess.TimeoutExpired("worker", timeout or 0.0)
-        return self._process.exitcode
-
-    def kill(self) -> None:
-        self._process.kill()
-
-
-def _forked(handle: int, log: int) -> None:
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    for name in os.listdir("/proc/self/fd"):  # the parent's pipes, which must close when the parent dies
-        if int(name) > 2 and int(name) != handle:
-            with contextlib.suppress(OSError):
-                os.close(int(name))
-    serve(handle)
-    os._exit(0)
-
-
 @dataclass(slots=True)
 class _Run:
     case: Case
     index: int
     started: float = 0.0
     crashes: list[str] = field(default_factory=list)
-
-
-def _ending(status: int) -> str:
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return f"signal {-status}"
 
 
 class Runner:
@@ -234,7 +159,7 @@ class Runner:
     def _crashed(self, worker: _Worker, run: _Run) -> Result | None:
         """None: to be tried once more."""
         self._workers.remove(worker)
-        how, log = worker.end()
+        how, log = worker.end(1.0)  # a process that closed its pipe is about to end by itself
         run.crashes.append(how)
         if len(run.crashes) == 1:
             return None
