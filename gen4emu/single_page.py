@@ -8,12 +8,14 @@ from hashlib import sha256
 from typing import Any
 
 
-def fill(template: str, parts: dict[str, str], *, style: str, script: str, images: str, scripts: str = "") -> str:
+def fill(template: str, parts: dict[str, str], *, style: str, script: str = "", images: str,
+         scripts: str = "") -> str:
     """Replace each @@NAME@@ of a template by its part; POLICY, STYLE and SCRIPT are known.
 
-    `images` and `scripts` are the sources of images and of further scripts that the policy allows.
+    `images` and `scripts` are the sources of images and of further scripts that the policy allows.  Without `script`
+    no script may run.
     """
-    sources = f"'{_hash(script)}' {scripts}".rstrip()
+    sources = f"'{_hash(script)}' {scripts}".rstrip() if script else "'none'"
     policy = (f"default-src 'none'; img-src {images}; style-src '{_hash(style)}'; script-src {sources}; "
               "base-uri 'none'; form-action 'none'")
     known = {**parts, "POLICY": policy, "STYLE": style, "SCRIPT": script}

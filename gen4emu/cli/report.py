@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,15 +16,17 @@ import click
 from gen4emu.api.trace import Trace
 from gen4emu.bisect.find import Side
 from gen4emu.cli import options
-from gen4emu.cli.replay import trace_name
-from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text
+from gen4emu.cli.replay import STDIN, trace_name
+from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text, some
 from gen4emu.cli.two_ways import devices_option, labels, options_option
 from gen4emu.device.options import Options
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import Device
 from gen4emu.report.comparison import compare
+from gen4emu.report.many import SCHEMA as LIST_SCHEMA
+from gen4emu.report.many import bytes_of, directories, write_reports
 from gen4emu.report.record import SCHEMA, Choices, Recorded, Recorder
-from gen4emu.report.writer import write_directory, write_file
+from gen4emu.report.writer import PAGE, write_directory, write_file
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace as Source
 from gen4emu.trace.reader import open as open_trace
@@ -40,9 +43,10 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 
 
 @click.command()
-@click.argument("trace")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Directory for the report.  [default: report/NAME, the name of TRACE]")
+              help="Directory for the report, or for those of several traces.  [default: report/NAME, the name of "
+                   "TRACE; report]")
 @click.option("--single-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write one HTML file instead of a directory.")
 @click.option("--max-size", callback=size, default="25M", show_default=True, metavar="SIZE",
@@ -58,20 +62,23 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
               help="The width of thumbnails.")
 @click.option("--no-kernels", is_flag=True, help="Leave out the disassembly of kernels.")
 @click.option("--no-lint", is_flag=True, help="Do not look for broken rules.")
-@click.option("-j", "--workers", type=click.IntRange(0, 64), default=0, help="Worker threads; 0: one per processor.")
+@click.option("-j", "--workers", type=click.IntRange(0, 64), default=0,
+              help="Worker threads, or traces at a time; 0: one per processor.")
 @click.option("--open", "opens", is_flag=True, help="Show the report in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the overview as JSON instead of the path.")
 @options.verbosity_options
-def report(trace: str, output: Path | None, single_file: Path | None, max_size: int, against: str | None,
+def report(traces: tuple[str, ...], output: Path | None, single_file: Path | None, max_size: int, against: str | None,
            devices: tuple[Device, Device] | None, pair: tuple[Options, Options] | None, kind: str | None, base: int,
            device: Device | None, force_device: bool, partial: bool, frames: Selection | None,
            draws_full: Selection | None, thumbs: int, no_kernels: bool, no_lint: bool, workers: int, opens: bool,
            as_json: bool) -> int:
-    """Execute TRACE and write a page that shows its draws, state, pictures, surfaces, kernels and counters.
+    """Execute each TRACE and write a page that shows its draws, state, pictures, surfaces, kernels and counters.
 
     The page needs no server and no network: open index.html in a browser. A trace that is damaged, or that hangs the
     GPU, gives a report up to there, and the exit status that `replay` would have. With --against, --devices or
-    --options the page compares two executions; then exit status 1 also says that they differ.
+    --options the page compares two executions; then exit status 1 also says that they differ. Several traces get a
+    directory each below DIR, whose index.html lists them, whatever happens to one of them; the exit status is the
+    largest of theirs.
 
     \b
     Examples:
@@ -79,6 +86,7 @@ def report(trace: str, output: Path | None, single_file: Path | None, max_size: 
       gen4emu report app.g4c --single-file bug-1234.html
       gen4emu report app.g4c -o report/ --frames 0-10 --draws-full 2-7
       gen4emu report traces/texture-g4x.aub.xz --options fp-rounding=rtz,rtne
+      gen4emu report traces/gears-*.aub.xz -o report/ -j 4
     """
     if output is not None and single_file is not None:
         raise click.UsageError("--output and --single-file exclude each other")
@@ -94,6 +102,17 @@ def report(trace: str, output: Path | None, single_file: Path | None, max_size: 
         return open_trace(name, device=chip, force_device=force_device or devices is not None, base=base, kind=kind,
                           again=True)
 
+    several = list(dict.fromkeys(traces))
+    if len(several) > 1:
+        for name, value in (("--single-file", single_file), ("--against", against), ("--devices", devices),
+                            ("--options", pair)):
+            if value is not None:
+                raise click.UsageError(f"{name} takes one TRACE")
+        if STDIN in several:
+            raise click.UsageError("standard input cannot be one of several traces")
+        return _reports(several, output or Path("report"), workers or os.cpu_count() or 1, choices,
+                        lambda name: opened(name, device), device, _Outlook(opens, as_json))
+    (trace,) = several
     if ways:
         names = (trace, against or trace)
         sides = _Sides(names, labels([*dict.fromkeys(names)], devices, pair), devices or (device, device),
@@ -116,22 +135,71 @@ def report(trace: str, output: Path | None, single_file: Path | None, max_size: 
     else:
         page = write_directory(output or Path("report", trace_name(trace)), recorded)
     if as_json:
-        errors = [f"{trace}: 0x{d.offset:08x}: {d.text}" for d in recorded.damage]
-        errors += [] if recorded.hang is None else [recorded.hang]
-        document = {"schema": SCHEMA, "file": trace, "page": str(page), **recorded.overview, "errors": errors,
-                    "status": recorded.status}
+        document = {"schema": SCHEMA, "file": trace, "page": str(page), **recorded.overview,
+                    "errors": recorded.errors(trace), "status": recorded.status}
         click.echo(json.dumps(document, indent=1))
     else:
         click.echo(page)
     if not is_quiet():
-        total = page.stat().st_size if single_file is not None else sum(
-            path.stat().st_size for path in page.parent.rglob("*") if path.is_file())
+        total = page.stat().st_size if single_file is not None else bytes_of(page)
         click.echo(f"{recorded.overview['counts']['draws']} draws, {size_text(total)}", err=True)
     if opens:
         webbrowser.open(page.resolve().as_uri())
     if recorded.hang is not None:
         raise HangError(f"{trace}: {recorded.hang}", recorded.hang)
     return damaged(trace, recorded.damage, partial) or recorded.status
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlook:
+    """What is done with the list of several reports."""
+
+    opens: bool
+    as_json: bool
+
+
+def _reports(traces: Sequence[str], directory: Path, jobs: int, choices: Choices, opened: Callable[[str], Source],
+             device: Device | None, outlook: _Outlook) -> int:
+    """Reports of several traces, `jobs` at a time; the exit status."""
+    alone = replace(choices, options=replace(choices.options, workers=max(1, jobs // len(traces))))
+
+    def record(trace: str) -> Recorded:
+        source = opened(trace)
+        try:
+            return Recorder(source, device, Path(trace).name, alone).record()
+        finally:
+            source.close()
+
+    ended = 0
+
+    def idle(count: int) -> None:
+        nonlocal ended
+        ended = count
+        progress.tick(lambda: f"{count} of {len(traces)} traces")
+
+    progress = Progress("reporting", lambda: ended / len(traces))
+    try:
+        entries = write_reports(directory, dict(zip(traces, directories([trace_name(t) for t in traces]),
+                                                    strict=True)), record, jobs, idle)
+    finally:
+        progress.done()
+    status = max(entry.status for entry in entries)
+    page = directory / PAGE
+    for entry in entries:
+        for text in entry.errors:
+            complain(text)
+    if outlook.as_json:
+        click.echo(json.dumps({"schema": LIST_SCHEMA, "page": str(page), "reports": [e.as_json() for e in entries],
+                               "status": status}, indent=1))
+    else:
+        click.echo(page)
+    if not is_quiet():
+        made = [entry for entry in entries if entry.bytes]
+        size = size_text(sum(entry.bytes for entry in made))
+        click.echo(f"{some(len(made), 'report')} of {some(len(entries), 'trace')}, {size}", err=True)
+    if outlook.opens:
+        webbrowser.open(page.resolve().as_uri())
+    return status
 
 
 @dataclass(frozen=True, slots=True)

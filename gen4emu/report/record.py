@@ -82,6 +82,11 @@ class Recorded:
     draws: list[RecordedDraw] = field(default_factory=list)
     kernels: dict[int, list[str]] = field(default_factory=dict)  # their instructions, for comparisons
 
+    def errors(self, trace: str) -> list[str]:
+        """Why the report ends before the trace."""
+        damage = [f"{trace}: 0x{found.offset:08x}: {found.text}" for found in self.damage]
+        return damage if self.hang is None else [*damage, self.hang]
+
 
 @dataclass(slots=True)
 class _Taken:

@@ -22,6 +22,8 @@ MODULES = ("dom", "source", "list", "filter", "picture", "thumbnail", "overview"
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 _SUMMARY_ROWS = 100
+PAGE = "index.html"
+DATA = "data"  # the directory of chunks
 
 # The chunks that one file leaves out to stay small, in this order.
 _EXPENDABLE = tuple((re.compile(pattern), noun) for pattern, noun in (
@@ -40,18 +42,18 @@ def code() -> str:
 
 def write_directory(directory: Path, recorded: Recorded) -> Path:
     """Write `index.html` and `data/`; returns the path of the page."""
-    data = directory / "data"
+    data = directory / DATA
     if data.is_dir():
         shutil.rmtree(data)  # chunks of an earlier report
     is_new = not directory.exists()
     data.mkdir(parents=True)
-    page = directory / "index.html"
+    page = directory / PAGE
     try:
         for name, text in recorded.chunks.items():
             with replacing(data / f"{name}.js") as file:
                 file.write(script(name, text).encode("ascii"))
         with replacing(page) as file:
-            file.write(_page(recorded.overview, "", "'self' file:").encode())
+            file.write(encoded(_page(recorded.overview, "", "'self' file:")))
     except BaseException:
         shutil.rmtree(directory if is_new else data, ignore_errors=True)  # the error is that of the write
         raise
@@ -77,12 +79,17 @@ def write_file(path: Path, recorded: Recorded, most_bytes: int) -> list[str]:
                           "(--max-size, --frames)")
     parts = "".join(f'<script type="text/plain" id="chunk-{name}">{text}</script>\n' for name, text in chunks.items())
     with replacing(path) as file:
-        file.write(_page(overview, parts, "").encode())
+        file.write(encoded(_page(overview, parts, "")))
     return left_out
 
 
+def encoded(page: str) -> bytes:
+    """Names of files may have bytes that are not UTF-8."""
+    return page.encode("utf-8", "backslashreplace")
+
+
 def _size(chunks: dict[str, str], overview: dict[str, Any]) -> int:
-    return sum(len(name) + len(text) + 60 for name, text in chunks.items()) + len(_page(overview, "", "").encode())
+    return sum(len(name) + len(text) + 60 for name, text in chunks.items()) + len(encoded(_page(overview, "", "")))
 
 
 def _page(overview: dict[str, Any], chunks: str, script_places: str) -> str:

@@ -81,6 +81,15 @@ def test_documents_have_the_keys_of_the_page(section: str, arguments: list[str],
         compare(found, documented[name])
 
 
+def test_the_list_of_reports_has_the_keys_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--json", TRIANGLE, "missing.aub", "-o", str(tmp_path)]) == 2
+    document = json.loads(capsys.readouterr().out)
+    documented = tables("report of several traces")
+    assert f"`{document['schema']}`" in PAGE
+    compare([document], documented[""])
+    compare(document["reports"], documented["report"])
+
+
 def test_every_counter_is_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["info", "--draws", "--json", TRIANGLE]) == 0
     document = json.loads(capsys.readouterr().out)
