@@ -132,7 +132,8 @@ static bool is_shadow(const struct g4_sampler_call *c) {
 }
 
 static enum g4_lod_source lod_source(const struct g4_sampler_call *c) {
-    if (g4_sampler_has(c, G4_SAMPLER_PARAMETER_LOD)) {
+    /* messages that deliver level 0 have no parameter for it, which reads as 0 */
+    if (c->message->operation == G4_SAMPLER_OP_SAMPLE_L || c->message->operation == G4_SAMPLER_OP_SAMPLE_L_C) {
         return G4_LOD_DELIVERED;
     }
     if (g4_sampler_has(c, G4_SAMPLER_PARAMETER_DUDX)) {
