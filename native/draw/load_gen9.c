@@ -1188,12 +1188,14 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
     const struct g4_context *const ctx = loader->ctx;
     const bool unorm8 = cc->alpha_test_format == GEN9_ALPHA_TEST_FORMAT_UNORM8;
     struct g4_color_state *const color = &draw->color;
-    uint32_t raw[BLEND_DWORDS];
+    uint32_t raw[BLEND_DWORDS] = {0};
     struct gen9_3dstate_blend_state_pointers pointer;
     struct gen9_blend_state blend;
 
     gen9_3dstate_blend_state_pointers_unpack(commands(ctx)->blend_state_pointers, ctx->gen, &pointer);
-    read_dynamic(loader, pointer.blend_state_pointer, raw, BLEND_DWORDS);
+    if (pointer.blend_state_pointer_valid) {
+        read_dynamic(loader, pointer.blend_state_pointer, raw, BLEND_DWORDS);
+    }
     gen9_blend_state_unpack(raw, ctx->gen, &blend);
     for (uint32_t i = 0; i < G4_COLOR_TARGETS; i++) {
         color->target[i] = blend_of(&blend.entries[i], &blend, cc);
@@ -1228,12 +1230,14 @@ static void load_depth_ranges(const struct g4_draw_loader *loader, struct g4_dra
 
 static void load_color(const struct g4_draw_loader *loader, struct g4_draw_state *draw) {
     const struct g4_context *const ctx = loader->ctx;
-    uint32_t raw[COLOR_CALC_DWORDS];
+    uint32_t raw[COLOR_CALC_DWORDS] = {0};
     struct gen9_3dstate_cc_state_pointers pointer;
     struct gen9_color_calc_state cc;
 
     gen9_3dstate_cc_state_pointers_unpack(commands(ctx)->cc_state_pointers, ctx->gen, &pointer);
-    read_dynamic(loader, pointer.color_calc_state_pointer, raw, COLOR_CALC_DWORDS);
+    if (pointer.color_calc_state_pointer_valid) {
+        read_dynamic(loader, pointer.color_calc_state_pointer, raw, COLOR_CALC_DWORDS);
+    }
     gen9_color_calc_state_unpack(raw, ctx->gen, &cc);
     draw->color_address = commands(ctx)->dynamic_state_base + pointer.color_calc_state_pointer;
     load_blend(loader, &cc, draw);
