@@ -35,7 +35,6 @@
         .integer_borders_are_integers = true,                                                                          \
         .lines_ignore_v = true,                                                                                        \
         .stencil_buffer_has_enable = true,                                                                             \
-        .counts_pixels_fourfold = true,                                                                                \
         .pixel_payload_has_sample_ids = true,                                                                          \
         .has_two_bit_control_surfaces = true,                                                                          \
         .has_bare_typed_messages = true,                                                                               \
