@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from gen4emu._native import ffi, lib
-from gen4emu.core_enums import Counter, HierarchicalDepthMode, MeshStage, Status
+from gen4emu.core_enums import Counter, MeshStage, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings, StreamerState
 from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
@@ -88,9 +88,6 @@ class Device:
                                    "(decode, info, lint, kernels, convert)")
         self.info = info
         self.options = options or Options()
-        if info.gen & Gen.GEN9 and self.options.hierarchical_depth is HierarchicalDepthMode.STRICT:
-            raise NotExecutedError(f"--hiz strict: the sampler of {info.name} reads hierarchical depth, which is not "
-                                   "modelled")
         self._listeners = list(listeners)
         self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte, address_bits=info.address_bits)
         self.page_tables = PageTables(self.memory)

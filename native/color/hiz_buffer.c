@@ -3,33 +3,34 @@
 #include <string.h>
 
 #include "color/state.h"
+#include "core/util.h"
 
 enum {
     UNIT_WIDTH = 16, /* of the alignment of levels, samples: two entries each */
     UNIT_HEIGHT = 8,
+    MOST_GROUPS = 1 << 26, /* that one surface has filled: more than memory can have */
 };
-
-/* A sample of the depth buffer is a pixel here: the buffer counts in samples. */
-static const uint8_t center[1][2] = {{8, 8}};
 
 /* ---- the depth buffer ---- */
 
 struct group {
     struct g4_depth *depth;
     struct g4_port *port;
-    uint32_t x, y; /* of the first sample, in the image */
+    uint32_t x, y; /* of its upper left corner, in the image */
     struct g4_hiz_memory memory;
     struct g4_hiz_group entry;
 };
 
-static g4_address address_of(const struct group *group, uint32_t pixel) {
+static g4_address address_of(const struct group *group, uint32_t pixel, uint32_t sample) {
     const struct g4_pixel_map *const map = &group->depth->map;
-    const uint32_t x = map->x0 + group->x + g4_hiz_pixel_x(pixel);
-    return g4_pixel_map_address(map, x * map->bytes, map->y0 + group->y + g4_hiz_pixel_y(pixel));
+    uint32_t x = group->x + g4_hiz_pixel_x(pixel);
+    uint32_t y = group->y + g4_hiz_pixel_y(pixel);
+    g4_interleave(group->depth->hiz.surface.samples, sample, &x, &y);
+    return g4_pixel_map_address(map, (map->x0 + x) * map->bytes, map->y0 + y);
 }
 
-static uint32_t raw(struct group *group, uint32_t pixel) {
-    const uint8_t *const host = g4_pixel_map_host(&group->depth->map, group->port, address_of(group, pixel));
+static uint32_t raw(struct group *group, uint32_t pixel, uint32_t sample) {
+    const uint8_t *const host = g4_pixel_map_host(&group->depth->map, group->port, address_of(group, pixel, sample));
     uint32_t value = 0;
     if (host) {
         memcpy(&value, host, group->depth->map.bytes == 2 ? 2 : 4);
@@ -43,17 +44,15 @@ static uint32_t unused_bits(const struct group *group) {
 
 static uint32_t load(void *owner, uint32_t pixel, uint32_t sample) {
     struct group *const group = owner;
-    (void)sample;
-    return raw(group, pixel) & ~unused_bits(group);
+    return raw(group, pixel, sample) & ~unused_bits(group);
 }
 
 static void store(void *owner, uint32_t pixel, uint32_t sample, uint32_t depth) {
     struct group *const group = owner;
     const uint32_t keep = unused_bits(group);
-    const uint32_t value = keep ? (raw(group, pixel) & keep) | depth : depth;
-    uint8_t *const host = g4_mem_write_ptr(group->port, address_of(group, pixel));
+    const uint32_t value = keep ? (raw(group, pixel, sample) & keep) | depth : depth;
+    uint8_t *const host = g4_mem_write_ptr(group->port, address_of(group, pixel, sample));
 
-    (void)sample;
     if (host) {
         memcpy(host, &value, group->depth->map.bytes == 2 ? 2 : 4);
     }
@@ -67,7 +66,7 @@ static g4_address entry_address(const struct group *group) {
                           hiz->row + group->y / G4_HIZ_HEIGHT);
 }
 
-/* Opens the group with sample (x, y) of the image. */
+/* Opens the group with (x, y) of the image. */
 static void open_group(struct group *group, struct g4_depth *depth, struct g4_port *port, uint32_t x, uint32_t y) {
     *group = (struct group){
         .depth = depth,
@@ -79,7 +78,7 @@ static void open_group(struct group *group, struct g4_depth *depth, struct g4_po
     group->entry = (struct g4_hiz_group){
         .surface = &depth->hiz.surface,
         .memory = &group->memory,
-        .inside = g4_hiz_inside(depth->map.width - group->x, depth->map.height - group->y),
+        .inside = g4_hiz_inside(depth->hiz.width - group->x, depth->hiz.height - group->y),
     };
     (void)g4_mem_read(port, entry_address(group), &group->entry.entry, sizeof group->entry.entry);
 }
@@ -90,30 +89,27 @@ static void close_group(struct group *group, const struct g4_hiz_entry *before) 
     }
 }
 
-/* Test an object's samples in a group, or clear them; `object` is complete.  Returns the pixels that pass. */
-static uint32_t work_on_group(struct group *group, const struct g4_hiz_object *object, struct g4_hiz_counts *counts) {
+/* Test an object's samples in a group, or clear them; `object` is complete.  passed[p] are the samples that pass. */
+static void work_on_group(struct group *group, const struct g4_hiz_object *object, struct g4_hiz_counts *counts,
+                          uint16_t passed[G4_HIZ_PIXELS]) {
     const struct g4_hiz_buffer *const hiz = &group->depth->hiz;
     const struct g4_hiz_entry before = group->entry.entry;
     const uint64_t contradictions = counts->contradictions;
-    uint16_t passed[G4_HIZ_PIXELS];
-    uint32_t pixels = 0;
 
     if (hiz->clears) {
+        uint32_t pixels = 0;
         for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
-            pixels |= (uint32_t)(object->covered[p] != 0) << p;
+            pixels |= (uint32_t)(object->covered[p] >> hiz->first_sample & 1) << p; /* once for all samples */
+            passed[p] = object->covered[p];
         }
         g4_hiz_clear(&group->entry, pixels, counts);
     } else {
         g4_hiz_draw(&group->entry, object, counts, passed);
-        for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
-            pixels |= (uint32_t)(passed[p] != 0) << p;
-        }
     }
     close_group(group, &before);
     if (counts->contradictions != contradictions) {
         g4_report(hiz->log, G4_EVENT_HIERARCHICAL_DEPTH, entry_address(group), (uint32_t)group->depth->surface.base);
     }
-    return pixels;
 }
 
 static void begin_object(struct g4_hiz_object *object, const struct g4_depth *depth) {
@@ -137,6 +133,7 @@ static bool sample_place(const struct g4_depth *depth, const struct g4_depth_job
 
 /* In place of the test of subspans: a group at a time. */
 static uint32_t test(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job) {
+    const uint32_t samples = depth->hiz.surface.samples;
     struct g4_hiz_counts unused = {0};
     struct g4_hiz_object object;
     uint32_t passed = 0;
@@ -146,7 +143,8 @@ static uint32_t test(struct g4_depth *depth, struct g4_port *port, const struct 
     }
     for (uint32_t left = job->live; left;) {
         uint32_t here = 0; /* of `left`, in the group of its first */
-        uint8_t pixel[16];
+        uint8_t pixel[16], sample[16];
+        uint16_t passes[G4_HIZ_PIXELS];
         struct group group;
         uint32_t x, y;
         if (!sample_place(depth, job, (uint32_t)__builtin_ctz(left), &x, &y)) {
@@ -154,22 +152,29 @@ static uint32_t test(struct g4_depth *depth, struct g4_port *port, const struct 
             left &= left - 1;
             continue;
         }
+        (void)g4_deinterleave(samples, &x, &y);
         open_group(&group, depth, port, x, y);
         begin_object(&object, depth);
         object.write = object.write && job->update;
         for (uint32_t more = left; more; more &= more - 1) {
             const uint32_t bit = (uint32_t)__builtin_ctz(more);
-            if (sample_place(depth, job, bit, &x, &y) && x - group.x < G4_HIZ_WIDTH && y - group.y < G4_HIZ_HEIGHT) {
-                pixel[bit] = (uint8_t)g4_hiz_pixel(x - group.x, y - group.y);
-                object.covered[pixel[bit]] = 1;
-                object.depth[pixel[bit]] = g4_hiz_quantize(depth->format, job->z[bit], job->minimum, job->maximum);
+            if (!sample_place(depth, job, bit, &x, &y)) {
+                continue;
+            }
+            const uint32_t s = g4_deinterleave(samples, &x, &y);
+            if (x - group.x < G4_HIZ_WIDTH && y - group.y < G4_HIZ_HEIGHT) {
+                const uint32_t p = g4_hiz_pixel(x - group.x, y - group.y);
+                pixel[bit] = (uint8_t)p;
+                sample[bit] = (uint8_t)s;
+                object.covered[p] |= (uint16_t)(1u << s);
+                object.depth[p * samples + s] = g4_hiz_quantize(depth->format, job->z[bit], job->minimum, job->maximum);
                 here |= 1u << bit;
             }
         }
-        const uint32_t pixels = work_on_group(&group, &object, job->update ? depth->hiz.counts : &unused);
+        work_on_group(&group, &object, job->update ? depth->hiz.counts : &unused, passes);
         for (uint32_t more = here; more; more &= more - 1) {
             const uint32_t bit = (uint32_t)__builtin_ctz(more);
-            passed |= (pixels >> pixel[bit] & 1) << bit;
+            passed |= (uint32_t)(passes[pixel[bit]] >> sample[bit] & 1) << bit;
         }
         left &= ~here;
     }
@@ -205,6 +210,7 @@ void g4_hiz_tile(struct g4_depth *depth, struct g4_port *port, struct g4_depth_t
     begin_object(&object, depth);
     for (uint32_t y = 0; y < 32; y += G4_HIZ_HEIGHT) {
         for (uint32_t x = 0; x < 32; x += G4_HIZ_WIDTH) {
+            uint16_t passed[G4_HIZ_PIXELS];
             uint32_t lit = 0;
             struct group group;
             for (uint32_t j = y; j < y + G4_HIZ_HEIGHT; j++) {
@@ -227,9 +233,9 @@ void g4_hiz_tile(struct g4_depth *depth, struct g4_port *port, struct g4_depth_t
             for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
                 object.covered[p] &= (uint16_t)(group.entry.inside >> p & 1); /* the others pass */
             }
-            const uint32_t passed = work_on_group(&group, &object, depth->hiz.counts);
+            work_on_group(&group, &object, depth->hiz.counts, passed);
             for (uint32_t p = 0; p < G4_HIZ_PIXELS; p++) {
-                if (object.covered[p] && !(passed >> p & 1)) {
+                if (object.covered[p] && !passed[p]) {
                     tile->row[y + g4_hiz_pixel_y(p)] &= ~(1u << (x + g4_hiz_pixel_x(p)));
                 }
             }
@@ -247,12 +253,15 @@ void g4_hiz_select(struct g4_depth *depth, uint32_t gen, uint32_t slice) {
         hiz->column = place[0] / G4_HIZ_WIDTH;
         hiz->row = place[1] / G4_HIZ_HEIGHT;
     }
+    hiz->width = depth->map.width;
+    hiz->height = depth->map.height;
+    (void)g4_deinterleave(hiz->surface.samples, &hiz->width, &hiz->height); /* even, or one sample a pixel */
 }
 
 /* Resolve the whole image, or forget its entries: drivers name the whole image, too. */
 static void operate(struct g4_worker *worker, struct g4_depth *depth, bool resolve) {
-    for (uint32_t y = 0; y < depth->map.height; y += G4_HIZ_HEIGHT) {
-        for (uint32_t x = 0; x < depth->map.width; x += G4_HIZ_WIDTH) {
+    for (uint32_t y = 0; y < depth->hiz.height; y += G4_HIZ_HEIGHT) {
+        for (uint32_t x = 0; x < depth->hiz.width; x += G4_HIZ_WIDTH) {
             struct group group;
             open_group(&group, depth, &worker->port, x, y);
             const struct g4_hiz_entry before = group.entry.entry;
@@ -260,6 +269,25 @@ static void operate(struct g4_worker *worker, struct g4_depth *depth, bool resol
             close_group(&group, &before);
         }
     }
+}
+
+/* What entries count: pixels with their samples, or samples, each of which is a pixel then. */
+static void set_samples(const struct g4_draw_state *draw, struct g4_depth *depth) {
+    const struct g4_multisampling *const multisampling = &draw->multisampling;
+    struct g4_hiz_buffer *const hiz = &depth->hiz;
+    const bool pixels = draw->hierarchical_depth.counts_pixels && multisampling->samples > 1;
+    const uint32_t samples = pixels ? g4_min_u32(multisampling->samples, G4_HIZ_SAMPLES) : 1;
+
+    for (uint32_t s = 0; s < G4_HIZ_SAMPLES; s++) {
+        hiz->position[s][0] = pixels ? multisampling->x[s] : 8;
+        hiz->position[s][1] = pixels ? multisampling->y[s] : 8;
+    }
+    hiz->first_sample = pixels && multisampling->mask ? (uint32_t)__builtin_ctz(multisampling->mask) : 0;
+    hiz->surface = (struct g4_hiz_surface){.format = depth->format,
+                                           .samples = samples,
+                                           .clear_bits = draw->hierarchical_depth.clear_bits,
+                                           .position = (const uint8_t(*)[2])hiz->position};
+    (void)g4_deinterleave(samples, &hiz->layout.width, &hiz->layout.height);
 }
 
 static void attach(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
@@ -274,10 +302,12 @@ static void attach(struct g4_worker *worker, const struct g4_draw_state *draw, s
     hiz->pitch_bytes = state->pitch_bytes;
     hiz->counts = &cc->hiz_counts;
     hiz->log = worker->eu.log;
-    hiz->surface = (struct g4_hiz_surface){
-        .format = depth->format, .samples = 1, .clear_bits = state->clear_bits, .position = center};
     hiz->layout = depth->surface;
+    set_samples(draw, depth);
     g4_surface_set_layout_gen7(&hiz->layout, UNIT_WIDTH, UNIT_HEIGHT, false);
+    if (state->element_rows) {
+        hiz->layout.element_rows = state->element_rows;
+    }
     g4_depth_select(depth, worker->ctx->gen, 0);
     if (depth->test_depth) {
         depth->test_depth = test;
@@ -305,5 +335,91 @@ void g4_hiz_begin(struct g4_worker *worker, const struct g4_draw_state *draw, st
         worker->port.unit = G4_UNIT_CC;
         operate(worker, depth, state->resolve);
         worker->port.unit = unit;
+    }
+}
+
+/* ---- surfaces ---- */
+
+/* The depth format of texels that the sampler reads through entries; false: it cannot read others so. */
+static bool depth_format_of(uint32_t surface_format, uint32_t *format) {
+    switch (surface_format) {
+    case G4_SURFACE_FORMAT_R32_FLOAT:
+        *format = G4_DEPTH_FORMAT_D32_FLOAT;
+        return true;
+    case G4_SURFACE_FORMAT_R24_UNORM_X8_TYPELESS:
+        *format = G4_DEPTH_FORMAT_D24_UNORM_X8_UINT;
+        return true;
+    case G4_SURFACE_FORMAT_R16_UNORM:
+        *format = G4_DEPTH_FORMAT_D16_UNORM;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Other workers may read the same depths. */
+static void store_if_other(void *owner, uint32_t pixel, uint32_t sample, uint32_t depth) {
+    if (load(owner, pixel, sample) != depth) {
+        store(owner, pixel, sample, depth);
+    }
+}
+
+/* The entries stay as they are, in memory. */
+static void fill_image(struct g4_depth *depth, struct g4_port *port) {
+    struct g4_hiz_counts unused = {0};
+
+    for (uint32_t y = 0; y < depth->hiz.height; y += G4_HIZ_HEIGHT) {
+        for (uint32_t x = 0; x < depth->hiz.width; x += G4_HIZ_WIDTH) {
+            struct group group;
+            open_group(&group, depth, port, x, y);
+            group.memory.store = store_if_other;
+            g4_hiz_resolve(&group.entry, &unused);
+        }
+    }
+}
+
+void g4_hiz_fill(struct g4_mem *mem, uint32_t gen, const struct g4_surface *surface) {
+    const uint32_t last = surface->min_lod + surface->mip_count_or_lod;
+    struct g4_depth depth = {.surface = *surface};
+    struct g4_hiz_buffer *const hiz = &depth.hiz;
+    uint64_t groups = MOST_GROUPS; /* that are left */
+    struct g4_image image;
+    struct g4_port port;
+    float clear;
+
+    if (!depth_format_of(surface->format_code, &depth.format)) {
+        return;
+    }
+    g4_port_init(&port, mem, G4_UNIT_SAMPLER, false);
+    port.quiet = true;
+    memcpy(&clear, &surface->clear_color[0], sizeof clear);
+    *hiz = (struct g4_hiz_buffer){
+        .present = true,
+        .base = surface->hiz_base,
+        .pitch_bytes = surface->hiz_pitch,
+        .layout = *surface,
+        .surface = {.format = depth.format,
+                    .samples = 1,
+                    .clear_bits = g4_hiz_quantize(depth.format, clear, 0, 1),
+                    .position = (const uint8_t(*)[2])hiz->position},
+        .position = {{8, 8}},
+    };
+    g4_surface_set_layout_gen7(&hiz->layout, UNIT_WIDTH, UNIT_HEIGHT, false);
+    if (surface->hiz_element_rows) {
+        hiz->layout.element_rows = surface->hiz_element_rows;
+    }
+    for (uint32_t level = surface->min_lod; level <= last; level++) {
+        for (uint32_t slice = surface->minimum_array_element; g4_surface_image(surface, gen, level, slice, &image);
+             slice++) {
+            const uint64_t here = (uint64_t)(image.width / G4_HIZ_WIDTH + 1) * (image.height / G4_HIZ_HEIGHT + 1);
+            if (here > groups) {
+                return;
+            }
+            groups -= here;
+            g4_pixel_map_set(&depth.map, &image, true);
+            hiz->layout.mip_count_or_lod = level;
+            g4_hiz_select(&depth, gen, slice);
+            fill_image(&depth, &port);
+        }
     }
 }

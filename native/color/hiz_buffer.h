@@ -1,6 +1,6 @@
 /*
- * The hierarchical depth buffer of a draw, from Gen6 on: an entry for each 8x4 samples of the depth buffer, in the
- * memory that the driver allocates for it, in front of the depth test.
+ * The hierarchical depth buffer of a draw, from Gen6 on: an entry for each 8x4 samples of the depth buffer, from Gen9
+ * on for each 8x4 pixels, in the memory that the driver allocates for it, in front of the depth test.
  */
 #ifndef G4_COLOR_HIZ_BUFFER_H
 #define G4_COLOR_HIZ_BUFFER_H
@@ -23,9 +23,12 @@ struct g4_hiz_buffer {
     bool takes_tiles; /* as g4_hiz_tile() */
     g4_address base;
     uint32_t pitch_bytes;
-    uint32_t column, row; /* of the image's first entry */
+    uint32_t column, row;   /* of the image's first entry */
+    uint32_t width, height; /* of the image: what entries count, samples or pixels */
+    uint32_t first_sample;  /* of a pixel that is written */
     struct g4_surface layout;
-    struct g4_hiz_surface surface;
+    struct g4_hiz_surface surface; /* its samples are those of what entries count: 1 if these are samples */
+    uint8_t position[G4_HIZ_SAMPLES][2];
     struct g4_hiz_counts *counts;
     struct g4_report_log *log;
 };
@@ -38,11 +41,14 @@ void g4_hiz_select(struct g4_depth *depth, uint32_t gen, uint32_t slice);
 /* A g4_depth_tile_fn that needs no page. */
 void g4_hiz_tile(struct g4_depth *depth, struct g4_port *port, struct g4_depth_tile *tile);
 
+/* Give the depth buffer that a surface reads through entries the depths that only these have. */
+void g4_hiz_fill(struct g4_mem *mem, uint32_t gen, const struct g4_surface *surface);
+
 /* ---- reads of depth that only entries have (hiz_watch.c) ---- */
 
 struct g4_hiz_watch;
 
-struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem);
+struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem, uint32_t gen);
 void g4_hiz_watch_free(struct g4_hiz_watch *watch);
 /* A draw begins that uses the image of `depth` with or without its hierarchical depth buffer. */
 void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth);

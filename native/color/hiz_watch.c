@@ -1,6 +1,8 @@
 /*
  * Finds reads of depths that are only in a hierarchical depth buffer: a program, or its driver, forgot to resolve it.
+ * Surfaces that are read through the hierarchical depth buffer get them here.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -23,6 +25,8 @@ struct image {
 struct g4_hiz_watch {
     struct g4_surface_watch surfaces; /* first: points to the whole */
     struct g4_mem *mem;
+    uint32_t gen;
+    pthread_mutex_t filling;
     struct image image[IMAGES];
     uint32_t images, next;
 };
@@ -34,10 +38,11 @@ static bool is_stale(const struct g4_hiz_watch *watch, const struct image *image
 
     g4_port_init(&port, watch->mem, G4_UNIT_CC, false);
     port.quiet = true;
-    for (uint32_t y = 0; y < image->map.height; y += G4_HIZ_HEIGHT) {
-        for (uint32_t x = 0; x < image->map.width; x += G4_HIZ_WIDTH) {
-            struct g4_hiz_group group = {.inside = g4_hiz_inside(image->map.width - x, image->map.height - y)};
-            const struct g4_hiz_buffer *const hiz = &image->hiz;
+    const struct g4_hiz_buffer *const hiz = &image->hiz;
+
+    for (uint32_t y = 0; y < hiz->height; y += G4_HIZ_HEIGHT) {
+        for (uint32_t x = 0; x < hiz->width; x += G4_HIZ_WIDTH) {
+            struct g4_hiz_group group = {.inside = g4_hiz_inside(hiz->width - x, hiz->height - y)};
             const g4_address address = g4_hiz_address(hiz->base, hiz->pitch_bytes, hiz->column + x / G4_HIZ_WIDTH,
                                                       hiz->row + y / G4_HIZ_HEIGHT);
             (void)g4_mem_read(&port, address, &group.entry, sizeof group.entry);
@@ -69,6 +74,13 @@ static bool shows(const struct g4_surface *surface, const struct image *image) {
 
 static void surface_loaded(struct g4_surface_watch *surfaces, const struct g4_surface *surface) {
     struct g4_hiz_watch *const watch = (struct g4_hiz_watch *)surfaces;
+
+    if (surface->hiz_base) {
+        pthread_mutex_lock(&watch->filling); /* another worker's fill ends before this one reads */
+        g4_hiz_fill(watch->mem, watch->gen, surface);
+        pthread_mutex_unlock(&watch->filling);
+        return;
+    }
     for (uint32_t i = 0; i < watch->images; i++) {
         if (shows(surface, &watch->image[i])) {
             note_read(watch, &watch->image[i], surface->address);
@@ -90,7 +102,7 @@ static void forget_overlaid(struct g4_hiz_watch *watch, const struct g4_depth *d
         const bool same = image->surface.base == depth->surface.base;
         const bool same_entries = image->hiz.base == depth->hiz.base;
         if (depth->hiz.present && (same != same_entries || (same && image->surface.pitch != depth->surface.pitch))) {
-            image->map.height = 0; /* nothing in it is stale */
+            image->hiz.height = 0; /* nothing in it is stale */
         }
     }
 }
@@ -131,16 +143,24 @@ void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log)
     }
 }
 
-struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem) {
+struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem, uint32_t gen) {
     struct g4_hiz_watch *const watch = calloc(1, sizeof *watch);
+    if (watch && pthread_mutex_init(&watch->filling, NULL) != 0) {
+        free(watch);
+        return NULL;
+    }
     if (watch) {
         watch->surfaces.loaded = surface_loaded;
         watch->mem = mem;
+        watch->gen = gen;
     }
     return watch;
 }
 
 void g4_hiz_watch_free(struct g4_hiz_watch *watch) {
+    if (watch) {
+        pthread_mutex_destroy(&watch->filling);
+    }
     free(watch);
 }
 

@@ -58,6 +58,9 @@ struct g4_surface {
     g4_address mcs_base;
     uint32_t mcs_pitch;             /* multisample control surface: address and bytes; base 0: none */
     uint32_t mcs_element_rows;      /* 0: as the height says */
+    g4_address hiz_base;            /* of the hierarchical depth buffer through which depth is read; 0: none */
+    uint32_t hiz_pitch;             /* bytes */
+    uint32_t hiz_element_rows;      /* from one array element to the next, in texels; 0: as the sizes say */
     uint32_t clear_color[4];        /* red, green, blue, alpha: floats, or integers by the format */
     uint32_t view_extent;           /* array elements or slices that a render target view covers */
     uint32_t resource_min_lod_u4_8; /* finer levels are absent */
@@ -145,6 +148,28 @@ static inline void g4_interleave(uint32_t samples, uint32_t sample, uint32_t *x,
     } else if (samples >= 4) {
         *y = (*y & ~1u) << 1 | (sample & 2) | inner_y;
     }
+}
+
+/* The texel and the sample, which is returned, at (x, y) of an interleaved surface: the inverse of g4_interleave(). */
+static inline uint32_t g4_deinterleave(uint32_t samples, uint32_t *x, uint32_t *y) {
+    const uint32_t column = *x;
+    const uint32_t row = *y;
+    uint32_t sample = 0;
+    if (samples >= 8) {
+        *x = (column >> 2 & ~1u) | (column & 1);
+        sample |= (column & 4) | (column >> 1 & 1);
+    } else if (samples >= 2) {
+        *x = (column >> 1 & ~1u) | (column & 1);
+        sample |= column >> 1 & 1;
+    }
+    if (samples >= 16) {
+        *y = (row >> 2 & ~1u) | (row & 1);
+        sample |= (row & 4) << 1 | (row & 2);
+    } else if (samples >= 4) {
+        *y = (row >> 1 & ~1u) | (row & 1);
+        sample |= row & 2;
+    }
+    return sample;
 }
 
 /* Bytes of a texel's entry in the multisample control surface, which has 1 bit for each of 2 samples, 2 for each of 4,

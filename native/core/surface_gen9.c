@@ -66,6 +66,11 @@ static void set_auxiliary(const struct gen9_render_surface_state *state, struct 
         surface->mcs_pitch = state->auxiliary_surface_pitch;
         surface->mcs_element_rows = state->auxiliary_surface_qpitch;
     }
+    if (surface->samples == 1 && state->auxiliary_surface_mode == GEN9_AUXILIARY_SURFACE_MODE_HIZ) {
+        surface->hiz_base = g4_low_48(state->auxiliary_surface_base_address);
+        surface->hiz_pitch = state->auxiliary_surface_pitch;
+        surface->hiz_element_rows = state->auxiliary_surface_qpitch;
+    }
     surface->clear_color[0] = state->red_clear_color;
     surface->clear_color[1] = state->green_clear_color;
     surface->clear_color[2] = state->blue_clear_color;

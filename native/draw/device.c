@@ -38,7 +38,7 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
     device->quiet_port.quiet = true;
 
     if (options->hierarchical_depth == G4_HIERARCHICAL_DEPTH_MODE_STRICT) {
-        device->ctx.hiz_watch = g4_hiz_watch_new(mem);
+        device->ctx.hiz_watch = g4_hiz_watch_new(mem, device->ctx.gen);
         device->ctx.surface_watch = g4_hiz_watch_surfaces(device->ctx.hiz_watch);
         if (!device->ctx.hiz_watch) {
             g4_device_free(device);

@@ -1100,6 +1100,8 @@ static void load_depth_buffers(const struct g4_context *ctx, const struct pixel_
         .present = depth.hierarchical_depth_buffer_enable,
         .address = g4_low_48(hierarchical.surface_base_address),
         .pitch_bytes = hierarchical.surface_pitch,
+        .element_rows = hierarchical.surface_qpitch,
+        .counts_pixels = true,
         .clear = c->operation.depth_buffer_clear_enable,
         .resolve = c->operation.depth_buffer_resolve_enable,
         .ambiguate = c->operation.hierarchical_depth_buffer_resolve_enable,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.device import Device
-from gen4emu.device.options import Options
 from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
 from gen4emu.hw.gen import Gen, generation_name
@@ -26,11 +24,3 @@ def test_devices_of_later_generations_refuse_to_execute(info: chips.Device) -> N
 def test_every_part_has_a_generation_with_a_name() -> None:
     assert [generation_name(part) for part in Gen] == [
         "gen4", "gen4", "gen4.5", "gen4.5", "gen6", "gen7", "gen7", "gen7.5", "gen8", "gen9", "gen9"]
-
-
-def test_strict_hierarchical_depth_is_refused_where_the_sampler_reads_it() -> None:
-    options = Options(hierarchical_depth=HierarchicalDepthMode.STRICT)
-    with pytest.raises(NotExecutedError, match=r"^--hiz strict: the sampler of kbl reads hierarchical depth"):
-        Device(chips.BY_NAME["kbl"], options)
-    with Device(chips.BY_NAME["ivb"], options) as device:
-        assert device.options is options

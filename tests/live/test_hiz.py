@@ -27,10 +27,11 @@ MODES = [mode.name.lower() for mode in HierarchicalDepthMode]
 
 
 @cache
-def result(device: str, mode: str) -> tuple[bytes, dict[str, object]]:
+def result(device: str, mode: str, *what: str) -> tuple[bytes, dict[str, object]]:
     """Everything that the client prints, and the result as JSON."""
     path = Path(mkdtemp(prefix="gen4emu-test-")) / "result.json"
-    arguments = ["run", "-q", "--strict", "--device", device, "--hiz", mode, "--json", str(path), "--", client("depth")]
+    arguments = ["run", "-q", "--strict", "--device", device, "--hiz", mode, "--json", str(path), "--", client("depth"),
+                 *what]
     done = subprocess.run([sys.executable, "-m", "gen4emu", *arguments], env=environment(EGL_PLATFORM="surfaceless"),
                           check=False, timeout=TIMEOUT, capture_output=True)
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -39,7 +40,7 @@ def result(device: str, mode: str) -> tuple[bytes, dict[str, object]]:
 
 
 @needs_client
-@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])
 @pytest.mark.parametrize("mode", MODES[1:])
 def test_depths_colors_and_counts_are_those_without_hierarchical_depth(device: str, mode: str) -> None:
     """D16, D24, D32F, with 1, 4 and 8 samples; partial clears, discarded pixels and computed depths."""
@@ -54,6 +55,21 @@ def test_depths_colors_and_counts_are_those_without_hierarchical_depth(device: s
     assert all(counts[name] for name in ("passed", "failed", "undecided", "plane_exact", "expand_bytes",
                                          "resolve_bytes"))
     assert "hierarchical_depth" not in other
+
+
+@needs_client
+@pytest.mark.parametrize("mode", MODES[1:])
+@pytest.mark.parametrize(("what", "size"), [(("2", "16"), 4 * (2 * 77 * 50 * 8 + 2 * 4)),
+                                            (("layers",), 4 * 6 * 77 * 50 * 8)])
+def test_gen9_counts_pixels_and_samples_through_entries(what: tuple[str, ...], size: int, mode: str) -> None:
+    """2 and 16 samples, which Gen7 lacks; and an array with levels, which is sampled without resolving it."""
+    printed, document = result("kbl", mode, *what)
+    plain, _ = result("kbl", "off", *what)
+    assert len(plain) == size
+    assert printed == plain
+    counts = document["hierarchical_depth"]
+    assert isinstance(counts, dict)
+    assert (counts["contradictions"], counts["base_clear_bytes"] > 0) == (0, True)
 
 
 @needs_client

@@ -1,6 +1,7 @@
 /*
  * Draws into depth buffers of each format and number of samples, and writes to standard output everything that depends
- * on them: colors, depths read back, depths sampled, and occlusion counts.
+ * on them: colors, depths read back, depths sampled, and occlusion counts.  Arguments: numbers of samples; or "layers",
+ * for the levels and layers of an array.
  */
 #define GL_GLEXT_PROTOTYPES
 #include <EGL/egl.h>
@@ -8,6 +9,7 @@
 #include <GL/glext.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WIDTH = 77,
@@ -40,7 +42,7 @@ static GLuint compile(const char *pixel) {
     return program;
 }
 
-static GLuint plain, discards, computes, samples_depth;
+static GLuint plain, discards, computes, samples_depth, samples_layer;
 
 /* A triangle whose corners have depths a, b, c. */
 static void triangle(float x, float y, float size, float a, float b, float c) {
@@ -154,10 +156,51 @@ static void test(GLenum format, int samples) {
     read_back();
 }
 
-int main(void) {
+/* Each level of each layer is cleared to its own depth, and drawn to in part; then all are sampled. */
+static void test_layers(GLenum format) {
+    enum {
+        SIDE = 64,
+        LAYERS = 3,
+        LEVELS = 2
+    };
+    GLuint frame, texture, textures[2], buffers[2];
+
+    glGenFramebuffers(1, &frame);
+    glBindFramebuffer(GL_FRAMEBUFFER, frame);
+    glGenTextures(1, &texture);
+    glBindTexture(GL_TEXTURE_2D_ARRAY, texture);
+    glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MIN_FILTER, GL_NEAREST_MIPMAP_NEAREST);
+    glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    glTexStorage3D(GL_TEXTURE_2D_ARRAY, LEVELS, format, SIDE, SIDE, LAYERS);
+    glDrawBuffer(GL_NONE);
+    glUseProgram(plain);
+    glEnable(GL_DEPTH_TEST);
+    glDepthFunc(GL_LESS);
+    for (int i = 0; i < LAYERS * LEVELS; i++) {
+        glFramebufferTextureLayer(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, texture, i / LAYERS, i % LAYERS);
+        glViewport(0, 0, SIDE >> i / LAYERS, SIDE >> i / LAYERS);
+        glClearDepth(0.9 - 0.1 * i);
+        glClear(GL_DEPTH_BUFFER_BIT);
+        triangle(-0.7f, -0.7f, 1.2f, 0.1f * (float)i - 0.8f, -0.3f, 0.1f);
+    }
+    framebuffer(textures, buffers, GL_DEPTH_COMPONENT24, 0);
+    glViewport(0, 0, WIDTH, HEIGHT);
+    glDisable(GL_DEPTH_TEST);
+    glUseProgram(samples_layer);
+    glBindTexture(GL_TEXTURE_2D_ARRAY, texture);
+    for (int i = 0; i < LAYERS * LEVELS; i++) {
+        glUniform2f(glGetUniformLocation(samples_layer, "where"), (float)(i % LAYERS), (float)(i / LAYERS));
+        triangle(-1, -1, 4, 0, 0, 0);
+        read_back();
+    }
+}
+
+int main(int count, char **arguments) {
     static const GLenum formats[] = {GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT24, GL_DEPTH_COMPONENT32F,
                                      GL_DEPTH24_STENCIL8};
-    static const int samples[] = {0, 4, 8};
+    static const char *const usual[] = {"0", "4", "8"};
+    const char *const *const samples = count > 1 ? (const char *const *)arguments + 1 : usual;
+    const int kinds = count > 1 ? count - 1 : 3;
     EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
     eglInitialize(display, NULL, NULL);
     eglBindAPI(EGL_OPENGL_API);
@@ -171,10 +214,18 @@ int main(void) {
                        "void main() { to = color.yzxw; gl_FragDepth = fract(gl_FragCoord.y * 0.07); }\n");
     samples_depth = compile("#version 130\nin vec4 color; out vec4 to; uniform sampler2D t;\n"
                             "void main() { to = fract(vec4(1, 16, 256, 0) * texture(t, color.xy).x); }\n");
+    samples_layer = compile("#version 130\n#extension GL_EXT_texture_array : enable\n"
+                            "in vec4 color; out vec4 to; uniform sampler2DArray t; uniform vec2 where;\n"
+                            "void main() { float d = textureLod(t, vec3(color.xy, where.x), where.y).x;\n"
+                            "to = fract(vec4(1, 16, 256, 0) * d); }\n");
     glEnableVertexAttribArray(0);
     for (unsigned f = 0; f < sizeof formats / sizeof *formats; f++) {
-        for (unsigned s = 0; s < sizeof samples / sizeof *samples; s++) {
-            test(formats[f], samples[s]);
+        for (int s = 0; s < kinds; s++) {
+            if (strcmp(samples[s], "layers") == 0) {
+                test_layers(formats[f]);
+            } else {
+                test(formats[f], atoi(samples[s]));
+            }
         }
     }
     return glGetError() != GL_NO_ERROR;
