@@ -469,6 +469,7 @@ class Draw(Moment):
         super().__init__(trace, stepper, stop)
         self._counters = None if counted is None else counted.counters
         begun, gen = counted or stepper.device.numbers, stepper.device.info.gen
+        self._topology = stepper.device.topology if counted is None else counted.topology
         self._kind, words = begun.kind, tuple(memoryview(begun.words).cast("B").cast("I"))
         layout = command_for(words[0], gen)
         name = "" if layout is None else layout.name
@@ -488,7 +489,7 @@ class Draw(Moment):
     @property
     def topology(self) -> str | None:
         """Of a primitive: `TRILIST`, `RECTLIST`, ..."""
-        return self._field_text("primitive_topology_type")
+        return self._topology or None
 
     @property
     def vertex_count(self) -> int | None:
@@ -521,12 +522,6 @@ class Draw(Moment):
 
     def _field(self, name: str) -> int | None:
         return int(getattr(self._command.body.view, name)) if self._has(name) else None
-
-    def _field_text(self, name: str) -> str | None:
-        if not self._has(name):
-            return None
-        view = self._command.body.view
-        return view.layout.field(name, view.gen).text(view.raw(name))
 
 
 def surface_target(address: int, format: str, width: int, height: int, pitch: int, tiling: str) -> Target:

@@ -197,7 +197,7 @@ def _data(key: _Key, left: _Item, right: _Item, left_memory: Memory, right_memor
 
 
 def _read(memory: Memory, node: Data) -> bytes:
-    size = min(node.length, _MOST_BYTES, (1 << 32) - min(node.address, 1 << 32))
+    size = min(node.length, _MOST_BYTES, memory.size - min(node.address, memory.size))
     return memory.read(node.address, size, Missing.ZERO) if size > 0 else b""
 
 

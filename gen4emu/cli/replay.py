@@ -31,7 +31,7 @@ from gen4emu.device.replay import Bookmark, Frame, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.device.timeline import Bookmarks
-from gen4emu.errors import Gen4emuError, HangError
+from gen4emu.errors import FieldError, Gen4emuError, HangError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
@@ -64,8 +64,6 @@ def _surface(ctx: click.Context, param: click.Parameter, value: str) -> Target:
         raise click.BadParameter(f"{width}x{height}, pitch {pitch}: sizes go from 1 to {_LARGEST}", ctx, param)
     target = Target("surface", int(m["address"], 16), SurfaceFormat[name], width, height, pitch,
                     Tiling[m["tiling"].upper()])
-    if target.address + _extent(target) > 1 << 32:
-        raise click.BadParameter(f"{value!r} reaches out of the address space", ctx, param)
     return target
 
 
@@ -83,7 +81,7 @@ class Writer:
             return
         memory = device.memory
         for target in self._wanted(device.targets.latest):
-            if memory.changed_since(self._mark, target.address, min(_extent(target), (1 << 32) - target.address)):
+            if memory.changed_since(self._mark, target.address, min(_extent(target), memory.size - target.address)):
                 self._store.add(memory, target, "draw", place.draw, place, only_changes=True)
         self._mark = memory.mark()
 
@@ -214,6 +212,9 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
         progress.tick(lambda: f"frame {run.frame_count}, submission {run.submissions - 1}, draw {number}")
 
     def start(found: Device) -> None:
+        for target in surfaces:
+            if target.address + _extent(target) > found.memory.size:
+                raise FieldError(f"--surface 0x{target.address:x}: reaches out of the address space")
         for x, y, instance in traps:
             trap_pixel(found, x, y, instance, lambda text: click.echo(text, err=silent))
         found.observer.add(Subscription(errors=ErrorPolicy[policy.upper()]))

@@ -77,10 +77,11 @@ class Context:
         if not isinstance(address, int):
             raise ExpressionError("an address must be an integer")
         size = struct.calcsize(code)
-        if not 0 <= address <= (1 << 32) - size:
-            raise ExpressionError(f"address 0x{address:x} is beyond 32 bits" if address >= 0
+        memory = self.device.memory
+        if not 0 <= address <= memory.size - size:
+            raise ExpressionError(f"address 0x{address:x} is beyond {memory.size.bit_length() - 1} bits" if address >= 0
                                   else f"address {address} is negative")
-        (value,) = struct.unpack(f"<{code}", self.device.memory.read(address, size))
+        (value,) = struct.unpack(f"<{code}", memory.read(address, size))
         return value  # type: ignore[no-any-return]
 
 

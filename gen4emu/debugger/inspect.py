@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gen4emu._native import ffi, lib
 from gen4emu.debugger.history import origin_lines
-from gen4emu.debugger.model import STAGES, Thread, surface_state
+from gen4emu.debugger.model import STAGES, Thread, surface_address, surface_state
 from gen4emu.device.device import Device
 from gen4emu.device.memory import MemoryFault, Missing, Unit
 from gen4emu.device.place import DrawKind
@@ -25,7 +25,7 @@ from gen4emu.hw.command_reader import Words
 from gen4emu.hw.fields import Const, Ignored, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType
-from gen4emu.hw.layout import Block
+from gen4emu.hw.layout import Block, View
 from gen4emu.isa import disassemble
 from gen4emu.isa.disassembler import Line
 from gen4emu.isa.message_text import SFIDS
@@ -216,7 +216,7 @@ def _fields(block: Block, words: list[int], gen: Gen) -> dict[str, Any]:
 
 
 def code_at(device: Device, address: int) -> list[Line]:
-    code = device.memory.read(address, min(_CODE, (1 << 32) - address), Missing.ZERO)
+    code = device.memory.read(address, min(_CODE, device.memory.size - address), Missing.ZERO)
     return list(disassemble(code, device.info.gen, base=address))
 
 
@@ -299,7 +299,7 @@ _ROW = 32  # bytes of memory in a line
 
 
 def peek(device: Device, address: int, size: int) -> bytes:
-    return device.memory.read(address, min(size, (1 << 32) - address), Missing.ZERO)
+    return device.memory.read(address, min(size, device.memory.size - address), Missing.ZERO)
 
 
 def is_there(device: Device, address: int) -> bool:
@@ -324,12 +324,8 @@ def draw_lines(device: Device, words: Words) -> Iterator[str]:
     gen = device.info.gen
     p = command_named("3DPRIMITIVE", gen).view(words, gen=gen, dwords=len(words))
     access = "indexed" if p.vertex_access_type else "sequential"
-    of = p
-    if gen & (Gen.GEN8 | Gen.GEN9):
-        of = command_named("3DSTATE_VF_TOPOLOGY", gen).view(list(device.state.gen9.vf_topology), gen=gen)
-    topology = getattr(of.primitive_topology_type, "name", of.primitive_topology_type)
     instances = f", {p.instance_count} instances" if p.instance_count != 1 else ""
-    yield (f"{device.place}: 3DPRIMITIVE {topology}, {p.vertex_count_per_instance} vertices from "
+    yield (f"{device.place}: 3DPRIMITIVE {device.topology}, {p.vertex_count_per_instance} vertices from "
            f"{p.start_vertex_location}, {access}{instances}")
     if not gen & Gen.ALL4:  # later ones have commands instead of these blocks
         return
@@ -359,20 +355,29 @@ def surfaces(device: Device, thread: Thread) -> list[tuple[int, str]]:
     """The thread's binding table, up to the first entry that is empty."""
     found = []
     for index in range(_ENTRIES):
-        (entry,) = struct.unpack("<I", peek(device, thread.binding_table + 4 * index & 0xFFFFFFFF, 4).ljust(4, b"\0"))
+        at = thread.binding_table + 4 * index & device.memory.size - 1
+        (entry,) = struct.unpack("<I", peek(device, at, 4).ljust(4, b"\0"))
         if entry == 0:
             break
         s = surface_state(device, thread, index)
         kind = getattr(s.surface_type, "name", str(s.surface_type)).removeprefix("SURFTYPE_")
         form = getattr(s.surface_format, "name", str(s.surface_format))
         if s.surface_type == SurfaceType.SURFTYPE_BUFFER:
-            text = f"{kind} 0x{s.surface_base_address:08x} {form}"
+            text = f"{kind} 0x{surface_address(device, s):08x} {form}"
         else:
-            tiling = "linear" if not s.tiled_surface else "tiled " + getattr(s.tile_walk, "name", "?")[0]
-            text = (f"{kind} 0x{s.surface_base_address:08x} {form} {s.width}x{s.height}x{s.depth}, "
+            tiling = _tiling(s)
+            text = (f"{kind} 0x{surface_address(device, s):08x} {form} {s.width}x{s.height}x{s.depth}, "
                     f"pitch {s.surface_pitch}, {tiling}")
         found.append((index, text))
     return found
+
+
+def _tiling(surface: View) -> str:
+    """Gen4 to Gen7.5 have a flag and a walk, Gen9 a mode."""
+    fields = surface.layout.by_name(surface.gen)
+    walk = surface.text("tile_mode" if "tile_mode" in fields else "tile_walk")
+    is_linear = walk == "LINEAR" if "tile_mode" in fields else not surface.tiled_surface
+    return "linear" if is_linear else f"tiled {walk[0]}"
 
 
 def origin_of_thread(thread: Thread) -> Iterator[str]:

@@ -242,10 +242,15 @@ def surface_state(device: Device, thread: Thread, index: int) -> View:
     memory, gen = device.memory, device.info.gen
     layout = surface_state_of(gen)
     size = layout.size(gen)
-    at = thread.binding_table + 4 * index & 0xFFFFFFFF
+    at = thread.binding_table + 4 * index & memory.size - 1
     (entry,) = struct.unpack("<I", memory.read(at, 4, Missing.ZERO))
-    at = thread.surface_state_base + (entry & ~31) & 0xFFFFFFFF
+    at = thread.surface_state_base + (entry & ~31) & memory.size - 1
     return layout.view(struct.unpack(f"<{size}I", memory.read(at, 4 * size, Missing.ZERO)), gen=gen)
+
+
+def surface_address(device: Device, surface: View) -> int:
+    """Where a surface begins; the state of Gen8 and later repeats bit 47 above it."""
+    return int(surface.surface_base_address) & device.memory.size - 1
 
 
 

@@ -26,6 +26,7 @@ from gen4emu.debugger.session import GoTo, Leave, Restart, Session
 from gen4emu.debugger.watch import Watch, lane_lines
 from gen4emu.debugger.why import CHANNELS, MOST_DEPTH, parse_channel, why
 from gen4emu.debugger.why import SCHEMA as WHY_SCHEMA
+from gen4emu.device.memory import Memory
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -274,11 +275,16 @@ def _unknown(noun: str, text: str, known: Iterable[str]) -> str:
     return f"unknown {noun} {text!r}{meant}"
 
 
-def _range(text: str) -> tuple[int, int]:
+def address_in(text: str, memory: Memory) -> int:
+    """An address of the device that has the memory."""
+    return number(text, "address", memory.size - 1)
+
+
+def _range(text: str, memory: Memory) -> tuple[int, int]:
     """A..B, both inclusive, or A alone."""
     first, _, last = text.partition("..")
-    low = number(first, "address")
-    high = number(last, "address") if last else low
+    low = address_in(first, memory)
+    high = address_in(last, memory) if last else low
     if high < low:
         raise Usage(f"{text}: the end comes before the start")
     return low, high
@@ -456,7 +462,7 @@ def _break(shell: Shell, arguments: list[str]) -> None:
     more: dict[str, Any] = {"units": units, "flagged": flagged}
     if kind in ("ip", "address"):
         _need(a, 1, "break ip ADDRESS[..ADDRESS]")
-        low, high = _range(a[0])
+        low, high = _range(a[0], shell.session.device.memory)
         found = Breakpoint(BreakKind.ADDRESS, low, high, **more)
     elif kind == "opcode":
         _need(a, 1, "break opcode NAME")
@@ -474,7 +480,7 @@ def _break(shell: Shell, arguments: list[str]) -> None:
         found = Breakpoint(BreakKind.DEBUG_CONTROL, **more)
     elif kind == "write":
         _need(a, 1, "break write ADDRESS..ADDRESS")
-        low, high = _range(a[0])
+        low, high = _range(a[0], shell.session.device.memory)
         found = Breakpoint(BreakKind.WRITE, low, high, **more)
     elif kind == "nan":
         found = Breakpoint(BreakKind.NOT_FINITE, **more)
@@ -492,7 +498,7 @@ def _halt(shell: Shell, arguments: list[str]) -> None:
 
 def _until(shell: Shell, arguments: list[str]) -> DebugAction:
     _need(arguments, 1, "until ADDRESS")
-    low, high = _range(arguments[0])
+    low, high = _range(arguments[0], shell.session.device.memory)
     _added(shell, Breakpoint(BreakKind.ADDRESS, low, high), f"until {arguments[0]}", "breakpoint", True)
     return DebugAction.GO
 
@@ -587,7 +593,7 @@ def _lanes(shell: Shell, arguments: list[str]) -> None:
 
 def _disasm(shell: Shell, arguments: list[str]) -> None:
     if arguments and arguments[0] != "all":
-        lines = code_at(shell.session.device, number(arguments[0], "address"))
+        lines = code_at(shell.session.device, address_in(arguments[0], shell.session.device.memory))
     else:
         lines = shell.live_thread.code() if arguments else shell.live_thread.around(6, 10)
     at = shell.stop.address if shell.stop is not None else 0
@@ -596,11 +602,13 @@ def _disasm(shell: Shell, arguments: list[str]) -> None:
 
 def _memory(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "x ADDRESS [BYTES]")
+    device = shell.session.device
+    address = address_in(arguments[0], device.memory)
     size = number(arguments[1], "size", 1 << 16) if len(arguments) > 1 else 64
-    if not inspect.is_there(shell.session.device, number(arguments[0], "address")):
-        raise Usage(f"nothing has written memory at 0x{number(arguments[0]):08x}")
-    data = inspect.peek(shell.session.device, number(arguments[0], "address"), size)
-    shell.answer(inspect.dump(number(arguments[0]), data), {"address": number(arguments[0]), "data": data.hex()})
+    if not inspect.is_there(device, address):
+        raise Usage(f"nothing has written memory at 0x{address:08x}")
+    data = inspect.peek(device, address, size)
+    shell.answer(inspect.dump(address, data), {"address": address, "data": data.hex()})
 
 
 def _struct(shell: Shell, arguments: list[str]) -> None:
@@ -612,18 +620,19 @@ def _struct(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 2, "struct NAME ADDRESS, or struct for the names")
     if arguments[0].upper() not in names:
         raise Usage(_unknown("block", arguments[0], names))
-    view = views.block_view(device.memory, arguments[0].upper(), number(arguments[1], "address"), device.info.gen)
+    view = views.block_view(device.memory, arguments[0].upper(), address_in(arguments[1], device.memory),
+                            device.info.gen)
     shell.answer(view.lines(), view.as_json())
 
 
-def surface_of(arguments: list[str]) -> Target:
+def surface_of(arguments: list[str], memory: Memory) -> Target:
     """ADDRESS FORMAT WIDTH HEIGHT PITCH linear|x|y as a surface."""
     address, form, width, height, pitch, tiling = arguments
     if form.upper() not in SurfaceFormat.__members__:
         raise Usage(_unknown("format", form, SurfaceFormat.__members__))
     if tiling not in ("linear", "x", "y"):
         raise Usage(f"unknown tiling {tiling!r} (known: linear, x, y)")
-    return Target("surface", number(address, "address"), SurfaceFormat[form.upper()],
+    return Target("surface", address_in(address, memory), SurfaceFormat[form.upper()],
                   number(width, "width", _MOST_SIDE, 1), number(height, "height", _MOST_SIDE, 1),
                   number(pitch, "pitch", 1 << 20, 1), Tiling[tiling.upper()])
 
@@ -645,7 +654,7 @@ def _image(shell: Shell, arguments: list[str]) -> None:
         return
     path, *rest = arguments
     if len(rest) == 6:
-        target = surface_of(rest)
+        target = surface_of(rest, shell.session.device.memory)
     elif len(rest) <= 1:
         targets = _latest_targets(shell)
         target = targets[number(rest[0], "target", len(targets) - 1) if rest else 0]
@@ -696,7 +705,7 @@ def _errors(shell: Shell, arguments: list[str]) -> None:
 
 
 # --- pixels -----------------------------------------------------------------------------------------------------------
-def _pixel(arguments: list[str], usage: str) -> tuple[int, int, int | None, Selection]:
+def _pixel(shell: Shell, arguments: list[str], usage: str) -> tuple[int, int, int | None, Selection]:
     a = [x for x in arguments if x != "pixel"]
     _need(a, 2, usage)
     frames = ALL
@@ -706,12 +715,13 @@ def _pixel(arguments: list[str], usage: str) -> tuple[int, int, int | None, Sele
     _need(a, 2, usage)
     if len(a) > 3:
         raise Usage(f"usage: {usage}")
-    return (number(a[0], "x", 8191), number(a[1], "y", 8191), number(a[2], "target address") if len(a) > 2 else None,
-            frames)
+    most = shell.session.device.memory.size - 1
+    target = number(a[2], "target address", most) if len(a) > 2 else None
+    return number(a[0], "x", 8191), number(a[1], "y", 8191), target, frames
 
 
 def _history(shell: Shell, arguments: list[str]) -> None:
-    x, y, target, frames = _pixel(arguments, "history X Y [TARGET ADDRESS] [frame N|N-M]")
+    x, y, target, frames = _pixel(shell, arguments, "history X Y [TARGET ADDRESS] [frame N|N-M]")
     found = shell.session.history(x, y, shell.until(), frames)
     shell.answer(history_lines(found, target, back_trace=False), {"schema": HISTORY_SCHEMA, **found.as_json()},
                  "history")
@@ -719,7 +729,7 @@ def _history(shell: Shell, arguments: list[str]) -> None:
 
 def _back_trace(shell: Shell, arguments: list[str]) -> None:
     """Of the fragment that was written last, or of one in a given target."""
-    x, y, target, frames = _pixel(arguments, "back-trace X Y [TARGET ADDRESS] [frame N|N-M]")
+    x, y, target, frames = _pixel(shell, arguments, "back-trace X Y [TARGET ADDRESS] [frame N|N-M]")
     found = shell.session.history(x, y, shell.until(), frames)
     written = [f for f in found.fragments(target) if f.fate in (Fate.WRITTEN, Fate.DEPTH_ONLY)]
     if not written:
@@ -749,7 +759,7 @@ def _why(shell: Shell, arguments: list[str]) -> None:
             channels = parse_channel(word)
             rest.remove(word)
             break
-    x, y, target, frames = _pixel(rest, usage)
+    x, y, target, frames = _pixel(shell, rest, usage)
     history = shell.session.history(x, y, shell.until(), frames)
     tree = why(shell.session, history, target, channels)
     shell.answer(tree.lines(depth), {"schema": WHY_SCHEMA, "tree": tree.pruned(depth).as_json()}, "why")
@@ -830,7 +840,7 @@ def _patch(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 2, "patch ADDRESS 'ASSEMBLY'")
     code = assemble(arguments[1], shell.session.device.info.gen)
     shell.session.change()
-    shell.debugger.write_code(number(arguments[0], "address"), code)
+    shell.debugger.write_code(address_in(arguments[0], shell.session.device.memory), code)
 
 
 def _help(shell: Shell, arguments: list[str]) -> None:

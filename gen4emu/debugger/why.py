@@ -12,7 +12,7 @@ from gen4emu.core_enums import OperandFile
 from gen4emu.debugger.history import Change as PixelChange
 from gen4emu.debugger.history import History, color_text
 from gen4emu.debugger.memory_changes import Change
-from gen4emu.debugger.model import Fate, Fragment, Origin, surface_state
+from gen4emu.debugger.model import Fate, Fragment, Origin, surface_address, surface_state
 from gen4emu.debugger.not_finite import number_text
 from gen4emu.debugger.provenance import (
     WHOLE,
@@ -189,10 +189,11 @@ class _Builder:
         raw = step.raw
         index = int(raw.descriptor) & 0xFF
         state = surface_state(self._device, rec.thread, index)
+        address = surface_address(self._device, state)
         form = getattr(state.surface_format, "name", str(state.surface_format))
-        found.text += (f", component {component} of surface {index} at 0x{state.surface_base_address:08x} {form} "
+        found.text += (f", component {component} of surface {index} at 0x{address:08x} {form} "
                        f"{state.width}x{state.height}")
-        found.more |= {"surface": state.surface_base_address, "binding_table_index": index, "channel": channel}
+        found.more |= {"surface": address, "binding_table_index": index, "channel": channel}
         fields = block_named("SAMPLER_MESSAGE", self._gen).view((raw.descriptor,), gen=self._gen)
         header = bool(getattr(fields, "header_present", True)) if raw.grf_payload else True
         wide = 2 if raw.channels > 8 else 1
@@ -211,7 +212,7 @@ class _Builder:
             below = self._memory("texel", texel.address, texel.size,
                                  f"texel ({texel.x}, {texel.y}) of level {texel.level}, weight {texel.weight:.6g}")
             below.more |= {"x": texel.x, "y": texel.y, "level": texel.level, "weight": texel.weight,
-                           "surface": state.surface_base_address}
+                           "surface": address}
             found.children.append(below)
             if self.is_full:
                 break

@@ -20,7 +20,7 @@ from gen4emu.debugger import views
 from gen4emu.debugger.history import record
 from gen4emu.debugger.model import Fragment
 from gen4emu.debugger.session import Session
-from gen4emu.debugger.shell import Usage, number, surface_of
+from gen4emu.debugger.shell import Usage, address_in, number, surface_of
 from gen4emu.debugger.why import why
 from gen4emu.debugger_web.shell_worker import Opener
 from gen4emu.device.device import Device
@@ -262,9 +262,9 @@ class ViewWorker:
         """memory ADDRESS BYTES DRAW."""
         if len(a) != 3:
             raise Usage("usage: memory ADDRESS BYTES DRAW")
-        address, size = number(a[0], "address"), number(a[1], "size", _MOST_DUMP_BYTES, 1)
         memory = self._go(number(a[2], "draw"))
-        data = memory.read(address, min(size, (1 << 32) - address), Missing.ZERO)
+        address, size = address_in(a[0], memory), number(a[1], "size", _MOST_DUMP_BYTES, 1)
+        data = memory.read(address, min(size, memory.size - address), Missing.ZERO)
         return packed({**head, "address": address}, data)
 
     def _struct(self, a: list[str], head: dict[str, Any]) -> Answer:
@@ -277,13 +277,14 @@ class ViewWorker:
             return {**head, "names": names}
         if a[0] not in names:
             raise Usage(f"unknown block {a[0]!r}")
-        return {**head, **views.block_view(memory, a[0], number(a[1], "address"), self._gen).as_json()}
+        return {**head, **views.block_view(memory, a[0], address_in(a[1], memory), self._gen).as_json()}
 
     def _image(self, a: list[str], head: dict[str, Any]) -> Answer:
         """image ADDRESS FORMAT WIDTH HEIGHT PITCH TILING DRAW: memory as a picture."""
         if len(a) != 7:
             raise Usage("usage: image ADDRESS FORMAT WIDTH HEIGHT PITCH linear|x|y DRAW")
-        found = _picture_of(self._go(number(a[6], "draw")), surface_of(a[:6]))
+        memory = self._go(number(a[6], "draw"))
+        found = _picture_of(memory, surface_of(a[:6], memory))
         return packed({**head, **found.head}, found.pixels)
 
 

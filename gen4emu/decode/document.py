@@ -83,7 +83,7 @@ class Decoder:
         self.follower.new_submission()
         if isinstance(self.memory, AddressSpace) and self.memory.select(event.page_table):
             self.changed()
-        if event.page_table is not None:
+        if self.device.address_bits > 32:  # contexts belong to submissions
             self.context.switch(event.context)
         if self.linter is not None:
             self.linter.submission(event.engine.value)

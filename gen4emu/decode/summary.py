@@ -110,12 +110,12 @@ def _command(summary: Summary, node: Command) -> None:
                 counts[kind] += 1
     if name == "3DPRIMITIVE":
         view = node.body.view
-        own = _text(view, "primitive_topology_type") if _has(view, "primitive_topology_type") else "unknown"
+        own = view.text("primitive_topology_type") if _has(view, "primitive_topology_type") else "unknown"
         summary.topologies[summary.topology or own] += 1
         if not (_has(view, "indirect_parameter_enable") and view.indirect_parameter_enable):
             summary.vertices += int(view.vertex_count_per_instance) * int(view.instance_count)
     elif name == "3DSTATE_VF_TOPOLOGY":
-        summary.topology = _text(node.body.view, "primitive_topology_type")
+        summary.topology = node.body.view.text("primitive_topology_type")
     elif name == "3DSTATE_DEPTH_BUFFER" and node.body.view.raw("surface_type") != _NULL:
         _count(summary, _depth(node.body.view))
     elif "BLT" in name and node.body.layout is not None:
@@ -143,10 +143,6 @@ def _count(summary: Summary, surface: Surface) -> None:
         summary.surfaces[surface] = summary.surfaces.get(surface, 0) + 1
 
 
-def _text(view: View, name: str) -> str:
-    return view.layout.field(name, view.gen).text(view.raw(name))
-
-
 def _has(view: View, name: str) -> bool:
     return name in view.layout.by_name(view.gen)
 
@@ -155,7 +151,7 @@ def _tiling(view: View) -> str:
     """Gen4 to Gen7.5 have a flag and a walk, Gen8 and later a mode; their depth buffers are tiled in Y."""
     if _has(view, "tile_mode"):
         return {"LINEAR": "linear", "XMAJOR": "X", "YMAJOR": "Y", "WMAJOR": "W"}.get(
-            _text(view, "tile_mode"), _text(view, "tile_mode"))
+            view.text("tile_mode"), view.text("tile_mode"))
     if not _has(view, "tiled_surface"):
         return "Y"
     if not view.tiled_surface:
@@ -174,7 +170,7 @@ def _entries(view: View) -> int:
 
 
 def _surface(view: View, role: str) -> Surface:
-    kind = _text(view, "surface_type").removeprefix("SURFTYPE_")
+    kind = view.text("surface_type").removeprefix("SURFTYPE_")
     what = next((w for w in ("render target", "texture") if w in role), "surface")
     if kind in ("BUFFER", "STRBUF"):
         size = f"{_entries(view)} entries"
@@ -183,13 +179,13 @@ def _surface(view: View, role: str) -> Surface:
     else:
         size = f"{view.width}x{view.height}" + (f"x{view.depth}" if view.depth > 1 else "")
     address = 0 if kind == "NULL" else int(view.surface_base_address) & _ADDRESS_MASK
-    return Surface(address, what, kind, _text(view, "surface_format"), size, int(view.surface_pitch), _tiling(view))
+    return Surface(address, what, kind, view.text("surface_format"), size, int(view.surface_pitch), _tiling(view))
 
 
 def _depth(view: View) -> Surface:
-    kind = _text(view, "surface_type").removeprefix("SURFTYPE_")
+    kind = view.text("surface_type").removeprefix("SURFTYPE_")
     return Surface(int(view.surface_base_address) & _ADDRESS_MASK, "depth buffer", kind,
-                   _text(view, "surface_format"), f"{view.width}x{view.height}", int(view.surface_pitch),
+                   view.text("surface_format"), f"{view.width}x{view.height}", int(view.surface_pitch),
                    _tiling(view))
 
 

@@ -6,11 +6,12 @@ A page that has not changed since the checkpoint before is shared with it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gen4emu.device.device import Device, DeviceState
-from gen4emu.device.memory import PAGE_SIZE, Memory
+from gen4emu.device.memory import PAGE_SIZE
 from gen4emu.device.options import Options
+from gen4emu.device.page_tables import Mapping as PageMapping
 from gen4emu.hw.chips import Device as Part
 
 
@@ -20,6 +21,7 @@ class MemoryImage:
 
     pages: Mapping[int, bytes]  # by physical page number
     gtt: bytes
+    mapped: PageMapping  # by page tables
     missed: tuple[tuple[int, int], ...]  # pages that units missed, and their flags
     mark: int  # when it was taken
     new_bytes: int  # of pages that are not shared with the image before
@@ -52,7 +54,7 @@ def take(device: Device, before: Checkpoint | None = None) -> Checkpoint | None:
     state = device.save()
     if state is None:
         return None
-    image = _take_memory(device.memory, None if before is None else before.memory)
+    image = _take_memory(device, None if before is None else before.memory)
     return Checkpoint(device.info, device.options, state, image)
 
 
@@ -60,22 +62,24 @@ def restore(checkpoint: Checkpoint) -> tuple[Device, Checkpoint]:
     """A new device in the state of a checkpoint, and the checkpoint as the one before its next."""
     device = Device(checkpoint.part, checkpoint.options)
     try:
-        mark = _restore_memory(device.memory, checkpoint.memory)
+        mark = _restore_memory(device, checkpoint.memory)
         device.load(checkpoint.state)
     except BaseException:
         device.close()
         raise
-    image = MemoryImage(checkpoint.memory.pages, checkpoint.memory.gtt, checkpoint.memory.missed, mark, 0)
+    image = replace(checkpoint.memory, mark=mark, new_bytes=0)
     return device, Checkpoint(checkpoint.part, checkpoint.options, checkpoint.state, image)
 
 
-def _take_memory(memory: Memory, before: MemoryImage | None) -> MemoryImage:
+def _take_memory(device: Device, before: MemoryImage | None) -> MemoryImage:
     import numpy as np  # slow, and most programs take no checkpoint
 
+    memory, mapped = device.memory, device.page_tables.save()
     numbers = memory.owned_pages()
     known: Mapping[int, bytes] = {} if before is None else before.pages
     changed = np.ones(len(numbers), bool)
-    if before is not None and not memory.strict_pte:  # with `strict_pte` no page knows whether another address wrote it
+    # A page that has another address, by a page table or with `strict_pte`, does not know whether that wrote it.
+    if before is not None and not memory.strict_pte and not any(mapped):
         translated = numbers < memory.page_count
         changed[translated] = memory.written_since(np.ascontiguousarray(numbers[translated]), before.mark)
         changed |= ~np.isin(numbers, np.fromiter(known, np.uint64, len(known)))
@@ -92,11 +96,13 @@ def _take_memory(memory: Memory, before: MemoryImage | None) -> MemoryImage:
     gtt = memory.gtt()
     if before is not None and gtt == before.gtt:
         gtt = before.gtt
-    return MemoryImage(pages, gtt, tuple(memory.missed()), memory.mark(), new * PAGE_SIZE)
+    return MemoryImage(pages, gtt, mapped, tuple(memory.missed()), memory.mark(), new * PAGE_SIZE)
 
 
-def _restore_memory(memory: Memory, image: MemoryImage) -> int:
+def _restore_memory(device: Device, image: MemoryImage) -> int:
+    memory = device.memory
     memory.load_gtt(image.gtt)
     memory.write_pages(image.pages)
+    device.page_tables.load(image.mapped)
     memory.set_missed(image.missed)
     return memory.mark()

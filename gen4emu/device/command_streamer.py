@@ -655,6 +655,10 @@ class CommandStreamer:
     def _overlay_flip(self, words: Words) -> None:
         self.findings.add("MI_OVERLAY_FLIP: there is no overlay", self._where())
 
+    def topology(self, words: Words) -> str:
+        """The name of the topology that a 3DPRIMITIVE draws."""
+        return self._view("3DPRIMITIVE", words).text("primitive_topology_type")
+
     def _display_flip(self, words: Words) -> None:
         if len(words) >= 3:
             self.executor.flip(self._view("MI_DISPLAY_FLIP", words).base_address)

@@ -103,16 +103,18 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         """There is no MI_FLUSH."""
         return self._nothing
 
+    def topology(self, words: Words) -> str:
+        """The command before the draw names it, not the draw."""
+        return self._view("3DSTATE_VF_TOPOLOGY", list(self.state.own.vf_topology)).text("primitive_topology_type")
+
     # --- contexts --------------------------------------------------------------------------------------------------
     def enter_context(self, number: int) -> None:
         """Continue the state of a logical context; a new one starts with the initial state."""
         if number == self._context:
             return
-        known = number in self._contexts
+        if self._context is not None and number not in self._contexts:
+            self._contexts[number] = self.state.initial()
         self._switch_context(number, restore=True)
-        if not known and self._contexts:
-            self.state.reset()
-            self._pipe_selected()
 
     # --- batches ---------------------------------------------------------------------------------------------------
     def _run_batch(self) -> None:

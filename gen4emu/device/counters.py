@@ -211,6 +211,7 @@ class CountedDraw:
     words: bytes  # of the command
     targets: tuple[Target, ...]  # that it drew to
     counters: Counters
+    topology: str = ""  # of a primitive, by name
 
 
 @dataclass(slots=True, frozen=True)

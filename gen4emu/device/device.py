@@ -330,6 +330,12 @@ class Device:
         """The vertices and objects of the last primitive command, by stage."""
         return mesh_records(self.native)
 
+    @property
+    def topology(self) -> str:
+        """The name of the topology of the most recent draw command; empty unless it is a primitive."""
+        numbers = self.numbers
+        return self._active.topology(numbers.words) if numbers.kind is DrawKind.PRIMITIVE and numbers.words else ""
+
     def _begun(self) -> _Begun:
         """The most recent draw command."""
         numbers = self.numbers
@@ -338,7 +344,7 @@ class Device:
     def _count(self, draw: _Begun, targets: tuple[Target, ...] = (), blit: bool = False) -> None:
         """A draw has ended."""
         counters = take(self.native, self.blitter.pixels, self.blitter.requested()) if blit else take(self.native)
-        counted = CountedDraw(*draw, targets, counters)
+        counted = CountedDraw(*draw, targets, counters, self.topology if draw[1] is DrawKind.PRIMITIVE else "")
         for listener in self._listeners:
             listener.draw_counted(counted)
 
@@ -465,7 +471,7 @@ class Device:
         None if it has parts that `load` could not set.
         """
         core = ffi.new("uint8_t[]", lib.g4_device_image_size())
-        if self.options.hierarchical_depth or self.page_tables.selected or not lib.g4_device_save(self.native, core):
+        if self.options.hierarchical_depth or not lib.g4_device_save(self.native, core):
             return None
         return DeviceState(bytes(ffi.buffer(core)), self.registers.save(),
                            {engine: streamer.save() for engine, streamer in self.streamers.items()}, self._engine,

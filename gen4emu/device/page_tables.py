@@ -19,6 +19,8 @@ _PAGE_OF_ENTRY = 0x0000_FFFF_FFFF_F000
 _ENTRIES = struct.Struct("<512Q")
 _MOST_ENTRIES = 1 << 20  # that one submission may have: a table may refer to itself
 
+Mapping = tuple[dict[int, int], dict[int, int]]  # of a context, and the global one: graphics page to physical page
+
 
 class PageTables:
     """The mapping of the context whose submission runs."""
@@ -26,17 +28,27 @@ class PageTables:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._mapped: dict[int, int] = {}  # graphics page: physical page
+        self._global: dict[int, int] = {}
 
-    @property
-    def selected(self) -> bool:
-        """Whether a context's table maps pages."""
-        return bool(self._mapped)
+    def save(self) -> Mapping:
+        """The pages that the running context's table and the global one map, for `load`."""
+        return self._mapped, dict(self._global)
+
+    def load(self, saved: Mapping) -> None:
+        """Map what `save` has returned, in a memory without mappings."""
+        self._mapped, self._global = saved[0], dict(saved[1])
+        for page, physical in (self._global | self._mapped).items():
+            self._memory.map_physical(page, physical)
 
     def set_global(self, first: int, entries: Sequence[int]) -> None:
         """Map pages from number `first` on by entries of the global table."""
         for page, entry in enumerate(entries, first):
             physical = (entry & _PAGE_OF_ENTRY) >> 12 if entry & _PRESENT else None
             self._memory.map_physical(page, physical)
+            if physical is None:
+                self._global.pop(page, None)
+            else:
+                self._global[page] = physical
 
     def select(self, root: int) -> None:
         """Map the pages of the context whose first table is at this physical address."""

@@ -97,9 +97,13 @@ class ContextState:
     def load(self, saved: bytes) -> None:
         ffi.memmove(self.raw, saved, len(saved))
 
+    def initial(self) -> bytes:
+        """The state of a new context, for `load`."""
+        return bytes(ffi.sizeof("struct g4_state"))
+
     def reset(self) -> None:
         """Set the state of a new context."""
-        ffi.memmove(self.raw, bytes(ffi.sizeof("struct g4_state")), ffi.sizeof("struct g4_state"))
+        self.load(self.initial())
 
     # --- commands --------------------------------------------------------------------------------------------------
     def _verbatim(self, member: str) -> StoredCommand:

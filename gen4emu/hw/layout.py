@@ -61,6 +61,10 @@ class View:
         """The bits of a field as an unsigned number."""
         return self.layout.field(name, self.gen).extract(self.words, self.at)
 
+    def text(self, name: str) -> str:
+        """The value of a field as listings show it."""
+        return self.layout.field(name, self.gen).text(self.raw(name))
+
     def array(self, a: Array) -> list[View]:
         step = a.item.size(self.gen)
         capacity = (self.dwords - a.dword) // step

@@ -419,14 +419,13 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
         f.name: f.text(raw) for f, raw in layout.view(words, gen=gen, dwords=len(words)).fields()}
     decoded = known.draws[place.draw] if place.draw < len(known.draws) else None
     stages = {} if decoded is None else decoded.kernels
-    topology = fields.get("primitive_topology_type", "" if decoded is None else decoded.topology)
     target = next((t for t in counted.targets if t.kind != "depth"), None) or next(iter(counted.targets), None)
     is_blit = counted.kind is DrawKind.BLIT
     written = counters.pixels_blitted if is_blit else fragments.written
     idle = counted.kind is DrawKind.PRIMITIVE and not counters.written_bytes
     return {
         "frame": place.frame, "submission": place.submission, "name": name,
-        "topology": topology.removeprefix("_3DPRIM_"),
+        "topology": counted.topology.removeprefix("_3DPRIM_"),
         "target": "" if target is None
         else f"0x{target.address:08x} {target.width}x{target.height} {target.format.name}",
         "vertices": int(fields.get("vertex_count_per_instance", 0)), "instances": int(fields.get("instance_count", 0)),

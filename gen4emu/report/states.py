@@ -65,7 +65,6 @@ class DecodedDraw:
     submission: int
     blocks: list[Block]
     kernels: dict[str, int]  # numbers by stage
-    topology: str = ""  # of a primitive
     vertices: Stage | None = None  # of a mesh
 
 
@@ -153,9 +152,8 @@ class _Reader:
                 has_tables and "BINDING_TABLE" in block.key)]
             settings = {id(blocks): blocks for blocks in self._in_force().values()}.values()
             shown = [own, *(block for blocks in settings for block in blocks), *self._below]
-        topology = self._topology(command) if is_primitive else ""
         self.found.draws.append(DecodedDraw(self.document.frames, self._submission, shown, self._kernels(command),
-                                            topology, self._vertices(command, topology) if is_primitive else None))
+                                            self._vertices(command) if is_primitive else None))
 
     def _topology(self, command: Command) -> str:
         decoder = self.document.decoder
@@ -166,13 +164,13 @@ class _Reader:
             return ""
         return view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
 
-    def _vertices(self, command: Command, topology: str) -> Stage | None:
+    def _vertices(self, command: Command) -> Stage | None:
         number = len(self.found.draws)
         wanted = self._mesh_values < MESH_VALUES if self._full is None else number in self._full
         decoder = self.document.decoder
         if not wanted or decoder is None:
             return None
-        found = fetched_stage(decoder.follower, command, topology)
+        found = fetched_stage(decoder.follower, command, self._topology(command))
         if found is not None:
             self._mesh_values += len(found["rows"]) * len(found["columns"])
         return found

@@ -53,6 +53,7 @@ class Found:
     draws: list[Draw] = field(default_factory=list)
     kernels: list[list[Edit]] = field(default_factory=list)  # each instruction as nop
     fields: list[Edit] = field(default_factory=list)  # each one that is not 0, as 0
+    topology: str = ""  # of the draws that follow, where a command before them names it
 
 
 def apply(memory: Memory, edits: Iterable[Edit]) -> Memory:
@@ -110,13 +111,15 @@ def _note(found: Found, places: _Places, seen: set[tuple[str, Key, int]], node: 
         found.kernels.append(list(_instructions(places, node.address, node.code.code, gen)))
     elif isinstance(node, State | Command) and node.body.layout is not None:
         view = node.body.view
+        if node.body.name == "3DSTATE_VF_TOPOLOGY":
+            found.topology = view.text("primitive_topology_type")
         if isinstance(node, Command) and "vertex_count_per_instance" in view.layout.by_name(gen):
-            draw = _draw(places, node.address, view)
+            draw = _draw(places, node.address, view, found.topology)
             found.draws += [draw] if draw is not None else []
         found.fields += _fields(places, node.address, view)
 
 
-def _draw(places: _Places, address: int, view: View) -> Draw | None:
+def _draw(places: _Places, address: int, view: View, topology: str) -> Draw | None:
     fields = {}
     for f, raw in view.fields():
         if f.name in ("vertex_count_per_instance", "start_vertex_location", "instance_count"):
@@ -124,7 +127,8 @@ def _draw(places: _Places, address: int, view: View) -> Draw | None:
             if place is None:
                 return None
             fields[f.name] = (*place, raw)
-    topology = getattr(view.primitive_topology_type, "name", "")
+    if "primitive_topology_type" in view.layout.by_name(view.gen):
+        topology = view.text("primitive_topology_type")
     unit = int(topology.removeprefix("PATCHLIST_")) if topology.startswith("PATCHLIST_") else _VERTICES.get(topology, 1)
     return Draw(fields, unit) if len(fields) == 3 else None
 

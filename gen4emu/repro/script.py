@@ -25,6 +25,7 @@ from gen4emu.hw.catalogue import command_for, command_named
 from gen4emu.hw.chips import Device, device_named
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Uint
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.mi import AddressSpaceIndicator
 from gen4emu.hw.layout import Command
 from gen4emu.image.picture import replacing
 from gen4emu.trace.conversion import container_of, new_writer
@@ -66,7 +67,7 @@ class Script:
             for at, data in self.memory:
                 writer.write_memory(at, data)
             writer.write_memory(self.batch, self.batch_bytes, "batch")
-            writer.submit(self.engine, start_of_batch(self.batch, self.device.gen), self.ring)
+            writer.submit(self.engine, start_of_batch(self.batch, self.device), self.ring)
 
     def save(self, directory: Path) -> None:
         """Write batch.txt and the files of memory that it names."""
@@ -100,11 +101,15 @@ def batch_of(commands: Sequence[Dwords], gen: Gen) -> bytes:
     return struct.pack(f"<{len(words)}I", *words)
 
 
-def start_of_batch(address: int, gen: Gen) -> bytes:
+def start_of_batch(address: int, device: Device) -> bytes:
     """The contents of a ring that start a batch."""
+    gen = device.gen
     layout = command_named("MI_BATCH_BUFFER_START", gen)
     (name,) = (f.name for f in layout.fields_for(gen) if isinstance(f, Address))
-    words = layout.pack(gen, **{name: address})
+    values: dict[str, Any] = {name: address}
+    if device.address_bits > 32:
+        values["address_space_indicator"] = AddressSpaceIndicator.PPGTT
+    words = layout.pack(gen, **values)
     words += [0] * (len(words) % 2)
     return struct.pack(f"<{len(words)}I", *words)
 
@@ -184,7 +189,7 @@ def parse(path: str | os.PathLike[str]) -> Script:
     script = Script(reader.device, reader.application, reader.engine, reader.numbers.get("ring", 0x1000),
                     reader.numbers["batch"], reader.memory, commands)
     for number, size in ((script.ring, 8), (script.batch, len(script.batch_bytes))):
-        if number % 8 or number + size > 1 << 32:
+        if number % 8 or number + size > 1 << script.device.address_bits:
             raise FieldError(f"{file}: 0x{number:x} is not an address of {size} bytes that is a multiple of 8")
     return script
 
@@ -266,8 +271,9 @@ class _Reader:
         except OSError as e:
             raise self._error(f"memory: {name}: {e.strerror}") from None
         at = self._integer("memory", address)
-        if at + len(data) > 1 << 32:
-            raise self._error(f"memory: {len(data)} bytes at 0x{at:x} leave the address space of 4 GiB")
+        end = 1 << (32 if self.device is None else self.device.address_bits)
+        if at + len(data) > end:
+            raise self._error(f"memory: {len(data)} bytes at 0x{at:x} leave the address space of {end >> 30} GiB")
         self.memory.append((at, data))
 
     # --- commands -----------------------------------------------------------------------------------------------------

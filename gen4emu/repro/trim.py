@@ -23,7 +23,6 @@ from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw import chips
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.command_reader import Words
-from gen4emu.hw.gen import Gen
 from gen4emu.repro.commands import StateCommands
 from gen4emu.repro.export import free_address, joined
 from gen4emu.repro.reduction import leave_out
@@ -41,6 +40,7 @@ from gen4emu.trace.events import (
     Header,
     MemoryWrite,
     RegisterWrite,
+    Space,
     Submission,
     SurfaceDump,
     Warning,
@@ -159,6 +159,7 @@ class _Run(Listener):
         self.pages: dict[int, bytes] | None = None
         self.digests: list[tuple[TargetDigest, ...]] = []
         self.hang = ""
+        self.ignored: set[int] = set()  # pages that do not count
         self._device, self._draws, self._most = device, draws, most
         self._mark: int | None = None
         self._written: Iterable[int] | None = None
@@ -190,7 +191,7 @@ class _Run(Listener):
         self._ends_with_draw = ends_with_draw
         memory, written = self._device.memory, self._written
         if written is None:
-            written = memory.written_pages(self._mark)
+            written = sorted(set(memory.written_pages(self._mark)) - self.ignored)
         self.pages = {page: digest(memory.read(page, PAGE_SIZE, Missing.ZERO)) for page in written}
 
     def hung(self, error: HangError) -> None:
@@ -238,7 +239,8 @@ def record(trace: Trace, source: reader.Trace, span: Span, options: Options | No
         def begin() -> None:
             memory = device.memory
             part.pages = {page.address: memory.read(page.address, PAGE_SIZE, Missing.ZERO) for page in memory.pages()}
-            part.page_table = {page: entry for page in part.pages if (entry := memory.gtt_entry(page // PAGE_SIZE))}
+            part.page_table = {page: entry for page in part.pages if page // PAGE_SIZE < memory.gtt_entries
+                               and (entry := memory.gtt_entry(page // PAGE_SIZE))}
             run.begin()
 
         def keep(streamer: CommandStreamer, words: Words, draws: bool) -> None:
@@ -262,6 +264,7 @@ def record(trace: Trace, source: reader.Trace, span: Span, options: Options | No
             listeners[engine] = StateCommands(streamer, partial(keep, streamer))
             streamer.listen(listeners[engine])
         device.add_listener(run)
+        uploads = _Uploads(device)
         try:
             for event in source:
                 is_submission = isinstance(event, Submission)
@@ -272,6 +275,14 @@ def record(trace: Trace, source: reader.Trace, span: Span, options: Options | No
                         break
                     continue
                 number += is_submission
+                if isinstance(event, MemoryWrite) and uploads.take(event):
+                    run.ignored.update(_pages(event.address, len(event.data)))
+                    device.apply(event)
+                    continue
+                if isinstance(event, Submission) and event.page_table is not None:
+                    writes = uploads.enter(event.page_table)
+                    part.events += writes if number > span.first else []
+                    event = replace(event, page_table=None)  # the part has memory by graphics addresses
                 if is_submission and number == span.first:
                     part.state = {engine: _contexts(of) for engine, of in listeners.items()}
                     if span.draws is None:
@@ -285,6 +296,30 @@ def record(trace: Trace, source: reader.Trace, span: Span, options: Options | No
         except HangError as e:
             run.hung(e)
         return part, run.outcome()
+
+
+class _Uploads:
+    """Writes to physical memory as writes to the pages that a context's table maps there."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._written: set[int] = set()  # physical pages, since the submission before
+
+    def take(self, event: MemoryWrite) -> bool:
+        """Whether it is a write to memory that page tables map."""
+        if event.space is not Space.PHYSICAL or self._device.info.address_bits == 32:
+            return False
+        self._written.update(page // PAGE_SIZE for page in _pages(event.address, len(event.data)))
+        return True
+
+    def enter(self, page_table: int) -> list[Event]:
+        """Map the pages of a context; returns the writes to them."""
+        device = self._device
+        device.page_tables.select(page_table)
+        written, self._written = self._written, set()
+        mapped, _ = device.page_tables.save()
+        return [MemoryWrite(0, page * PAGE_SIZE, device.memory.read(page * PAGE_SIZE, PAGE_SIZE, Missing.ZERO))
+                for page, physical in sorted(mapped.items()) if physical in written]
 
 
 def _contexts(of: StateCommands) -> _Contexts:
@@ -346,7 +381,7 @@ class Assembled:
 def _assemble(part: Part, span: Span, state: bool) -> Assembled:
     result = Assembled([], dict(part.pages), set(), [])
     free = free_address(_used(part))
-    waiting = dict(part.state) if state else {}  # engines whose state was not set yet
+    waiting = _states(part) if state else {}
     number = -1
     for event in part.events:
         if isinstance(event, MemoryWrite):
@@ -356,14 +391,25 @@ def _assemble(part: Part, span: Span, state: bool) -> Assembled:
             for submission, draw, address, size in part.drawn:
                 if submission == number and span.draws is not None and draw not in span.draws:
                     event = without(result, event, address, size, first=number == 0)
-            contexts = waiting.pop(event.engine, None)
+            contexts = waiting.pop((event.engine, event.context if part.device.address_bits > 32 else None), None)
             if contexts is not None:
-                head, free = _set_state(result, contexts, part.device.gen, free)
+                head, free = _set_state(result, contexts, part.device, free)
                 if head:
                     event = replace(event, ring=head + event.ring, ring_address=free, wrap=None)
                     free += -(-len(event.ring) // PAGE_SIZE) * PAGE_SIZE
         result.events.append(event)
     return result
+
+
+def _states(part: Part) -> dict[tuple[Engine, int | None], _Contexts]:
+    """The states to set at the first submission of an engine, or of a logical context of it."""
+    if part.device.address_bits == 32:
+        return {(engine, None): contexts for engine, contexts in part.state.items()}
+    found = {}
+    for engine, contexts in part.state.items():
+        for number, commands in [*contexts.saved.items(), (contexts.running, contexts.found)]:
+            found[engine, number] = _Contexts({}, None, commands)
+    return found
 
 
 def _used(part: Part) -> Iterable[int]:
@@ -403,9 +449,9 @@ def without(result: Assembled, event: Submission, address: int, size: int, first
     return event
 
 
-def _set_state(result: Assembled, contexts: _Contexts, gen: Gen, free: int) -> tuple[bytes, int]:
+def _set_state(result: Assembled, contexts: _Contexts, device: chips.Device, free: int) -> tuple[bytes, int]:
     """The contents of a ring that set the state of an engine, and the next free address."""
-    head = b""
+    head, gen = b"", device.gen
     if contexts.running is not None or contexts.found:
         for address, commands in [*contexts.saved.items(), (contexts.running, contexts.found)]:
             if address is not None:
@@ -415,7 +461,7 @@ def _set_state(result: Assembled, contexts: _Contexts, gen: Gen, free: int) -> t
             if commands:
                 batch = batch_of(commands, gen)
                 result.own.append(MemoryWrite(0, free, batch, kind="batch"))
-                head += start_of_batch(free, gen)
+                head += start_of_batch(free, device)
                 free += -(-len(batch) // PAGE_SIZE) * PAGE_SIZE
     return head, free
 

@@ -38,6 +38,12 @@ def test_draws_come_in_order_with_their_commands() -> None:
     assert [d[-1] for d in draws] == decoded
 
 
+def test_a_topology_may_come_from_the_command_before_the_draw() -> None:
+    with gen4emu.open(TRACES / "later" / "triangle-kbl.aub.xz") as trace:
+        assert [draw.topology for draw in trace.draws()] == ["RECTLIST", "RECTLIST", "TRILIST", "RECTLIST", "RECTLIST"]
+        assert [draw.topology for draw in trace.draws(counting=True)][2] == "TRILIST"
+
+
 @pytest.mark.parametrize(("numbers", "found"), [("1-2", [1, 2]), (4, [4]), ([0, 5], [0, 5]), ("0-5/3", [0, 3]),
                                                 (range(2, 4), [2, 3])])
 def test_draws_can_be_selected(numbers: object, found: list[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,14 @@ from gen4emu import trace
 from gen4emu.cli.main import run
 from gen4emu.decode import Command, Diagnostic, Document, Options
 from gen4emu.decode.decoded_state import state_at
+from gen4emu.decode.document import Decoder
 from gen4emu.decode.kernel_uses import KernelUses
 from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
+from gen4emu.trace.events import Engine, Submission
 from tests.decode.goldens import TRACES, decoded, golden
+from tests.harness.commands import command
 from tests.harness.later import DEVICES, LaterMachine
 
 every_trace = pytest.mark.parametrize("capture", TRACES, ids=lambda path: path.name.partition(".")[0])
@@ -112,3 +117,17 @@ def test_state_of_a_part_lasts_until_the_part_is_set_again() -> None:
     found = state_at(document, machine.submit(*ring), 0)
     assert found is not None
     assert [setting.parts for setting in found.settings] == [(0,), ()]
+
+
+@pytest.mark.parametrize(("context", "rules"), [(1, []), (0, ["wrong-pipeline"])])
+def test_state_belongs_to_the_context_of_a_submission(context: int, rules: list[str]) -> None:
+    """Also where no page table tells contexts apart, as in captures of programs that ran here."""
+    decoder = Decoder(BY_NAME["kbl"], options=Options(lint=True))
+    found = []
+    for number, (of, batch) in enumerate((
+            (context, command("PIPELINE_SELECT", Gen.KBL, mask_bits=3, pipeline_selection=2)),
+            (0, command("3DPRIMITIVE", Gen.KBL)))):
+        ring = struct.pack(f"<{len(batch)}I", *batch)
+        items = decoder.submission(Submission(0, Engine.RENDER, ring, 0x1000, context=of), number)
+        found += [d.rule for item in items if isinstance(item, Command) for d in item.diagnostics]
+    assert [rule for rule in found if rule == "wrong-pipeline"] == rules

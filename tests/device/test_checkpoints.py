@@ -27,7 +27,8 @@ from gen4emu.trace.reader import open as open_trace
 from tests.harness.joined import join, join_submissions
 
 TRACES = Path(__file__).parents[2] / "traces"
-ALL = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{chip}.aub.xz" for chip in ("ivb", "byt", "hsw")]
+LATER = ("ivb", "byt", "hsw", "kbl")  # the last one with page tables of contexts
+ALL = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{chip}.aub.xz" for chip in LATER]
 MANY_SUBMISSIONS = TRACES / "mpeg2-g4x.aub.xz"
 SCENES = ("fbo", "gears", "texture", "stencil", "blend", "cubemap")
 SEVERAL_DRAWS = TRACES / "gears-4frames-g4x.aub.xz"

@@ -102,7 +102,7 @@ def test_without_kernels_there_are_no_overlays(tmp_path: Path) -> None:
     assert all(details["maps"] is None for details in chunk(report, "states-0")["counters"])
 
 
-@pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "kbl"])
 def test_later_devices_have_overlays(tmp_path: Path, device: str) -> None:
     report = made(TRACES / "later" / f"triangle-{device}.aub.xz", tmp_path)
     named = [details["maps"]["draw"] for details in chunk(report, "states-0")["counters"] if details["maps"]]

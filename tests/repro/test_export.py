@@ -28,7 +28,7 @@ def digests(trace: Path, draw: int) -> list[str]:
 @pytest.mark.parametrize(("name", "draw"), [
     ("gears-g4x", 4), ("texture-g4x", 0), ("fbo-g4x", 3), ("triangle-brw", 0), ("later/triangle-ivb", 1),
     ("later/triangle-ivb", 4),
-    ("later/triangle-hsw", 3)])
+    ("later/triangle-hsw", 3), ("later/triangle-kbl", 2), ("later/triangle-kbl", 4)])
 def test_an_exported_draw_is_built_and_writes_the_same_pixels(name: str, draw: int, tmp_path: Path,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
     trace, repro = TRACES / f"{name}.aub.xz", tmp_path / "repro"

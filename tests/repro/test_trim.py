@@ -32,13 +32,14 @@ def write_in_two(script: Script, path: Path) -> None:
         for number, commands in enumerate((script.commands[:-1], script.commands[-1:])):
             address = script.batch + 0x10000 * number
             writer.write_memory(address, batch_of(commands, gen), "batch")
-            writer.submit(script.engine, start_of_batch(address, gen), script.ring)
+            writer.submit(script.engine, start_of_batch(address, script.device), script.ring)
 
 
 @pytest.mark.parametrize(("name", "selection", "expected"), [
     ("gears-4frames-g4x", ["--draws", "15-20"], "15-20"), ("fbo-g4x", ["--submissions", "0"], "all"),
     ("blend-brw", ["--draws", "2"], "2"), ("later/triangle-ivb", ["--draws", "2-3"], "2-3"),
-    ("later/triangle-hsw", ["--draws", "1-"], "1-")])
+    ("later/triangle-hsw", ["--draws", "1-"], "1-"), ("later/triangle-kbl", ["--draws", "2"], "2"),
+    ("later/triangle-kbl", ["--submissions", "2"], "3-"), ("later/triangle-kbl", ["--submissions", "0-2"], "all")])
 def test_a_part_draws_as_the_whole_trace_and_is_smaller(name: str, selection: list[str], expected: str,
                                                         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace, part = TRACES / f"{name}.aub.xz", tmp_path / "part.aub.xz"
