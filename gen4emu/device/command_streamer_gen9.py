@@ -16,22 +16,12 @@ from gen4emu.device.stored_commands import leave_if, write_immediate_48
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
+from gen4emu.hw.gen75.mi import ResourceStreamerControl
 from gen4emu.hw.layout import Command
 
 _ADDRESS = (1 << 48) - 1
-_IGNORED = (
-    "MI_FORCE_WAKEUP", "MI_SEMAPHORE_SIGNAL", "3DSTATE_URB_CLEAR", "3DSTATE_RS_CONSTANT_POINTER",
-    "3DSTATE_GATHER_POOL_ALLOC",
-)
-_NOT_EXECUTED = (
-    "MEDIA_OBJECT_GRPID", "3DSTATE_BINDING_TABLE_EDIT_VS", "3DSTATE_BINDING_TABLE_EDIT_GS",
-    "3DSTATE_BINDING_TABLE_EDIT_HS", "3DSTATE_BINDING_TABLE_EDIT_DS", "3DSTATE_BINDING_TABLE_EDIT_PS",
-    "3DSTATE_GATHER_CONSTANT_VS", "3DSTATE_GATHER_CONSTANT_GS", "3DSTATE_GATHER_CONSTANT_HS",
-    "3DSTATE_GATHER_CONSTANT_DS", "3DSTATE_GATHER_CONSTANT_PS", "3DSTATE_DX9_CONSTANT_BUFFER_POOL_ALLOC",
-    "3DSTATE_DX9_LOCAL_VALID_VS", "3DSTATE_DX9_LOCAL_VALID_PS", "3DSTATE_DX9_GENERATE_ACTIVE_VS",
-    "3DSTATE_DX9_GENERATE_ACTIVE_PS", "3DSTATE_DX9_CONSTANTF_VS", "3DSTATE_DX9_CONSTANTF_PS",
-    "3DSTATE_DX9_CONSTANTI_VS", "3DSTATE_DX9_CONSTANTI_PS", "3DSTATE_DX9_CONSTANTB_VS", "3DSTATE_DX9_CONSTANTB_PS",
-)
+_IGNORED = ("MI_FORCE_WAKEUP", "MI_SEMAPHORE_SIGNAL")
+_NOT_EXECUTED = ("MEDIA_OBJECT_GRPID",)
 _DEPTH_OPERATIONS = ("stencil_buffer_clear_enable", "depth_buffer_clear_enable", "depth_buffer_resolve_enable",
                      "hierarchical_depth_buffer_resolve_enable")
 _NEVER_SKIPPED = ("MI_SET_PREDICATE", "MI_BATCH_BUFFER_START", "MI_BATCH_BUFFER_END")
@@ -91,6 +81,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             "MI_ATOMIC": self._atomic,
             "MI_COPY_MEM_MEM": self._copy_memory,
             "MI_SEMAPHORE_WAIT": self._semaphore_wait,
+            "MI_RS_CONTROL": self._resource_streamer_control,
             "3DSTATE_WM_HZ_OP": self._depth_operation(),
         }
 
@@ -124,19 +115,25 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
     def _batch_buffer_start(self) -> Handler:
         command = self.catalogue.command("MI_BATCH_BUFFER_START")
         address = command.field("batch_buffer_start_address", self.gen)
-        predicated, second_level = (self._mask("MI_BATCH_BUFFER_START", name, 0)
-                                    for name in ("predication_enable", "second_level_batch_buffer"))
+        predicated, second_level, streamed = (self._mask("MI_BATCH_BUFFER_START", name, 0) for name in (
+            "predication_enable", "second_level_batch_buffer", "resource_streamer_enable"))
 
         def start(words: Words) -> None:
             if len(words) < 3:
                 self._hang("MI_BATCH_BUFFER_START without an address")
             if words[0] & predicated and not self.registers.read(self._result) & 1:
                 return
+            if words[0] & streamed or not self.position.in_batch:  # batches that others start keep it on
+                self.state.resource_streamer.on = bool(words[0] & streamed)
             if words[0] & second_level and self.position.in_batch:
                 self._returns.append(self.position.address + 4 * len(words))
             self._reader.jump(int(address.decode(address.extract(words))) & _ADDRESS)
 
         return start
+
+    def _resource_streamer_control(self, words: Words) -> None:
+        view = self._view("MI_RS_CONTROL", words)
+        self.state.resource_streamer.on = view.resource_streamer_control == ResourceStreamerControl.START
 
     def _set_predicate(self, words: Words) -> None:
         """Skips the commands behind it, to the next of these commands or the end of the batch buffer."""

@@ -49,6 +49,7 @@ class ContextState:
         """`port` is for the writes of commands."""
         self.gen = gen
         self.memory = memory
+        self.port = port
         self.raw = ffi.new("struct g4_state *")
         self.stored = StoredCommands(self.raw, port)
         self._curbe = ffi.addressof(self.raw, "curbe")

@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 from gen4emu._native import ffi
 from gen4emu.device.memory import Missing, Unit
+from gen4emu.device.resource_streamer import STAGES, ResourceStreamer
 from gen4emu.device.state_gen7 import Gen7ContextState
-from gen4emu.device.stored_commands import StoredCommand, place, slot, vertex_buffers
+from gen4emu.device.stored_commands import StoredCommand, leave_in, move, place, slot, vertex_buffers
 from gen4emu.hw.catalogue import executed_command
 from gen4emu.hw.command_reader import Words
 
@@ -19,8 +20,7 @@ _MOST_VERTEX_ELEMENTS = 34
 _ADDRESS = (1 << 48) - 1
 _LOAD_OFFSET = 0xFFFFFFFF  # of 3DSTATE_SO_BUFFER: the stream offset is in memory
 _BASES = ("general_state", "surface_state", "dynamic_state", "indirect_object", "instruction", "bindless_surface_state")
-_HINTS = ("3DSTATE_URB_CLEAR", "3DSTATE_RS_CONSTANT_POINTER", "3DSTATE_DX9_CONSTANT_BUFFER_POOL_ALLOC",
-          "3DSTATE_GATHER_POOL_ALLOC")
+_CONSTANT_DWORDS = 11
 
 
 class Gen9ContextState(Gen7ContextState):
@@ -30,10 +30,34 @@ class Gen9ContextState(Gen7ContextState):
     _address_mask = _ADDRESS
 
     def _commands(self) -> dict[str, Callable[[Words], None]]:
-        return super()._commands() | dict.fromkeys(_HINTS, self.stored.add()) | {
+        self.resource_streamer = ResourceStreamer(self.own, self.memory, self.port, self.gen)
+        found = super()._commands() | self.resource_streamer.commands() | {
+            "3DSTATE_URB_CLEAR": self.stored.add(),
             "3DSTATE_INDEX_BUFFER": self.keep("index_buffer"),
             "3DSTATE_VF_INSTANCING": self._vf_instancing(),
         }
+        for number, stage in enumerate(STAGES):
+            found[f"3DSTATE_CONSTANT_{stage}"] = self.keep(f"pending_{stage.lower()}")
+            found[f"3DSTATE_BINDING_TABLE_POINTERS_{stage}"] = self._table_pointer(number, stage.lower())
+        return found
+
+    def _table_pointer(self, number: int, stage: str) -> StoredCommand:
+        """Keeps the pointer; the constants of the stage that are pending take effect."""
+        member = f"binding_table_pointers_{stage}"
+        commit = move(place("gen9", f"pending_{stage}"), place("gen9", f"constant_{stage}"), _CONSTANT_DWORDS)
+        keep = self.keep(member, commit)
+
+        def point(words: Words) -> None:
+            keep(words)
+            self.resource_streamer.commit(number)
+
+        return self.keep(member, leave_in(place("gen9", "streamer", "on")), commit, fallback=point)
+
+    def disable_constants(self) -> None:
+        super().disable_constants()
+        for stage in STAGES:
+            pending = getattr(self.own, f"pending_{stage.lower()}")
+            pending[1] = pending[2] = 0
 
     @property
     def constants_absolute(self) -> bool:

@@ -105,6 +105,16 @@ def leave_if(dword: int, mask: int) -> Step:
     return _step(lib.G4_STEP_LEAVE_IF, dword=dword, mask=mask)
 
 
+def move(source: int, target: int, dwords: int) -> Step:
+    """Copy dwords of the state to another place in it."""
+    return _step(lib.G4_STEP_MOVE, base=source, target=target, count=dwords)
+
+
+def leave_in(member: int) -> Step:
+    """Leave the command to Python while a dword of the state is not 0."""
+    return _step(lib.G4_STEP_LEAVE_IN, base=member)
+
+
 def leave_if_zero(dword: int, mask: int = 0xFFFFFFFF) -> Step:
     """Leave commands to Python that have none of these bits."""
     return _step(lib.G4_STEP_LEAVE_IF_0, dword=dword, mask=mask)

@@ -42,7 +42,23 @@ struct g4_gen7_state {
     uint32_t media_descriptor[64][8];
 };
 
-/* The commands of Gen9's pipelines, as those of Gen7: whole, with their headers and the commands' names. */
+/* What Gen9's resource streamer keeps between its commands.  Stages are in the order of the binding table commands:
+ * VS, HS, DS, GS, PS; sets of DX9 constants are those of VS and PS. */
+struct g4_resource_streamer {
+    uint32_t on;                    /* it parses the batch */
+    uint32_t binding_table[5][256]; /* entries as in memory */
+    uint32_t gather[5][130];        /* 3DSTATE_GATHER_CONSTANT_*, whole; 0: none */
+    uint32_t gather_pool_alloc[4], dx9_constant_buffer_pool_alloc[4];
+    struct {
+        uint32_t valid[10]; /* bits of local constants: 8 dwords for floats, one for integers, one for booleans */
+        struct {
+            uint32_t f[256][4], i[32][4], b[16];
+        } local, global_;
+    } dx9[2];
+};
+
+/* The commands of Gen9's pipelines, as those of Gen7: whole, with their headers and the commands' names.  Constants are
+ * pending until the binding table pointer of their stage follows. */
 struct g4_gen9_state {
     uint64_t general_state_base, surface_state_base, dynamic_state_base, indirect_object_base, instruction_base,
         bindless_surface_state_base;
@@ -58,6 +74,7 @@ struct g4_gen9_state {
 
     uint32_t urb_vs[2], urb_hs[2], urb_ds[2], urb_gs[2];
     uint32_t constant_vs[11], constant_hs[11], constant_ds[11], constant_gs[11], constant_ps[11];
+    uint32_t pending_vs[11], pending_hs[11], pending_ds[11], pending_gs[11], pending_ps[11];
     uint32_t binding_table_pointers_vs[2], binding_table_pointers_hs[2], binding_table_pointers_ds[2],
         binding_table_pointers_gs[2], binding_table_pointers_ps[2];
     uint32_t sampler_state_pointers_vs[2], sampler_state_pointers_hs[2], sampler_state_pointers_ds[2],
@@ -80,6 +97,8 @@ struct g4_gen9_state {
     uint32_t media_descriptors; /* their number */
     uint64_t media_descriptor_address;
     uint32_t media_descriptor[64][8];
+
+    struct g4_resource_streamer streamer;
 };
 
 /* The state that commands set, per hardware context (docs/decisions.md 19).  Pointers are resolved graphics addresses:

@@ -31,8 +31,10 @@ enum g4_step_kind {
     G4_STEP_WRITE_64,   /* the same; dword + 1 has bits 32 to 47 of the address */
     G4_STEP_SLOT,       /* `count` dwords from `dword` on, to slot (word & mask) >> shift of `addend` slots */
     G4_STEP_DRAW,       /* 3DPRIMITIVE; the last step */
+    G4_STEP_MOVE,       /* `count` dwords of the state, from base on */
     G4_STEP_LEAVE_IF,   /* word & mask: Python executes the command; such steps come first */
     G4_STEP_LEAVE_IF_0, /* not word & mask */
+    G4_STEP_LEAVE_IN,   /* the dword of the state at base is not 0 */
 };
 
 /* `dword` and `condition_dword` are indices into the command; `target`, `base` and `tally` are dwords of struct

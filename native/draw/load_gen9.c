@@ -202,13 +202,14 @@ struct thread_state {
     .max_threads = (command).most, .alternate_fp = (command).floating_point_mode != 0,                                 \
     .illegal_opcode = (command).illegal_opcode_exception_enable, .software = (command).software_exception_enable
 
-/* Binding tables are in the pool, if it is enabled, else with the surface states. */
-static g4_address binding_tables(const struct g4_context *ctx) {
+/* Binding tables are in the pool, if it is enabled, where pointers count in 64 bytes; else with the surface states,
+ * in 32 bytes. */
+static g4_address binding_table(const struct g4_context *ctx, uint32_t pointer) {
     struct gen9_3dstate_binding_table_pool_alloc pool;
 
     gen9_3dstate_binding_table_pool_alloc_unpack(commands(ctx)->binding_table_pool_alloc, ctx->gen, &pool);
-    return pool.binding_table_pool_enable ? g4_low_48(pool.binding_table_pool_base_address)
-                                          : commands(ctx)->surface_state_base;
+    return pool.binding_table_pool_enable ? g4_low_48(pool.binding_table_pool_base_address) + 2 * pointer
+                                          : commands(ctx)->surface_state_base + pointer;
 }
 
 static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit unit, const struct thread_state *block,
@@ -223,7 +224,7 @@ static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit u
         .dynamic_state_base = gen9->dynamic_state_base,
         .instruction_base = gen9->instruction_base,
         .surface_state_base = gen9->surface_state_base,
-        .binding_table = binding_tables(ctx) + block->binding_table,
+        .binding_table = binding_table(ctx, block->binding_table),
         .sampler_state = gen9->dynamic_state_base + block->samplers,
         .scratch_base = gen9->general_state_base + block->scratch_base,
         .scratch_bytes = 1024u << scratch,
@@ -238,21 +239,24 @@ static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit u
 }
 
 /* The rows of up to four buffers, one after the other.  All the stages' commands have the body of 3DSTATE_CONSTANT_VS.
- * Lengths count in rows; the first buffer may have an offset instead of an address (KBL PRM vol. 2a,
- * 3DSTATE_CONSTANT_VS). */
+ * Lengths count in rows; the first buffer may have an offset instead of an address, and the second one has an offset
+ * from the gather pool, if that is enabled (KBL PRM vol. 2a, 3DSTATE_CONSTANT_VS). */
 static void load_constants(const struct g4_draw_loader *loader, int stage, const uint32_t *command,
                            struct g4_draw_state *draw) {
     const struct g4_gen9_state *const state = commands(loader->ctx);
     uint32_t(*const rows)[8] = loader->constants[stage];
     struct gen9_3dstate_constant_vs body;
+    struct gen9_3dstate_gather_pool_alloc pool;
     uint32_t total = 0;
 
     gen9_3dstate_constant_vs_unpack(command, loader->ctx->gen, &body);
+    gen9_3dstate_gather_pool_alloc_unpack(state->streamer.gather_pool_alloc, loader->ctx->gen, &pool);
+    const g4_address gathered = pool.gather_pool_enable ? g4_low_48(pool.gather_pool_base_address) : 0;
     const uint32_t length[CONSTANT_BUFFERS] = {body.constant_buffer_0_read_length, body.constant_buffer_1_read_length,
                                                body.constant_buffer_2_read_length, body.constant_buffer_3_read_length};
     const g4_address address[CONSTANT_BUFFERS] = {
         g4_low_48(body.pointer_to_constant_buffer_0) + (state->constants_relative ? state->dynamic_state_base : 0),
-        g4_low_48(body.pointer_to_constant_buffer_1), g4_low_48(body.pointer_to_constant_buffer_2),
+        gathered + g4_low_48(body.pointer_to_constant_buffer_1), g4_low_48(body.pointer_to_constant_buffer_2),
         g4_low_48(body.pointer_to_constant_buffer_3)};
     for (uint32_t i = 0; i < CONSTANT_BUFFERS; i++) {
         const uint32_t left = G4_CONSTANT_ROWS - total;

@@ -228,6 +228,14 @@ static enum outcome run_steps(struct g4_streamer *streamer, const struct command
                 return LEFT;
             }
             break;
+        case G4_STEP_LEAVE_IN:
+            if (state[step->base]) {
+                return LEFT;
+            }
+            break;
+        case G4_STEP_MOVE:
+            memcpy(state + step->target, state + step->base, step->count * sizeof *state);
+            break;
         }
     }
     return DONE;
