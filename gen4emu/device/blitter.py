@@ -19,6 +19,7 @@ from gen4emu.hw.command_reader import Words
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import blt
+from gen4emu.hw.gen9.blt import FastCopyDepth, FastCopyTiling
 from gen4emu.hw.layout import Command, View
 
 _BYTES = {blt.ColorDepth.BPP_8: 1, blt.ColorDepth.BPP_16_565: 2, blt.ColorDepth.BPP_16_1555: 2,
@@ -39,6 +40,11 @@ _FIXED: dict[int, bytes] = {
     blt.FixedPattern.WALKING_ONE: bytes([0x88, 0x44, 0x22, 0x11] * 2),
     blt.FixedPattern.WALKING_ZERO: bytes([0x77, 0xBB, 0xDD, 0xEE] * 2),
 }
+FAST_COPY_TILINGS = {FastCopyTiling.LINEAR: Tiling.LINEAR, FastCopyTiling.XMAJOR: Tiling.X,
+                     FastCopyTiling.YMAJOR_4K: Tiling.Y}
+FAST_COPY_BYTES = {FastCopyDepth.BPP_8: 1, FastCopyDepth.BPP_16: 2, FastCopyDepth.BPP_32: 4, FastCopyDepth.BPP_64: 8,
+                   FastCopyDepth.BPP_128: 16}
+_COPY_SOURCE = 0xCC
 _USES_SETUP = {"XY_PIXEL_BLT", "XY_SCANLINES_BLT", "XY_TEXT_BLT", "XY_TEXT_IMMEDIATE_BLT"}
 _SETUPS = {"XY_SETUP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"}
 
@@ -86,6 +92,8 @@ class Blitter:
             return None
         if command.name in ("COLOR_BLT", "SRC_COPY_BLT"):
             raw = self._rows_of_bytes(v)
+        elif command.name == "XY_FAST_COPY_BLT":
+            raw = self._fast_copy(v)
         elif command.name in _USES_SETUP:
             raw = self._setup_drawing(v, command.name)
         else:
@@ -113,7 +121,7 @@ class Blitter:
 
     def _destination(self, v: View) -> dict[str, Any]:
         tiled = bool(self._get(v, "destination_tiled"))
-        return {"destination": v.destination_base_address, "destination_tiled": tiled,
+        return {"destination": v.destination_base_address, "destination_tiling": _tiling(tiled),
                 "destination_pitch": _pitch(v.destination_pitch, tiled)}
 
     def _rectangle(self, v: View) -> dict[str, Any]:
@@ -155,7 +163,7 @@ class Blitter:
     def _source(self, v: View, raw: dict[str, Any]) -> dict[str, Any]:
         if self._has(v, "source_base_address"):
             tiled = bool(self._get(v, "source_tiled"))
-            return {"source_kind": BltSource.COLOR, "source": v.source_base_address, "source_tiled": tiled,
+            return {"source_kind": BltSource.COLOR, "source": v.source_base_address, "source_tiling": _tiling(tiled),
                     "source_pitch": _pitch(v.source_pitch, tiled), "source_x": v.source_x1, "source_y": v.source_y1}
         immediate = v.layout.name in ("XY_MONO_SRC_COPY_IMMEDIATE_BLT",)
         if not immediate and not self._has(v, "source_bits_address"):
@@ -178,7 +186,8 @@ class Blitter:
         if not self._setup:
             return {}
         raw = dict(self._setup)
-        raw["destination_tiled"] = raw["destination_tiled"] or bool(self._get(v, "destination_tiled"))
+        if self._get(v, "destination_tiled"):
+            raw["destination_tiling"] = Tiling.X
         if name == "XY_PIXEL_BLT":
             return raw | {"x1": v.destination_x, "y1": v.destination_y, "x2": v.destination_x + 1,
                           "y2": v.destination_y + 1}
@@ -200,6 +209,20 @@ class Blitter:
         return raw | {
             "bytes": 1, "x2": v.width_bytes, "source_kind": BltSource.COLOR, "source": v.source_address,
             "source_pitch": v.source_pitch, "right_to_left": v.direction == blt.CopyDirection.RIGHT_TO_LEFT}
+
+    def _fast_copy(self, v: View) -> dict[str, Any]:
+        """A copy without raster operations; pixels of 8 and 16 bytes are several of 4."""
+        size = FAST_COPY_BYTES[v.color_depth]
+        scale = max(size // 4, 1)
+        raw: dict[str, Any] = {
+            "bytes": min(size, 4), "rop": _COPY_SOURCE, "write_mask": 0xFFFFFFFF, "source_kind": BltSource.COLOR,
+            "x1": scale * v.destination_x1, "y1": v.destination_y1, "x2": scale * v.destination_x2,
+            "y2": v.destination_y2, "source_x": scale * v.source_x1, "source_y": v.source_y1}
+        for side in ("source", "destination"):
+            tiling = FAST_COPY_TILINGS[getattr(v, f"{side}_tiling_method")]
+            raw |= {side: getattr(v, f"{side}_base_address"), f"{side}_tiling": tiling,
+                    f"{side}_pitch": _pitch(getattr(v, f"{side}_pitch"), tiling is not Tiling.LINEAR)}
+        return raw
 
     # --- counters --------------------------------------------------------------------------------------------------
     def requested(self) -> tuple[SurfaceBytes, ...]:
@@ -231,11 +254,11 @@ class Blitter:
         lib.g4_blt(self._port, native)
         if native.x2 <= native.x1 or native.y2 <= native.y1 or native.destination_pitch <= 0:
             return None
-        tiling = Tiling.X if native.destination_tiled else Tiling.LINEAR
+        tiling = Tiling(native.destination_tiling)
         width = min(native.destination_pitch // native.bytes, max(0, native.x2))
         if width == 0 or native.y2 <= 0:
             return None
-        return Target("blt", native.destination & (~0xFFF if native.destination_tiled else ~0),
+        return Target("blt", native.destination & (~0xFFF if native.destination_tiling else ~0),
                       _FORMATS[native.bytes], width, native.y2, native.destination_pitch, tiling)
 
 
@@ -244,6 +267,10 @@ def _reads_destination(raw: Any) -> bool:
     every_bit = (1 << 8 * raw.bytes) - 1
     operation = (raw.rop ^ raw.rop >> 1) & 0x55 != 0
     return bool(operation or raw.write_mask & every_bit != every_bit or raw.range_mode == 2)
+
+
+def _tiling(tiled: bool) -> Tiling:
+    return Tiling.X if tiled else Tiling.LINEAR
 
 
 def _pitch(pitch: int, tiled: bool) -> int:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gen4emu.device.blitter import FAST_COPY_BYTES, FAST_COPY_TILINGS
 from gen4emu.device.command_streamer import Handler
 from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
 from gen4emu.device.registers import InterruptNames
 from gen4emu.device.state_gen9 import Gen9ContextState
 from gen4emu.device.stored_commands import leave_if, write_immediate_48
+from gen4emu.device.tiling import Tiling
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
@@ -86,9 +88,23 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         }
 
     def _pipeline_handler(self, known: Command, length: int, command: Command | None) -> Handler:
-        if known.name == "XY_FAST_COPY_BLT":
-            return self._not_executed(known.name)
-        return super()._pipeline_handler(known, length, command)
+        handler = super()._pipeline_handler(known, length, command)
+        return self._fast_copy(handler) if known.name == "XY_FAST_COPY_BLT" else handler
+
+    def _fast_copy(self, copy: Handler) -> Handler:
+        """The tiles of TILEYF and TILEYS have no surfaces here, either."""
+        report = self._not_executed("XY_FAST_COPY_BLT with tiles of TILEYF or TILEYS, or an unknown color depth,")
+
+        def run(words: Words) -> None:
+            view = self._view("XY_FAST_COPY_BLT", [*words, *[0] * (10 - len(words))])
+            sides = [(getattr(view, f"{side}_tiling_method"), getattr(view, f"{side}_tile_y_type"))
+                     for side in ("source", "destination")]
+            known = view.color_depth in FAST_COPY_BYTES and all(
+                tiling in FAST_COPY_TILINGS and not (FAST_COPY_TILINGS[tiling] is Tiling.Y and kind)
+                for tiling, kind in sides)
+            (copy if known else report)(words)
+
+        return run
 
     def _flush(self) -> Handler:
         """There is no MI_FLUSH."""

@@ -18,13 +18,13 @@ struct g4_blt {
 
     g4_address address_mask; /* the bits of graphics addresses; what follows the last address is the first */
     g4_address destination;
-    int32_t destination_pitch; /* bytes */
-    bool destination_tiled;    /* X */
+    int32_t destination_pitch;   /* bytes */
+    uint32_t destination_tiling; /* enum g4_tiling: linear, X or Y */
 
     uint32_t source_kind; /* enum g4_blt_source */
     g4_address source;    /* of a colour source, or of mono bits without `bits` */
     int32_t source_pitch;
-    bool source_tiled;
+    uint32_t source_tiling;
     int32_t source_x, source_y;
     bool right_to_left;  /* SRC_COPY_BLT's direction bit */
     const uint8_t *bits; /* immediate mono data */

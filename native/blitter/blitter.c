@@ -23,23 +23,25 @@ static bool needs_destination(uint32_t rop) {
 }
 
 /* The address of a pixel on one side of a blit. */
-static g4_address address_of(const struct g4_blt *b, g4_address base, int32_t pitch, bool tiled, int32_t x, int32_t y) {
-    if (!tiled) {
+static g4_address address_of(const struct g4_blt *b, g4_address base, int32_t pitch, uint32_t tiling, int32_t x,
+                             int32_t y) {
+    if (tiling == G4_TILING_LINEAR) {
         return (base + (g4_address)((int64_t)y * pitch + (int64_t)x * b->bytes)) & b->address_mask;
     }
     /* A tiled surface has no pixels left of or above its origin: the offsets wrap as an address of 32 bits would. */
     const uint32_t offset =
-        (uint32_t)g4_surface_offset(G4_TILING_X, (uint32_t)pitch & 0x3ffffu, (uint32_t)x * b->bytes, (uint32_t)y);
+        (uint32_t)g4_surface_offset(tiling, (uint32_t)pitch & 0x3ffffu, (uint32_t)x * b->bytes, (uint32_t)y);
     return ((base & ~(g4_address)G4_PAGE_OFFSET) + offset) & b->address_mask;
 }
 
 static g4_address destination_of(const struct g4_blt *b, int32_t x, int32_t y) {
-    return address_of(b, b->destination, b->destination_pitch, b->destination_tiled, x, y);
+    return address_of(b, b->destination, b->destination_pitch, b->destination_tiling, x, y);
 }
 
 /* The address of the source of a pixel of the destination. */
 static g4_address source_of(const struct g4_blt *b, int32_t x, int32_t y) {
-    return address_of(b, b->source, b->source_pitch, b->source_tiled, b->source_x + x - b->x1, b->source_y + y - b->y1);
+    return address_of(b, b->source, b->source_pitch, b->source_tiling, b->source_x + x - b->x1,
+                      b->source_y + y - b->y1);
 }
 
 static uint32_t read_pixel(struct g4_port *port, g4_address address, uint32_t bytes) {
@@ -144,7 +146,8 @@ static void draw_pixel(struct g4_port *port, const struct g4_blt *b, int32_t x, 
 
 enum {
     ROP_COPY_SOURCE = 0xcc,
-    ROP_COPY_PATTERN = 0xf0
+    ROP_COPY_PATTERN = 0xf0,
+    TILE_Y_COLUMN = 16, /* bytes */
 };
 
 static bool plain(const struct g4_blt *b, uint32_t rop) {
@@ -153,8 +156,10 @@ static bool plain(const struct g4_blt *b, uint32_t rop) {
 }
 
 /* The number of contiguous bytes from an address on: to the end of the page, or of the tile's row. */
-static uint32_t run_length(g4_address address, bool tiled) {
-    const uint32_t unit = tiled ? G4_TILE_X_WIDTH : G4_PAGE_SIZE;
+static uint32_t run_length(g4_address address, uint32_t tiling) {
+    const uint32_t unit = tiling == G4_TILING_X   ? G4_TILE_X_WIDTH
+                          : tiling == G4_TILING_Y ? TILE_Y_COLUMN
+                                                  : G4_PAGE_SIZE;
     return unit - (uint32_t)(address & (unit - 1));
 }
 
@@ -176,11 +181,11 @@ static void copy_run(struct g4_port *port, g4_address to, g4_address from, uint3
 static bool row_at_once(struct g4_port *port, const struct g4_blt *b, int32_t x1, int32_t x2, int32_t y, bool copy) {
     for (int32_t x = x1; x < x2;) {
         const g4_address to = destination_of(b, x, y);
-        uint32_t size = run_length(to, b->destination_tiled);
+        uint32_t size = run_length(to, b->destination_tiling);
         g4_address from = 0;
         if (copy) {
             from = source_of(b, x, y);
-            const uint32_t source_size = run_length(from, b->source_tiled);
+            const uint32_t source_size = run_length(from, b->source_tiling);
             size = source_size < size ? source_size : size;
         }
         uint32_t pixels = size / b->bytes;
@@ -215,8 +220,8 @@ static struct box visible(const struct g4_blt *b) {
 
 /* Whether two byte ranges, rounded outwards, do not overlap; then the order of pixels does not matter. */
 static bool apart(const struct g4_blt *b, const struct box *box) {
-    if (b->destination_tiled || b->source_tiled || b->destination_pitch < 0 || b->source_pitch < 0 || box->x1 < 0 ||
-        box->y1 < 0 || b->source_x < 0 || b->source_y < 0) {
+    if (b->destination_tiling != G4_TILING_LINEAR || b->source_tiling != G4_TILING_LINEAR || b->destination_pitch < 0 ||
+        b->source_pitch < 0 || box->x1 < 0 || box->y1 < 0 || b->source_x < 0 || b->source_y < 0) {
         return false;
     }
     const uint64_t rows = (uint64_t)(box->y2 - b->y1);
@@ -240,7 +245,7 @@ enum g4_status g4_blt(struct g4_port *port, const struct g4_blt *b) {
     }
     const bool color = b->source_kind == G4_BLT_SOURCE_COLOR;
     const bool same = color && b->source == b->destination && b->source_pitch == b->destination_pitch &&
-                      b->source_tiled == b->destination_tiled;
+                      b->source_tiling == b->destination_tiling;
     /* A copy within one surface behaves as if the source were read first. */
     const bool from_below = same && b->source_y < b->y1;
     const bool from_right = b->right_to_left || (same && b->source_x < b->x1);

@@ -5,13 +5,17 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gen4emu._native import ffi
+from gen4emu.device.blitter import FAST_COPY_BYTES, FAST_COPY_TILINGS
+from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.errors import HangError
 from gen4emu.hw.gen4.blt import ColorDepth
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
+from gen4emu.hw.gen9.blt import FastCopyDepth, FastCopyTiling, LegacyTileY
 from gen4emu.trace.events import Engine
 from tests.device.test_command_streamer_gen7 import DRAW, Later
 from tests.harness.commands import BATCH, DATA, Words, command
@@ -242,10 +246,36 @@ def test_a_fill_of_a_row_above_goes_to_a_48_bit_address() -> None:
     assert machine.dwords(base - 64, 3) == [0x11223344, 0x11223344, 0]
 
 
-def test_a_fast_copy_is_reported() -> None:
+@pytest.mark.parametrize("depth", list(FastCopyDepth))
+@pytest.mark.parametrize("tiling", list(Tiling)[:3])
+def test_a_fast_copy_reads_linear_pixels_and_writes_tiles(tiling: Tiling, depth: FastCopyDepth) -> None:
     machine = kaby_lake()
-    machine.do(("XY_FAST_COPY_BLT", {}))
-    assert list(machine.streamer.findings.count) == ["XY_FAST_COPY_BLT is not executed"]
+    size = FAST_COPY_BYTES[depth]
+    method = next(code for code, found in FAST_COPY_TILINGS.items() if found is tiling)
+    rows = np.arange(40 * 512, dtype=np.uint32).astype(np.uint8).reshape(40, 512)
+    rows += np.arange(40, dtype=np.uint8)[:, None]
+    machine.device.memory.write(HIGH, rows.tobytes())
+    machine.device.memory.write(FAR, bytes(512 * 64))
+    machine.do(("XY_FAST_COPY_BLT", {
+        "color_depth": depth, "source_base_address": HIGH, "source_pitch": 512, "source_x1": 1, "source_y1": 2,
+        "destination_tiling_method": method, "destination_base_address": FAR,
+        "destination_pitch": 512 if tiling is Tiling.LINEAR else 128,
+        "destination_x1": 3, "destination_y1": 1, "destination_x2": 14, "destination_y2": 38}))
+    pixels = np.frombuffer(SurfaceLayout(FAR, 512, 512, 40, 1, tiling).read(machine.device.memory), np.uint8)
+    wanted = np.zeros((40, 512), np.uint8)
+    wanted[1:38, 3 * size:14 * size] = rows[2:39, size:12 * size]
+    assert np.array_equal(pixels.reshape(40, 512), wanted)
+    assert not machine.streamer.findings.count
+
+
+@pytest.mark.parametrize("fields", [
+    {"source_tiling_method": FastCopyTiling.TILE_64K}, {"color_depth": 7},
+    {"destination_tiling_method": FastCopyTiling.YMAJOR_4K, "destination_tile_y_type": LegacyTileY.TILEYF}])
+def test_a_fast_copy_with_other_tiles_is_reported(fields: dict[str, Any]) -> None:
+    machine = kaby_lake()
+    machine.do(("XY_FAST_COPY_BLT", {"destination_x2": 1, "destination_y2": 1} | fields))
+    (finding,) = machine.streamer.findings.count
+    assert finding.startswith("XY_FAST_COPY_BLT with tiles of TILEYF or TILEYS") and "not executed" in finding
 
 
 # --- draws ------------------------------------------------------------------------------------------------------------
