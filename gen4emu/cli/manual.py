@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "XDG_STATE_HOME": "index: the directory with the user's key of indexes, under gen4emu/; by default ~/.local/state.",
     "GEN4EMU_ATOMIC": "run, capture: 1 offers atomic mode setting.",
     "GEN4EMU_LIVE": "The directory of the device server. Set by run and capture for the program; see run --serve.",
+    "INTEL_DEBUG": "capture --gl: Mesa's; extended for the program, so that the driver prints its shaders.",
     "TMPDIR": "The directory for temporary files.",
 }
 STATUSES = {

@@ -109,7 +109,8 @@ def test_nir_of_another_shader_or_variant_is_not_taken() -> None:
 
 @pytest.mark.parametrize("text", [
     "", "\n", "Native code for", "NIR () for vertex shader:", "Native code for x (sha1 00)\n",
-    f"Native code for {'vertex shader ( ' * 70000}sha1 {'0' * 40})", f"Native code for fragment shader x (sha1 {'0' * 39})",
+    f"Native code for {'vertex shader ( ' * 70000}sha1 {'0' * 40})",
+    f"Native code for fragment shader x (sha1 {'0' * 39})",
 ])
 def test_hostile_sections_are_no_shaders(text: str) -> None:
     assert calls(GlNote(K.DRIVER, 0, (), text)).as_json()["compiled"] == []
