@@ -327,6 +327,16 @@ class GlCalls:
             yield f"draw {first}: {group.text}" if first == last else f"draws {first} to {last}: {group.text}"
 
 
+def source_texts(origin: KernelOrigin | None, shaders: Iterable[GlShader]) -> list[tuple[str, str]]:
+    """Titles and texts of the forms in which a shader was before it became a kernel, GLSL first."""
+    found = [(f"GLSL, {shader.title}", shader.source) for shader in shaders]
+    if origin is not None:
+        compiled = origin.compiled
+        found += [(f"NIR, {form}", text) for form, text in compiled.nir]
+        found.append(("driver's assembly", f"{compiled.summary}\n{compiled.assembly}"))
+    return found
+
+
 def _aligned(calls: list[_Call], primitives: list[_Primitive]) -> list[_Call | None]:
     """The call of each primitive as far as their shapes agree in order, or where the neighbours agree."""
     if len({(call.path, call.program and id(call.program)) for call in calls}) == 1:

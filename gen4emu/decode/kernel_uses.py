@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from gen4emu.decode.document import Document
-from gen4emu.decode.gl_calls import GlShader, KernelOrigin
+from gen4emu.decode.gl_calls import GlShader, KernelOrigin, source_texts
 from gen4emu.decode.nodes import Command, Item, Kernel, KernelCode, State
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
@@ -59,11 +59,7 @@ class KernelUse:
 
     def source_texts(self) -> list[tuple[str, str]]:
         """Titles and texts of the forms in which the shader was before it became this kernel, GLSL first."""
-        found = [(f"GLSL, {shader.title}", shader.source) for shader in self.sources]
-        if self.origin is not None:
-            found += [(f"NIR, {form}", text) for form, text in self.origin.compiled.nir]
-            found.append((f"driver's assembly, {self.origin.compiled.summary}", self.origin.compiled.assembly))
-        return found
+        return source_texts(self.origin, self.sources)
 
     def _ran_in(self, draw: int) -> None:
         if self.draws and draw <= self.draws[-1][1]:

@@ -37,6 +37,7 @@ from gen4emu.trace import events
 from gen4emu.trace.reader import Trace
 
 SCHEMA = "gen4emu.report/1"
+MOST_SOURCES = 16 << 20  # characters of GLSL and NIR
 _MOST_FINDINGS = 2000
 _COUNTED_AS = {"ps": "wm"}  # stages whose counters have another name
 _STAGES = ("vs", "hs", "ds", "gs", "clip", "sf", "ps")
@@ -312,9 +313,10 @@ class Recorder:
                     draws.setdefault(kernel, []).append(at)
         codes = [use.code.code for use in known.kernels]
         counts = [None] * len(codes) if device is None else line_counts(codes, device.kernel_counts())
+        sources = _Sources()
         return [_kernel(use, draws.get(use.number, []), cost[use.number],
                         None if device is None else live_registers(use.code.code, device.info.gen), counted)
-                for use, counted in zip(known.kernels, counts, strict=True)]
+                | sources.of(use) for use, counted in zip(known.kernels, counts, strict=True)]
 
     def _surfaces(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
         found: dict[int, dict[str, Any]] = {}
@@ -439,6 +441,24 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
         "reads": [s.address for s in counters.surfaces if s.read_bytes],
         "writes": [s.address for s in counters.surfaces if s.written_bytes],
     }
+
+
+class _Sources:
+    """GLSL and NIR of kernels, in captures with GL notes, as long as they fit."""
+
+    def __init__(self) -> None:
+        self._left = MOST_SOURCES  # characters
+
+    def of(self, use: KernelUse) -> dict[str, Any]:
+        texts = use.source_texts()
+        if not texts:
+            return {}
+        origin = "" if use.origin is None else use.origin.title
+        size = sum(len(text) for _, text in texts)
+        if size > self._left:
+            return {"origin": origin, "sources": None}
+        self._left -= size
+        return {"origin": origin, "sources": [{"title": title, "text": text} for title, text in texts]}
 
 
 def _kernel(use: KernelUse, draws: list[int], cost: int, live: dict[int, int] | None,

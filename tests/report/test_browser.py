@@ -18,11 +18,13 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
+from gen4emu.api.trace import open as open_api
 from gen4emu.cli.main import run
 from gen4emu.report.chunks import ROWS, STATES, deflated_json
 from gen4emu.report.record import Choices, Recorded, Recorder
 from gen4emu.report.writer import write_directory
 from gen4emu.trace.reader import open as open_trace
+from tests.decode.gl_capture import GLSL, noted
 from tests.report.browser import Page, browser, chromium
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -190,6 +192,31 @@ def test_a_kernel_is_shown_and_its_draws_are_links(opened: Page) -> None:
     assert opened.evaluate(f"getComputedStyle({row}.querySelector('.text')).backgroundColor") != "rgba(0, 0, 0, 0)"
     href = opened.evaluate("document.querySelector('.kernels .code p a').getAttribute('href')")
     assert href.endswith("&pane=draw")
+
+
+def test_glsl_and_nir_stand_beside_a_kernel(page: Page, tmp_path: Path) -> None:
+    """Of two pixel shaders, one has notes.  Its texts are hostile."""
+    trace = noted(TRACES / "triangle-g4x.aub.xz", tmp_path / "a.g4c")
+    assert run(["-q", "report", str(trace), "-o", str(tmp_path / "out")]) == 0
+    with open_api(trace) as opened_trace:
+        kernel = next(use.number for use in opened_trace.kernels() if use.origin is not None)
+    page.console.clear()
+    page.open((tmp_path / "out" / "index.html").as_uri())
+    page.go(f"pane=kernels&kernel={kernel}", "document.querySelector('.sources li') !== null")
+    assert page.evaluate("document.querySelector('.code .origin').textContent") == (
+        f'compiled from program 3 "{HOSTILE}", fragment shader 2')
+    lines = "[...document.querySelectorAll('.sources li')].map(line => line.textContent)"
+    assert page.evaluate(lines) == GLSL.splitlines()
+    beside = page.evaluate("['.listing', '.sources'].map(name => document.querySelector(name).getBoundingClientRect())"
+                           ".map(box => [box.left, box.right, box.top])")
+    assert beside[0][1] <= beside[1][0] and beside[0][2] == beside[1][2] and beside[1][1] <= 1280
+    page.evaluate("document.querySelectorAll('.sources button')[2].click()")
+    assert f"\t{HOSTILE} final form" in page.evaluate(lines)
+    page.go(f"pane=kernels&kernel={kernel % 2 + 1}", "document.querySelector('.sources') === null")
+    page.go(f"pane=kernels&kernel={kernel}", "document.querySelector('.sources li') !== null")
+    pressed = page.evaluate("document.querySelector('.sources button[aria-pressed=true]').textContent")
+    assert pressed == "NIR, final form"  # stays chosen
+    assert page.evaluate("document.querySelectorAll('img').length") == 0 and page.console == []
 
 
 def test_one_file_is_the_same_report(page: Page, tmp_path: Path) -> None:

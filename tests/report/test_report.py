@@ -16,8 +16,10 @@ import pytest
 
 import gen4emu
 from gen4emu.cli.main import run
-from gen4emu.report import writer
+from gen4emu.report import record, writer
 from gen4emu.report.record import Recorded
+from tests.decode.gl_capture import GLSL, noted
+from tests.decode.gl_capture import HOSTILE as GL_HOSTILE
 
 TRACES = Path(__file__).parents[2] / "traces"
 GEARS = TRACES / "gears-g4x.aub.xz"
@@ -111,6 +113,19 @@ def test_executions_of_the_lines_of_a_kernel_are_its_cost(write: Write) -> None:
             assert all(0 <= line["channels"] <= 16 * line["executions"] for line in lines)
         else:
             assert {line["executions"] for line in lines} == {None}
+
+
+def test_kernels_have_their_sources_as_far_as_they_fit(write: Write, tmp_path: Path,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = noted(TRACES / "triangle-g4x.aub.xz", tmp_path / "a.g4c")
+    (found,) = [kernel for kernel in chunk(write(trace), "kernels") if "sources" in kernel]
+    assert (found["stages"], found["origin"]) == (["ps"], f'program 3 "{GL_HOSTILE}", fragment shader 2')
+    assert [source["title"] for source in found["sources"]] == ["GLSL, fragment shader 2", "NIR, SSA form",
+                                                                "NIR, final form", "driver's assembly"]
+    assert found["sources"][0]["text"] == GLSL and found["sources"][3]["text"] == "SIMD8 shader.\nnop;\n"
+    monkeypatch.setattr(record, "MOST_SOURCES", sum(len(source["text"]) for source in found["sources"]) - 1)
+    (found,) = [kernel for kernel in chunk(write(trace), "kernels") if "sources" in kernel]
+    assert found["sources"] is None
 
 
 def test_kernels_have_their_draws_and_their_cost(write: Write) -> None:

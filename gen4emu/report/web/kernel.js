@@ -33,7 +33,9 @@ export class KernelsPane {
     this.code.replaceChildren();
     if (!kernel) { add(this.code, "p", this.kernels.length ? `There is no kernel ${wanted}.` : "The trace runs no kernel.", "faint"); return; }
     this.title(kernel);
+    this.beside = add(this.code, "div", undefined, "beside");
     this.lines(kernel);
+    this.sources(kernel);
   }
 
   title(kernel) {
@@ -48,15 +50,33 @@ export class KernelsPane {
       link(draws, first === last ? String(first) : `${first}-${last}`, `draw=${first}&pane=draw`);
       add(draws, "span", " ");
     }
+    if (kernel.origin) add(this.code, "p", `compiled from ${kernel.origin}`, "origin");
+    if (kernel.sources === null) add(this.code, "p", "GLSL and NIR of this kernel are left out: the page would become too large.", "faint");
     if (!kernel.live_known) add(this.code, "p", "Live registers are unknown: channels may continue anywhere, or any register may be read.", "faint");
     if (!kernel.complete) add(this.code, "p", "The end of this kernel is not in the trace.", "bad");
+  }
+
+  // GLSL and NIR beside the disassembly.  The form that was chosen stays for other kernels.
+  sources(kernel) {
+    if (!kernel.sources?.length) return;
+    const box = add(this.beside, "div", undefined, "sources"), tabs = add(box, "div", undefined, "bar"), text = add(box, "ol", undefined, "scroll");
+    const form = one => one.title.split(",")[0];
+    const show = chosen => {
+      text.replaceChildren();
+      for (const line of chosen.text.replace(/\n$/, "").split("\n")) add(text, "li", line);
+      kernel.sources.forEach((one, i) => tabs.children[i].setAttribute("aria-pressed", String(one === chosen)));
+      text.scrollTop = 0;
+    };
+    for (const one of kernel.sources) button(tabs, one.title, () => { this.chosen = one; show(one); });
+    const like = same => this.chosen && kernel.sources.find(one => same(one) === same(this.chosen));
+    show(like(one => one.title) ?? like(form) ?? kernel.sources[0]);
   }
 
   lines(kernel) {
     const most = Math.max(1, ...kernel.lines.map(line => line.executions ?? 0));
     const all = kernel.lines.reduce((sum, line) => sum + (line.executions ?? 0), 0) || 1;
     const counted = kernel.lines.some(line => line.executions !== null);
-    const box = add(this.code, "div", undefined, "listing");
+    const box = add(this.beside, "div", undefined, "listing");
     const arcs = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const made = add(box, "table", undefined, "lines");
     const head = add(add(made, "thead"), "tr");
