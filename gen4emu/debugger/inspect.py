@@ -26,7 +26,7 @@ from gen4emu.hw.fields import Const, Ignored, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType
 from gen4emu.hw.layout import Block, View
-from gen4emu.isa import disassemble
+from gen4emu.isa import disassemble, kernel_length
 from gen4emu.isa.disassembler import Line
 from gen4emu.isa.message_text import SFIDS
 from gen4emu.isa.opcodes import Opcode
@@ -216,8 +216,17 @@ def _fields(block: Block, words: list[int], gen: Gen) -> dict[str, Any]:
 
 
 def code_at(device: Device, address: int) -> list[Line]:
-    code = device.memory.read(address, min(_CODE, device.memory.size - address), Missing.ZERO)
-    return list(disassemble(code, device.info.gen, base=address))
+    return list(disassemble(_code_bytes(device, address), device.info.gen, base=address))
+
+
+def kernel_at(device: Device, address: int) -> bytes:
+    """The code of a kernel, up to its end."""
+    code = _code_bytes(device, address)
+    return code[:kernel_length(code, device.info.gen)]
+
+
+def _code_bytes(device: Device, address: int) -> bytes:
+    return bytes(device.memory.read(address, min(_CODE, device.memory.size - address), Missing.ZERO))
 
 
 def code_lines(lines: list[Line], address: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, counts_matter, last_hit
 from gen4emu.debugger.debugger import Debugger, OnStop, Stop
+from gen4emu.debugger.gl import GlKnowledge
 from gen4emu.debugger.history import History, record
 from gen4emu.debugger.memory_changes import Change, MemoryChanges
 from gen4emu.debugger.messages import Message
@@ -90,6 +91,7 @@ class Session(Listener):
         self.damage: list[Warning] = []  # of the file, as far as it was read
         self.hung = False  # in the replay of a history
         self.draw_stop = DrawStop()
+        self.gl = GlKnowledge(trace, part)
         self.replay: Replay | None = None
         self.debugger: Debugger | None = None
         trace.keep(KEPT_EVENT_BYTES)

@@ -16,17 +16,18 @@ from gen4emu.debugger import inspect, views
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, position_before, position_of
 from gen4emu.debugger.debugger import Debugger, Stop, stop_lines, units_of
 from gen4emu.debugger.expressions import Context, Expression, json_values, parse, value_text
+from gen4emu.debugger.gl import FORMS
 from gen4emu.debugger.history import SCHEMA as HISTORY_SCHEMA
 from gen4emu.debugger.history import Change, fragment_lines, history_lines, object_lines, some
 from gen4emu.debugger.inspect import FORMATS, LiveThread, code_at, code_lines, register_text, state_json, thread_lines
 from gen4emu.debugger.messages import Message, message_lines
-from gen4emu.debugger.model import UNITS, Fate
+from gen4emu.debugger.model import STAGES, UNITS, Fate
 from gen4emu.debugger.not_finite import pixel_of
 from gen4emu.debugger.session import GoTo, Leave, Restart, Session
 from gen4emu.debugger.watch import Watch, lane_lines
 from gen4emu.debugger.why import CHANNELS, MOST_DEPTH, parse_channel, why
 from gen4emu.debugger.why import SCHEMA as WHY_SCHEMA
-from gen4emu.device.memory import Memory
+from gen4emu.device.memory import Memory, Unit
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -600,6 +601,44 @@ def _disasm(shell: Shell, arguments: list[str]) -> None:
     shell.answer(code_lines(lines, at))
 
 
+def _gl(shell: Shell, arguments: list[str]) -> None:
+    _need_no_more(arguments, 0, "gl")
+    _need_notes(shell)
+    draw = shell.session.place().draw
+    group = shell.session.gl.group(draw)
+    shell.answer([f"draw {draw}: {group.text if group is not None else 'not of a noted call'}"],
+                 {"draw": draw, "group": None if group is None else group.as_json()})
+
+
+def _source(shell: Shell, arguments: list[str]) -> None:
+    usage = "source [glsl|nir|assembly]"
+    _need_no_more(arguments, 1, usage)
+    form = arguments[0] if arguments else None
+    if form not in (None, *FORMS):
+        raise Usage(_unknown("form", form or "", FORMS))
+    thread = shell.live_thread.thread
+    _need_notes(shell)
+    stage = "ps" if thread.unit is Unit.WM else STAGES[thread.unit]
+    origin, texts = shell.session.gl.sources(inspect.kernel_at(shell.session.device, thread.kernel), stage,
+                                             shell.session.place().draw)
+    if not texts:
+        raise Usage(f"the notes have no source of kernel 0x{thread.kernel:08x}")
+    shown = [(title, text) for title, text in texts if title.startswith(FORMS[form])] if form is not None else (
+        [one for one in texts if one[0].startswith("GLSL")] or texts)
+    if form is not None and not shown:
+        raise Usage(f"the notes have no {FORMS[form]} of kernel 0x{thread.kernel:08x}")
+    lines = [] if origin is None else [f"compiled from {origin.title}"]
+    for title, text in shown:
+        lines += [f"{title}:", *(f"{n:5}  {line}".rstrip() for n, line in enumerate(text.splitlines(), 1))]
+    shell.answer(lines, {"origin": None if origin is None else origin.as_json(),
+                         "sources": [{"title": title, "text": text} for title, text in shown]})
+
+
+def _need_notes(shell: Shell) -> None:
+    if not shell.session.gl.present:
+        raise Usage("the trace has no GL notes; `gen4emu capture --gl` keeps them")
+
+
 def _memory(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "x ADDRESS [BYTES]")
     device = shell.session.device
@@ -876,6 +915,8 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("lanes EXPRESSION", _lanes, "an expression in each channel, as 2x2 blocks of pixels: lanes g4:f"),
     ("set REGISTER VALUE", _set, "gN.M[:TYPE], f0.N, cr0.N"),
     ("disasm [all|ADDRESS]", _disasm, "code around the thread, all of its kernel, or the code at an address"),
+    ("source [FORM]", _source, "GLSL of the thread's kernel, or another form: nir, assembly; with GL notes"),
+    ("gl", _gl, "the debug group and the program of the draw; with GL notes"),
     ("patch ADDRESS ASSEMBLY", _patch, "change code; it counts from the next instruction on"),
     ("x ADDRESS [BYTES]", _memory, "memory"),
     ("struct [NAME ADDRESS]", _struct, "memory as a state block; alone: the names of those"),
@@ -940,6 +981,7 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "trap": ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id", "in", "object", "quiet"),
     "break": ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan", "in", "flagged"),
     "regs": FORMATS, "set": ("f0.0", "f0.1", "cr0.0", "cr0.1", "cr0.2"), "delete": ("all",), "disasm": ("all",),
+    "source": tuple(FORMS),
     "history": ("frame",), "back-trace": ("frame",), "why": (*CHANNELS, "depth", "frame"),
     "halt": ("in",), "eu": tuple(UNITS),
     "trace": ("messages", "off", "in", "flagged"), "policy": ("lenient", "strict", "hardware"),

@@ -180,3 +180,18 @@ def test_what_is_noted_leaves_the_batches_as_they_are(captured: Path, tmp_path: 
     assert done.stdout == PIXEL
     digests = [gen4emu("digest", str(one)).stdout.split("\n", 1)[1] for one in (path, captured)]  # the head has names
     assert digests[0] == digests[1] != ""
+
+
+@needs_client
+def test_the_debugger_has_the_group_of_a_draw_and_the_source_of_a_thread(captured: Path) -> None:
+    at = notes(captured)["draws"][2]["draw"]
+    done = gen4emu("debug", str(captured), "-c", f"draw {at}", "-c", "gl", "-c", "trap every in wm", "-c", "continue",
+                   "-c", "source", "-c", "source nir")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert f'draw {at}: scene / light, program 5 "green"' in lines
+    compiled = lines.index('compiled from program 5 "green", fragment shader 4')
+    assert lines[compiled + 1:compiled + 5] == [
+        "GLSL, fragment shader 4:", "    1  #version 120", "    2  uniform float level;",
+        "    3  void main() { gl_FragColor = vec4(0.0, sqrt(level), 0.25, 1.0); }"]
+    assert sum("fsqrt" in line for line in lines) == 2  # in both forms of NIR
