@@ -254,7 +254,7 @@ class Recorder:
             stages = known.draws[number].kernels if number < len(known.draws) else {}
             found.append(RecordedDraw(number, {name: column[at] for name, column in rows.items()},
                                       row.counted.counters.as_json(), self._blocks(known, row),
-                                      {stage: codes[n] for stage, n in stages.items() if n in codes}))
+                                      {stage: codes[n] for stage, (n, *_) in stages.items() if n in codes}))
         return found
 
     def _states(self, known: Decoded) -> None:
@@ -303,16 +303,24 @@ class Recorder:
     def _kernels(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
         draws: dict[int, list[int]] = {}
         cost: Counter[int] = Counter()
+        shared: set[int] = set()  # kernels of a stage that has several
         for at, row in enumerate(self._rows):
             number = row.counted.place.draw
             stages = known.draws[number].kernels if number < len(known.draws) else {}
-            for stage, kernel in stages.items():
+            for stage, numbers in stages.items():
                 ran = row.counted.counters.stages.get(_COUNTED_AS.get(stage, stage))
                 if ran is not None and ran.threads:
-                    cost[kernel] += ran.instructions
-                    draws.setdefault(kernel, []).append(at)
+                    cost[numbers[0]] += ran.instructions
+                    shared.update(numbers if len(numbers) > 1 else ())
+                    for kernel in numbers:
+                        draws.setdefault(kernel, []).append(at)
         codes = [use.code.code for use in known.kernels]
         counts = [None] * len(codes) if device is None else line_counts(codes, device.kernel_counts())
+        for use, executed in zip(known.kernels, counts, strict=True) if device is not None else ():
+            if use.number in shared:  # the counters of a draw do not tell them apart
+                cost[use.number] = sum(line.executions for line in (executed or {}).values())
+                if executed is None:
+                    del draws[use.number]
         sources = _Sources()
         return [_kernel(use, draws.get(use.number, []), cost[use.number],
                         None if device is None else live_registers(use.code.code, device.info.gen), counted)
@@ -436,7 +444,7 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
         "depth_failed": fragments.depth_failed, "written": written, "instructions": counters.instructions,
         "channel_ops": counters.channel_ops, "threads": counters.threads, "read_bytes": counters.read_bytes,
         "written_bytes": counters.written_bytes, "changes": len(changed),
-        **{stage: stages.get(stage, 0) for stage in _STAGES}, "idle": int(idle),
+        **{stage: stages.get(stage, (0,))[0] for stage in _STAGES}, "idle": int(idle),
         "flags": [*flags, *(["idle"] if idle else [])], "changed": changed,
         "reads": [s.address for s in counters.surfaces if s.read_bytes],
         "writes": [s.address for s in counters.surfaces if s.written_bytes],

@@ -64,7 +64,7 @@ class DecodedDraw:
     frame: int
     submission: int
     blocks: list[Block]
-    kernels: dict[str, int]  # numbers by stage
+    kernels: dict[str, tuple[int, ...]]  # numbers by stage; several: for different numbers of pixels a thread
     vertices: Stage | None = None  # of a mesh
 
 
@@ -175,7 +175,7 @@ class _Reader:
             self._mesh_values += len(found["rows"]) * len(found["columns"])
         return found
 
-    def _kernels(self, command: Command) -> dict[str, int]:
+    def _kernels(self, command: Command) -> dict[str, tuple[int, ...]]:
         decoder = self.document.decoder
         if decoder is None or command.title != "3DPRIMITIVE":
             return {}
@@ -183,7 +183,7 @@ class _Reader:
         for stage in decoder.model.stages:
             unit = decoder.context.units.get(stage)
             if unit is not None and unit.kernels:
-                found[stage] = self._uses.number_of(unit.kernels[0])
+                found[stage] = tuple(self._uses.number_of(kernel) for kernel in unit.kernels)
         return found
 
     def _blocks(self, node: Node, key: str, by: str, box: str) -> Iterator[Block]:

@@ -115,6 +115,14 @@ def test_executions_of_the_lines_of_a_kernel_are_its_cost(write: Write) -> None:
             assert {line["executions"] for line in lines} == {None}
 
 
+def test_kernels_of_one_stage_have_the_cost_of_their_own_executions(write: Write) -> None:
+    kernels = chunk(write(TRACES / "later" / "triangle-ivb.aub.xz"), "kernels")
+    executed = {kernel["number"]: sum(line["executions"] or 0 for line in kernel["lines"]) for kernel in kernels}
+    assert {kernel["number"]: kernel["cost"] for kernel in kernels} == executed
+    assert {kernel["number"] for kernel in kernels if kernel["draw_count"]} == {n for n, ran in executed.items() if ran}
+    assert {kernel["stages"][0] for kernel in kernels if kernel["cost"]} == {"vs", "ps simd8", "ps simd16"}
+
+
 def test_kernels_have_their_sources_as_far_as_they_fit(write: Write, tmp_path: Path,
                                                        monkeypatch: pytest.MonkeyPatch) -> None:
     trace = noted(TRACES / "triangle-g4x.aub.xz", tmp_path / "a.g4c")
