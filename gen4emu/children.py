@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
@@ -16,6 +17,8 @@ from multiprocessing.context import ForkProcess
 from typing import Any, BinaryIO, Protocol
 
 _LOG_BYTES = 16 << 10  # of what a process printed last
+_MESSAGE_BYTES = 64 << 20
+_GRACE_SECONDS = 10.0  # for a child that is asked to end
 
 
 class Process(Protocol):
@@ -24,6 +27,8 @@ class Process(Protocol):
     def wait(self, timeout: float | None = None) -> int: ...
 
     def kill(self) -> None: ...
+
+    def terminate(self) -> None: ...
 
 
 class Child:
@@ -48,6 +53,9 @@ class Child:
         log = self._log.read().decode("utf-8", "replace")
         self._log.close()
         return _ending(status), log
+
+    def ask_to_end(self) -> None:
+        self._process.terminate()
 
     def kill(self) -> None:
         self._process.kill()
@@ -80,6 +88,9 @@ class _Forked:
     def kill(self) -> None:
         self._process.kill()
 
+    def terminate(self) -> None:
+        self._process.terminate()
+
 
 def _work(work: Callable[[int], object], handle: int, log: int) -> None:
     os.dup2(log, 1)
@@ -103,47 +114,71 @@ def _ending(status: int) -> str:
         return f"signal {-status}"
 
 
+Tell = Callable[[Any], None]  # takes a value of JSON
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A child that ended without an answer."""
+    """The last message of a child: how it ended, and what it printed last."""
 
     how: str
     log: str
 
+    def text(self, name: str) -> str:
+        """Of a child that had more to say."""
+        last = (self.log.strip().splitlines() or [""])[-1]
+        return f"{name} ended with {self.how}{': ' * bool(last)}{last}"
 
-def answers(works: Sequence[Callable[[], Any]], most: int,
-            idle: Callable[[], object] = lambda: None) -> Iterator[tuple[int, Any]]:
+
+def messages(works: Sequence[Callable[[Tell], object]], most: int, idle: Callable[[], object] = lambda: None,
+             late: Callable[[int, Any], object] = lambda index, message: None) -> Iterator[tuple[int, Any]]:
     """Call functions in copies of this process, at most `most` at a time.
 
-    Yields the index and the result of each as it ends, or Ended.  `idle` is called again and again meanwhile.
+    Yields the index of each with what it tells, and then with Ended.  `idle` is called again and again meanwhile.
+    Children that run when the iterator is closed are stopped, and `late` gets what they still tell.  Messages are JSON:
+    a trace that takes over a child must not take over this process, too.
     """
     following = 0
     busy: dict[Connection, tuple[int, Child]] = {}
     try:
         while following < len(works) or busy:
             while following < len(works) and len(busy) < most:
-                child = Child(forked(_answering(works[following])))
+                child = Child(forked(_telling(works[following])))
                 busy[child.connection] = following, child
                 following += 1
             idle()
             for connection in wait(list(busy), 0.2):
                 assert isinstance(connection, Connection)
-                index, child = busy.pop(connection)
+                index, child = busy[connection]
                 try:
-                    answer = connection.recv()
-                except (EOFError, OSError):
-                    answer = Ended(*child.end(1.0))
-                else:
-                    child.end(1.0)
-                yield index, answer
+                    message = _receive(connection)
+                except EOFError:
+                    del busy[connection]
+                    message = Ended(*child.end(1.0))
+                yield index, message
     finally:
         for _, child in busy.values():
+            child.ask_to_end()
+        for connection, (index, child) in busy.items():
+            with contextlib.suppress(EOFError):
+                while connection.poll(_GRACE_SECONDS):
+                    late(index, _receive(connection))
             child.kill()
 
 
-def _answering(work: Callable[[], Any]) -> Callable[[int], None]:
-    def answer(handle: int) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends its children
-        Connection(handle).send(work())
+def _receive(connection: Connection) -> Any:
+    """Raises EOFError if the child has ended, or sends what is not a message."""
+    try:
+        return json.loads(connection.recv_bytes(_MESSAGE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        raise EOFError from None
 
-    return answer
+
+def _telling(work: Callable[[Tell], object]) -> Callable[[int], None]:
+    def run(handle: int) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends its children
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
+        connection = Connection(handle)
+        work(lambda message: connection.send_bytes(json.dumps(message).encode()))
+
+    return run

@@ -52,6 +52,12 @@ class Selection:
         """Whether one of the numbers from `first` to `last`, both inclusive, is inside."""
         return any(_from(r, first) <= min(last, r.stop - 1) for r in self.ranges)
 
+    def within(self, first: int, end: int | None) -> Selection | None:
+        """The numbers from `first` up to, not including, `end`; None if there is none."""
+        ranges = (range(_from(r, first), r.stop if end is None else min(r.stop, end), r.step) for r in self.ranges)
+        found = tuple(r for r in ranges if r.start < r.stop)
+        return Selection(self.text, found) if found else None
+
     def is_over(self, number: int) -> bool:
         """Whether `number` and everything after it is outside."""
         last = self.last

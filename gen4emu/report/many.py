@@ -6,7 +6,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from html import escape
 from importlib.resources import files
@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gen4emu import single_page
-from gen4emu.children import Ended, answers
+from gen4emu.children import Ended, Tell, messages
 from gen4emu.errors import Gen4emuError
 from gen4emu.image.picture import replacing
 from gen4emu.report.record import Recorded
@@ -32,7 +32,7 @@ class Entry:
     file: str
     directory: Path
     status: int
-    device: str = ""
+    device: str | None = None
     counts: dict[str, int] = field(default_factory=dict)  # as in the overview of the report
     findings: dict[str, int] = field(default_factory=dict)  # how many of each severity
     bytes: int = 0  # of the report; 0: there is none
@@ -40,9 +40,9 @@ class Entry:
 
     def as_json(self) -> dict[str, Any]:
         """docs/json.md describes it."""
-        return {"file": self.file, "page": str(self.directory / PAGE) if self.bytes else None,
-                "device": self.device or None, "counts": self.counts, "findings": self.findings, "bytes": self.bytes,
-                "errors": self.errors, "status": self.status}
+        return {"file": self.file, "page": str(self.directory / PAGE) if self.bytes else None, "device": self.device,
+                "counts": self.counts, "findings": self.findings, "bytes": self.bytes, "errors": self.errors,
+                "status": self.status}
 
 
 def directories(names: Sequence[str]) -> list[str]:
@@ -68,14 +68,18 @@ def write_reports(directory: Path, traces: Mapping[str, str], record: Callable[[
     places = [(trace, directory / name) for trace, name in traces.items()]
     existed = [place.exists() for _, place in places]
     entries: list[Entry | None] = [None] * len(places)
-    for i, answer in answers([partial(_entry, trace, place, record) for trace, place in places], jobs,
-                             lambda: idle(sum(entry is not None for entry in entries))):
-        if isinstance(answer, Ended):
-            last = (answer.log.strip().splitlines() or [""])[-1]
-            answer = Entry(*places[i], _CRASHED,
-                           errors=[f"{places[i][0]}: its process ended with {answer.how}{': ' * bool(last)}{last}"])
+
+    def work(trace: str, place: Path, tell: Tell) -> None:
+        entry = asdict(_entry(trace, place, record))
+        tell({name: value for name, value in entry.items() if name not in ("file", "directory")})
+
+    for i, message in messages([partial(work, trace, place) for trace, place in places], jobs,
+                               lambda: idle(sum(entry is not None for entry in entries))):
+        if not isinstance(message, Ended):
+            entries[i] = Entry(*places[i], **message)
+        elif entries[i] is None:
+            entries[i] = Entry(*places[i], _CRASHED, errors=[message.text(f"{places[i][0]}: its process")])
             _remove(places[i][1], existed[i])
-        entries[i] = answer
     found = [entry for entry in entries if entry is not None]
     with replacing(directory / PAGE) as file:
         file.write(encoded(_page(found)))
@@ -93,7 +97,7 @@ def _entry(trace: str, directory: Path, record: Callable[[str], Recorded]) -> En
     except OSError as e:
         return Entry(trace, directory, 2, errors=[f"{e.filename or trace}: {e.strerror or e}"])
     overview = recorded.overview
-    return Entry(trace, directory, recorded.status, "" if overview["device"] is None else overview["device"]["name"],
+    return Entry(trace, directory, recorded.status, None if overview["device"] is None else overview["device"]["name"],
                  overview["counts"], dict(Counter(finding["severity"] for finding in overview["findings"])),
                  bytes_of(page), recorded.errors(trace))
 
@@ -133,5 +137,5 @@ def _rows(entries: Sequence[Entry]) -> Iterator[str]:
                    found["warning"], entry.bytes)
         cells = "".join(f'<td class="number">{f"{number:,}" if entry.bytes else ""}</td>' for number in numbers)
         about = "; ".join(entry.errors) or ("see its findings" if entry.status else "")
-        yield (f"<tr><td>{text}</td><td>{escape(entry.device)}</td>{cells}"
+        yield (f"<tr><td>{text}</td><td>{escape(entry.device or '')}</td>{cells}"
                f'<td class="bad"><bdi>{escape(about)}</bdi></td></tr>')
