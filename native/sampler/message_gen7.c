@@ -123,19 +123,13 @@ static struct g4_request request_of(const struct g4_sampler_call *c, const struc
     return request;
 }
 
-/* True if the view begins beyond the levels that are present: texels are 0. */
-static bool is_beyond_levels(const struct g4_texture *texture) {
-    const uint32_t first = texture->min_lod << 8;
-    return texture->surface.resource_min_lod_u4_8 > first + (texture->mip_count << 8);
-}
-
 static void sample(struct g4_sampler_call *c) {
     const struct g4_texture_sampler *const sampler = g4_sampler_find_sampler(c);
 
     if (g4_sampler_sample_fast(c, sampler) || is_refused(c, sampler)) {
         return;
     }
-    if (is_beyond_levels(c->texture) && !is_shadow(c)) {
+    if (g4_texture_is_beyond_levels(c->texture) && !is_shadow(c)) {
         static const uint32_t nothing[4] = {0};
         for
             EACH_ACTIVE(lane, c) {
@@ -235,8 +229,8 @@ static void gather(struct g4_sampler_call *c, uint32_t channel) {
         return;
     }
     const uint8_t source = gathered_source(c, channel);
-    if (source >= G4_SOURCE_ZERO || is_beyond_levels(c->texture)) {
-        gather_constant(c, is_beyond_levels(c->texture) ? G4_SOURCE_ZERO : source);
+    if (source >= G4_SOURCE_ZERO || g4_texture_is_beyond_levels(c->texture)) {
+        gather_constant(c, g4_texture_is_beyond_levels(c->texture) ? G4_SOURCE_ZERO : source);
         return;
     }
     struct g4_request request = request_of(c, sampler);

@@ -145,6 +145,11 @@ struct g4_texture_sampler {
     uint32_t integer_border[4];
 };
 
+/* The surface has no level that the view may read: texels are 0. */
+static inline bool g4_texture_is_beyond_levels(const struct g4_texture *texture) {
+    return texture->surface.resource_min_lod_u4_8 > (texture->min_lod + texture->mip_count) << 8;
+}
+
 /* Coordinates along this dimension count texels, of the first level of the view.  In the other address modes, in which
  * the manual does not permit it, they are divided by the size (message_gen7.c). */
 static inline bool g4_counts_texels(const struct g4_texture_sampler *sampler, int dimension) {

@@ -293,6 +293,15 @@ def test_levels_beyond_those_present_are_black(t: Texturing7) -> None:
     assert t.at_level(0) == [0.0, 0.0, 0.0, 1.0]
 
 
+def test_levels_beyond_those_present_are_black_in_formats_of_bytes(t: Texturing7) -> None:
+    """Vectors look such formats up by themselves."""
+    t.sampler(mip="NONE")
+    for lod in (3.75, 1.0):
+        t.surface("R8G8B8A8_UNORM", 16, 16, levels=3, resource_min_lod=lod, data=bytes([255]) * 4096)
+        response = t.message(Message.SAMPLE, simd=Simd.SIMD16, u=0.5, v=0.5)
+        assert set(response[:8].ravel().tolist()) == {0 if lod > 2 else ONE}
+
+
 def test_one_level_can_be_minified_after_a_preclamp(t: Texturing7) -> None:
     """17/256 of a level is below the one level of the view, but not at or below its base."""
     t.surface("R32_FLOAT", 64, 1)

@@ -59,8 +59,13 @@ static inline uint32_t next_random(uint32_t *seed) {
 /* Both machines have the same rows of a register file. */
 static inline void compare_registers(const struct machine machine[2], uint32_t file, uint32_t count, uint32_t thread) {
     for (uint32_t i = 0; i < count; i++) {
-        if (memcmp(g4_probe_register(machine[0].probe, file, i, thread),
-                   g4_probe_register(machine[1].probe, file, i, thread), 32) != 0) {
+        const uint32_t *const left = g4_probe_register(machine[0].probe, file, i, thread);
+        const uint32_t *const right = g4_probe_register(machine[1].probe, file, i, thread);
+        if (memcmp(left, right, 32) != 0) {
+            for (uint32_t dword = 0; dword < 8; dword++) {
+                (void)fprintf(stderr, "thread %u, dword %u: 0x%08x, 0x%08x\n", thread, dword, left[dword],
+                              right[dword]);
+            }
             fail(file == GRF ? "GRF" : "MRF", i);
         }
     }
