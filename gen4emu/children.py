@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -114,6 +114,7 @@ def _ending(status: int) -> str:
         return f"signal {-status}"
 
 
+Messages = Generator[tuple[int, Any], None, None]  # the index of a child, and what it tells
 Tell = Callable[[Any], None]  # takes a value of JSON
 
 
@@ -131,7 +132,7 @@ class Ended:
 
 
 def messages(works: Sequence[Callable[[Tell], object]], most: int, idle: Callable[[], object] = lambda: None,
-             late: Callable[[int, Any], object] = lambda index, message: None) -> Iterator[tuple[int, Any]]:
+             late: Callable[[int, Any], object] = lambda index, message: None) -> Messages:
     """Call functions in copies of this process, at most `most` at a time.
 
     Yields the index of each with what it tells, and then with Ended.  `idle` is called again and again meanwhile.

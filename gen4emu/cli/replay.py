@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,20 +15,19 @@ from typing import Any, TextIO
 import click
 
 from gen4emu.cli import options
+from gen4emu.cli.replay_parts import FrameRange, Job, Joined, parts_of, replay_parts
+from gen4emu.cli.replay_run import Report, Writer, extent, replay_frames
 from gen4emu.cli.sandbox_options import sandbox_option
-from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
+from gen4emu.cli.terminal import Progress, complain
 from gen4emu.core_enums import ErrorPolicy, HierarchicalDepthMode
 from gen4emu.debugger.history import trap_pixel
-from gen4emu.device import bookmark_file, hierarchical_depth
+from gen4emu.device import bookmark_file
 from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.device import Device
-from gen4emu.device.error_state import write_error_state
-from gen4emu.device.grave import has_grave_errors
 from gen4emu.device.macroblocks import MacroblockWriter
 from gen4emu.device.observer import Subscription
 from gen4emu.device.options import Options
-from gen4emu.device.place import DrawKind, Place
-from gen4emu.device.replay import Bookmark, Frame, Replay
+from gen4emu.device.replay import Bookmark, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.device.timeline import Bookmarks
@@ -36,7 +36,7 @@ from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
 from gen4emu.image.raw_video import STDOUT, RawVideo
-from gen4emu.image.store import MAX_PICTURES, PictureStore, count_text
+from gen4emu.image.store import MAX_PICTURES, PictureStore
 from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.reader import open as open_trace
@@ -65,48 +65,6 @@ def _surface(ctx: click.Context, param: click.Parameter, value: str) -> Target:
     target = Target("surface", int(m["address"], 16), SurfaceFormat[name], width, height, pitch,
                     Tiling[m["tiling"].upper()])
     return target
-
-
-class Writer:
-    """Takes the pictures of one replay: into a store, as raw video, or none."""
-
-    def __init__(self, store: PictureStore | None, video: RawVideo | None, depth: bool,
-                 extra: tuple[Target, ...]) -> None:
-        self._store, self._video, self._depth, self._extra = store, video, depth, extra
-        self._mark = 0
-
-    def write_draw(self, device: Device, place: Place) -> None:
-        """Write the surfaces that the draw or blit has changed."""
-        if self._store is None:
-            return
-        memory = device.memory
-        for target in self._wanted(device.targets.latest):
-            if memory.changed_since(self._mark, target.address, min(_extent(target), memory.size - target.address)):
-                self._store.add(memory, target, "draw", place.draw, place, only_changes=True)
-        self._mark = memory.mark()
-
-    def write(self, device: Device, frame: Frame) -> None:
-        if self._store is not None:
-            for target in self._wanted(frame.targets):
-                self._store.add(device.memory, target, frame.unit, frame.number, frame.place)
-        if self._video is not None and frame.unit == "frame":
-            self._video.add(device.memory, frame.targets)
-
-    def _wanted(self, targets: Sequence[Target]) -> Iterator[Target]:
-        """The targets that become pictures; the stencil of a depth buffer is one of its own."""
-        for target in (*targets, *self._extra):
-            if target.kind != "depth":
-                yield target
-            elif self._depth:
-                yield target
-                if target.stencil is not None:
-                    yield replace(target, kind="stencil", format=target.stencil)
-
-
-def _extent(target: Target) -> int:
-    """Bytes that a target may cover, tiles made full, within the address space."""
-    rows = (target.y + target.height + 31) // 32 * 32
-    return target.pitch * rows
 
 
 def pixels(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[int, int, int], ...]:
@@ -159,6 +117,8 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
 @click.option("--macroblocks", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write what every media thread starts with, one line of JSON each.")
 @click.option("-j", "--workers", type=click.IntRange(0, 64), default=0, help="Worker threads; 0: one per processor.")
+@click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
+              help="Execute the frames in so many processes, from the checkpoints of `gen4emu index TRACE`.")
 @click.option("--fp-rounding", type=click.Choice(["rtz", "rtne"]), default="rtz", show_default=True,
               help="How the EU rounds.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
@@ -183,12 +143,15 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
 def replay(trace: str, output: Path | None, kind: str | None, base: int, device: Part | None, force_device: bool,
            partial: bool, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
            surfaces: tuple[Target, ...], depth: bool, depth_range: DepthRange, npy: bool, no_pictures: bool,
-           max_pictures: int, raw_video: Path | None, macroblocks: Path | None, workers: int, fp_rounding: str,
+           max_pictures: int, raw_video: Path | None, macroblocks: Path | None, workers: int, processes: int,
+           fp_rounding: str,
            watchdog: int, hiz: HierarchicalDepthMode, general: bool, skip_primitives: int, max_primitives: int | None,
            objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None,
            traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool, as_json: bool,
            sandbox: Mode) -> int:
     """Execute TRACE and write its render targets as pictures.
+
+    With --processes the result is the same; only whole frames can be divided.
 
     \b
     Examples:
@@ -200,6 +163,12 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
         raise click.UsageError("--json and --raw-video - both want standard output")
     if no_pictures and output is not None:
         raise click.UsageError("--no-pictures and --output exclude each other")
+    if processes > 1:
+        for name, given in (("--raw", kind), ("--device", device), ("--submissions", submissions), ("--draws", draws),
+                            ("--raw-video", raw_video), ("--macroblocks", macroblocks), ("--trap-pixel", traps),
+                            ("--bad-messages", policy != "lenient"), ("standard input", trace == STDIN)):
+            if given:
+                raise click.UsageError(f"--processes and {name} exclude each other")
     silent = as_json or raw_video == STDOUT
     choices = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
                       workers=workers, strict=strict, hierarchical_depth=hiz,
@@ -213,7 +182,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
 
     def start(found: Device) -> None:
         for target in surfaces:
-            if target.address + _extent(target) > found.memory.size:
+            if target.address + extent(target) > found.memory.size:
                 raise FieldError(f"--surface 0x{target.address:x}: reaches out of the address space")
         for x, y, instance in traps:
             trap_pixel(found, x, y, instance, lambda text: click.echo(text, err=silent))
@@ -223,11 +192,32 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
         if report.store is not None:
             report.store.device = found.info.name
 
+    directory = output or Path("frames", trace_name(trace))
+    announce = None if silent else click.echo
+    if processes > 1:
+        choices = replace(choices, workers=workers or max(1, (os.cpu_count() or 1) // processes))
+        asked = ALL if frames is None else frames
+        parts = parts_of(trace, choices, asked, processes)
+        outer = click.get_current_context().with_resource(Sandbox(sandbox))
+        outer.write_directory(directory)
+
+        def confined() -> Sandbox:
+            inner = Sandbox(sandbox)
+            _confine(inner, trace, directory)
+            return inner
+
+        def pictures(give: Callable[[dict[str, Any]], None] | None = None) -> PictureStore:
+            return PictureStore(directory, file=trace, limit=max_pictures, npy=npy, depth_range=depth_range,
+                                announce=announce if give is None else None, give=give)
+
+        job = Job(trace, lambda: open_trace(trace, base=base, again=True), choices, asked, directory,
+                  None if no_pictures else pictures, lambda store: Writer(store, None, depth, surfaces), confined,
+                  strict, partial)
+        return _replay_parts(job, parts, processes, None if no_pictures else pictures(), as_json)
     lines: TextIO | None = None
     at = None
     if device is None and kind is None and not traps and macroblocks is None and policy == "lenient":
         at = _bookmark(trace, choices, frames, submissions, draws)
-    directory = output or Path("frames", trace_name(trace))
     _confine(click.get_current_context().with_resource(Sandbox(sandbox)), trace, directory, raw_video, macroblocks)
     run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
                  device, choices, on_start=start, on_draw=after_draw, at=at)
@@ -238,12 +228,12 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
             video = None if raw_video is None else stack.enter_context(RawVideo(raw_video, complain))
             if not no_pictures and (raw_video is None or output is not None):
                 report.store = PictureStore(directory, file=trace, limit=max_pictures, npy=npy,
-                                            depth_range=depth_range, announce=None if silent else click.echo)
+                                            depth_range=depth_range, announce=announce)
                 stack.callback(report.store.close)
             if macroblocks is not None:
                 lines = stack.enter_context(macroblocks.open("w", encoding="ascii"))
             writer = Writer(report.store, video, depth, surfaces)
-            _replay(run, writer, report, frames, submissions, draws)
+            replay_frames(run, writer, report, frames, submissions, draws)
             progress.done()
         # The pictures and the index are complete now.
         status = report.status()
@@ -262,6 +252,37 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     finally:
         progress.done()
         run.close()
+
+
+def _replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: PictureStore | None,
+                  as_json: bool) -> int:
+    started = time.perf_counter()
+    progress = Progress(f"replaying {job.trace}", scrolls=not as_json and store is not None)
+    try:
+        try:
+            joined = replay_parts(job, parts, processes, store,
+                                  lambda done: progress.tick(lambda: f"{done} of {len(parts)} parts"))
+        finally:
+            progress.done()
+            if store is not None:
+                store.close()
+    except (Gen4emuError, OSError) as e:
+        error = e if isinstance(e, Gen4emuError) else Gen4emuError(f"{e.filename}: {e.strerror}")
+        joined = Joined(None, error, shows=False)
+    outcome = joined.outcome
+    shown = None if store is None else store.pictures
+    seconds = time.perf_counter() - started
+    status = 0 if outcome is None else outcome.document["status"]
+    if joined.error is not None:
+        status = 3 if isinstance(joined.error, HangError) else 2
+    if outcome is not None and (joined.error is None or joined.shows):
+        outcome.show(job.trace, job.partial, shown, seconds)
+    if as_json and outcome is not None:
+        click.echo(json.dumps(outcome.as_json(status, shown, [] if joined.error is None else [str(joined.error)],
+                                              seconds)))
+    if joined.error is not None:
+        raise joined.error
+    return int(status)
 
 
 def _confine(sandbox: Sandbox, trace: str, directory: Path, *files: Path | None) -> None:
@@ -290,122 +311,6 @@ def _bookmark(trace: str, chosen: Options, *selections: Selection | None) -> Boo
     return None if None in found else min((b for b in found if b is not None), key=lambda b: b.order)
 
 
-def _replay(run: Replay, writer: Writer, report: Report, frames: Selection | None, submissions: Selection | None,
-            draws: Selection | None) -> None:
-    if frames is None and submissions is None and (draws is None or draws.is_all):
-        frames = ALL
-    try:
-        for frame in run.frames(frames, submissions, draws):
-            assert run.device is not None
-            writer.write(run.device, frame)
-    except HangError as e:
-        report.hang(e)
-        raise HangError(f"{report.trace}: {e} ({run.place.text}); error state: {report.error_state}") from e
-    if not report.partial:
-        run.look_for_damage()
-    for selected, count, noun in ((frames, run.frame_count, "frame"), (submissions, run.submissions, "submission"),
-                                  (draws, run.draws, "draw")):
-        if selected is not None and not selected.is_all:
-            selected.require_any(count, noun, report.trace)
-
-
 def trace_name(trace: str) -> str:
     """The name of a trace without directories and suffixes."""
     return "stdin" if trace == STDIN else Path(trace).name.lstrip(".").partition(".")[0] or "trace"
-
-
-class Report:
-    """The result of a replay: as text on stderr, as JSON, as an exit status."""
-
-    def __init__(self, run: Replay, trace: str, directory: Path, strict: bool, partial: bool) -> None:
-        self.trace = trace
-        self.store: PictureStore | None = None
-        self.errors: list[str] = []
-        self.error_state: Path | None = None
-        self._run, self._directory, self._strict, self.partial = run, directory, strict, partial
-        self._hang: dict[str, Any] | None = None
-        self._started = time.perf_counter()
-
-    def hang(self, error: HangError) -> None:
-        """Write the error state, which `gen4emu decode` reads to show where the GPU stopped."""
-        device, place = self._run.device, self._run.place
-        assert device is not None
-        self._directory.mkdir(parents=True, exist_ok=True)
-        self.error_state = self._directory / f"hang-{place.submission:05d}.error.gz"
-        write_error_state(device, self.error_state, reason=str(error))
-        self._hang = {"reason": str(error), **place.as_json(), "error_state": str(self.error_state)}
-        if self.store is not None:
-            self.store.error_states.append(self.error_state.name)
-
-    def status(self) -> int:
-        if self._run.damage and not self.partial:
-            return 2
-        device = self._run.device
-        if device is None:
-            return 0
-        grave = self._run.differences or has_grave_errors(device)
-        return 1 if grave or (self._strict and self._complaints()) else 0
-
-    def _complaints(self) -> list[str]:
-        complaints = list(self._run.warnings)
-        device = self._run.device
-        if device is not None:
-            found, faults = device.findings, device.faults
-            complaints += [f"{what}: {some(count, 'time')}, first at {found.first[what]}"
-                           for what, count in found.count.items()]
-            complaints += [str(event) for event in device.events() if not event.is_note]
-            complaints += [f"{kind.text}: {some(count, 'time')}, first at 0x{faults.first[kind].address:08x} by "
-                           f"{faults.first[kind].unit.name}" for kind, count in faults.counts.items()]
-        return complaints
-
-    def show(self) -> None:
-        """Print errors, notes and the summary."""
-        device = self._run.device
-        notes = [] if device is None else [str(event) for event in device.events() if event.is_note]
-        for line in self._complaints() + ([] if is_quiet() else notes):
-            complain(line)
-        damaged(self.trace, self._run.damage, self.partial)
-        if not is_quiet():
-            hiz = "" if device is None else hierarchical_depth.summary(device.hierarchical_depth_counts())
-            if hiz:
-                click.echo(hiz, err=True)
-            click.echo(self._summary(), err=True)
-
-    def _summary(self) -> str:
-        parts = [some(self._run.submissions, "submission")]
-        counts = self._counts()
-        parts += [some(count, kind.value) for kind, count in counts.items() if count or kind is DrawKind.PRIMITIVE]
-        if self.store is not None:
-            parts.append(count_text(self.store.pictures))
-        return f"{', '.join(parts)}, {time.perf_counter() - self._started:.2f} s"
-
-    def _counts(self) -> dict[DrawKind, int]:
-        device = self._run.device
-        return dict.fromkeys(DrawKind, 0) if device is None else device.numbers.counts
-
-    def as_json(self, status: int) -> dict[str, Any]:
-        """docs/json.md describes it."""
-        run, counts = self._run, self._counts()
-        document: dict[str, Any] = {
-            "schema": "gen4emu.replay/1", "file": self.trace,
-            "device": None if run.device is None else run.device.info.name, "status": status,
-            "submissions": run.submissions, "frames": run.frame_count, "draws": run.draws,
-            "primitives": counts[DrawKind.PRIMITIVE], "blits": counts[DrawKind.BLIT],
-            "media_objects": counts[DrawKind.MEDIA_OBJECT], "dispatches": counts[DrawKind.DISPATCH],
-            "directory": None if self.store is None else str(self.store.directory),
-            "pictures": [] if self.store is None else self.store.pictures,
-            "warnings": run.warnings, "damage": [f"0x{d.offset:08x}: {d.text}" for d in run.damage],
-            "differences": run.differences, "findings": [], "events": [], "faults": [], "hang": self._hang,
-            "errors": self.errors, "seconds": round(time.perf_counter() - self._started, 3)}
-        if run.device is not None:
-            found, faults = run.device.findings, run.device.faults
-            document["findings"] = [{"text": text, "count": count, "first": found.first[text]}
-                                    for text, count in found.count.items()]
-            document["events"] = [{"text": e.text, "count": e.count, "note": e.is_note, "address": e.address,
-                                   "value": e.value} for e in run.device.events()]
-            document["faults"] = [{"text": kind.text, "count": count, "address": faults.first[kind].address,
-                                   "unit": faults.first[kind].unit.name} for kind, count in faults.counts.items()]
-            hiz = run.device.hierarchical_depth_counts()
-            if any(hiz.values()):
-                document["hierarchical_depth"] = hierarchical_depth.as_json(hiz)
-        return document

@@ -95,13 +95,17 @@ class PictureStore:
     """Names pictures, writes them, and lists them in index.json at `close`."""
 
     def __init__(self, directory: Path, *, file: str | None = None, limit: int = MAX_PICTURES, npy: bool = False,
-                 depth_range: DepthRange = AUTO_RANGE, announce: Callable[[Path], None] | None = None) -> None:
-        """`file` is the trace; `announce` is called with each path when its file is complete, in order of `add`."""
+                 depth_range: DepthRange = AUTO_RANGE, announce: Callable[[Path], None] | None = None,
+                 give: Callable[[dict[str, Any]], None] | None = None) -> None:
+        """`file` is the trace; `announce` is called with each path when its file is complete, in order of `add`.
+
+        `give` gets the entries of the index instead, for a store that takes them over (`take_over`) and writes it.
+        """
         self.directory = directory
         self.device = ""
         self.error_states: list[str] = []
         self._file, self._limit, self._npy, self._depth_range = file, limit, npy, depth_range
-        self._announce = announce
+        self._announce, self._give = announce, give
         self._entries: list[dict[str, Any]] = []
         self._count = 0
         self._moment: tuple[str, int] | None = None
@@ -163,8 +167,7 @@ class PictureStore:
         return True
 
     def _job(self, target: Target, unit: str, number: int, place: Place, suffix: str) -> _Job:
-        if self._count >= self._limit:
-            raise DecodeError(f"{self.directory}: more than {self._limit} pictures (--max-pictures)")
+        self._check_limit()
         self._count += 1
         path = self.directory / self._name(target, unit, number, suffix)
         entry = {"file": path.name, "unit": unit, "number": number, **place.as_json(), "kind": target.kind,
@@ -175,6 +178,10 @@ class PictureStore:
         with self._lock:
             self._waiting.append(job)
         return job
+
+    def _check_limit(self) -> None:
+        if self._count >= self._limit:
+            raise DecodeError(f"{self.directory}: more than {self._limit} pictures (--max-pictures)")
 
     def _name(self, target: Target, unit: str, number: int, suffix: str) -> str:
         """A name that no other picture of this moment has."""
@@ -220,13 +227,24 @@ class PictureStore:
                     continue  # its error is raised elsewhere
                 try:
                     first.entry["bytes"] = sum(path.stat().st_size for path in first.files)
-                    self._entries.append(first.entry)
-                    if self._announce is not None:
-                        for path in first.files:
-                            self._announce(path)
+                    self._enter(first.entry, first.files)
                 except BaseException as e:
                     self._error = self._error or e
             self._lock.notify_all()
+
+    def _enter(self, entry: dict[str, Any], files: Sequence[Path]) -> None:
+        self._entries.append(entry)
+        if self._give is not None:
+            self._give(entry)
+        if self._announce is not None:
+            for path in files:
+                self._announce(path)
+
+    def take_over(self, entry: dict[str, Any]) -> None:
+        """Enter a picture that another store has written to the same directory."""
+        self._check_limit()
+        self._count += 1
+        self._enter(entry, [self.directory / name for name in files_of(entry)])
 
     # --- the end -----------------------------------------------------------------------------------------------------
     def _raise_error(self) -> None:
@@ -253,16 +271,15 @@ class PictureStore:
         self.wait()
         with self._lock:
             for entry in self._entries:
-                for name in (entry["file"], entry.get("planes")):
-                    if name is not None:
-                        (self.directory / name).unlink(missing_ok=True)
+                for name in files_of(entry):
+                    (self.directory / name).unlink(missing_ok=True)
             self._entries.clear()
         self._count = 0
 
     def close(self) -> None:
         """Wait for the files, and write index.json if there is a picture or an error state."""
         self._threads.shutdown(wait=True)
-        if self._entries or self.error_states:
+        if self._give is None and (self._entries or self.error_states):
             self._write_index()
         self._raise_error()
 
@@ -275,6 +292,11 @@ class PictureStore:
             for i, entry in enumerate(self._entries):
                 file.write((b",\n" if i else b"\n") + json.dumps(entry).encode())
             file.write(b"]}\n")
+
+
+def files_of(entry: dict[str, Any]) -> list[str]:
+    """The names of the files of a picture."""
+    return [entry["file"], *([entry["planes"]] if "planes" in entry else [])]
 
 
 def _give_way() -> None:
@@ -294,10 +316,9 @@ def count_text(pictures: Sequence[dict[str, Any]]) -> str:
     """"5 pictures", or "5 pictures (5 .png, 5 .yuv)" if there are files of several kinds."""
     suffixes: dict[str, int] = {}
     for entry in pictures:
-        for name in (entry["file"], entry.get("planes")):
-            if name is not None:
-                suffix = Path(name).suffix
-                suffixes[suffix] = suffixes.get(suffix, 0) + 1
+        for name in files_of(entry):
+            suffix = Path(name).suffix
+            suffixes[suffix] = suffixes.get(suffix, 0) + 1
     text = "1 picture" if len(pictures) == 1 else f"{len(pictures)} pictures"
     if len(suffixes) < 2:
         return text

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 from gen4emu.hw.chips import BY_NAME
-from gen4emu.trace.events import GttWrite, MemoryWrite, RegisterWrite, Submission
+from gen4emu.trace.events import Engine, GttWrite, MemoryWrite, RegisterWrite, Submission
 from gen4emu.trace.reader import open as open_trace
 from gen4emu.trace.write_capture import CaptureWriter
 
@@ -28,10 +30,14 @@ def join_submissions(path: Path, name: str, count: int, chip: str = "g45") -> st
     return str(path)
 
 
-def join(path: Path, *names: str, chip: str = "g45") -> str:
-    """Write a capture of the traces with these names, a frame each."""
+def join(path: Path, *scenes: str | Sequence[int], chip: str = "g45") -> str:
+    """Write a capture of the traces with these names, or of these commands in the ring, a frame each."""
     with CaptureWriter(path, BY_NAME[chip]) as writer:
-        for name in names:
+        for name in scenes:
+            if not isinstance(name, str):
+                writer.submit(Engine.RENDER, struct.pack(f"<{len(name)}I", *name), 0)
+                writer.frame_boundary("")
+                continue
             with open_trace(str(TRACES / f"{name}.aub.xz")) as trace:
                 for event in trace:
                     if isinstance(event, MemoryWrite):
