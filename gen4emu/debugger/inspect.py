@@ -173,8 +173,8 @@ class LiveThread:
         return State(
             raw.ip, raw.grf_count, raw.dmask, raw.amask, raw.imask, raw.lmask, raw.cmask,
             (raw.flags & 0xFFFF, raw.flags >> 16), tuple(raw.a0)[:addresses], (raw.cr0[0], raw.cr0[1], raw.cr0[2]),
-            raw.sr0, (raw.notify[0], raw.notify[1]), tuple(raw.if_stack)[:raw.if_depth], tuple(raw.lmask_stack)[:raw.loop_depth],
-            tuple(raw.cmask_stack)[:raw.loop_depth],
+            raw.sr0, (raw.notify[0], raw.notify[1]), tuple(raw.if_stack)[:raw.if_depth],
+            tuple(raw.lmask_stack)[:raw.loop_depth], tuple(raw.cmask_stack)[:raw.loop_depth],
             (tuple(raw.acc_float[0]), tuple(raw.acc_float[1])),
             (tuple(raw.acc_integer[0]), tuple(raw.acc_integer[1])))
 
