@@ -13,6 +13,7 @@ from gen4emu.device.memory import Memory
 from gen4emu.device.targets import Target
 from gen4emu.errors import FieldError
 from gen4emu.hw.formats import format_info
+from gen4emu.image.compare import where_different
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def differing(images: Sequence[tuple[Memory, Target]]) -> tuple[Pixels, npt.NDAr
     columns, rows = -(-targets[0].width // info.block_width), -(-targets[0].height // info.block_height)
     size = columns * rows * info.block_bits // 8
     left, right = (surface[:size].reshape(rows, columns, -1) for surface in surfaces)
-    differ = np.asarray((left != right).any(axis=2))
+    differ = where_different(left, right)
     if not differ.any():
         return None  # chroma planes alone
     y, x = (int(n) for n in np.unravel_index(int(differ.argmax()), differ.shape))

@@ -14,6 +14,7 @@ from PIL import Image, features
 from gen4emu.device.memory import Memory
 from gen4emu.device.targets import Target
 from gen4emu.errors import DecodeError
+from gen4emu.image.compare import where_different
 from gen4emu.image.picture import Pixels, read_pixels
 from gen4emu.report.chunks import THUMBNAILS, packed, plain
 
@@ -74,7 +75,7 @@ def _rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
     shown: npt.NDArray[Any] = pixels >> 8 if pixels.dtype == np.uint16 else pixels
     if shown.ndim == 2:
         shown = np.repeat(shown[:, :, np.newaxis], 3, axis=2)
-    return np.ascontiguousarray(shown[:, :, :3].astype(np.uint8))
+    return np.ascontiguousarray(shown[:, :, :3].astype(np.uint8, copy=False))
 
 
 def encoded(pixels: Pixels, base: tuple[str, Pixels] | None, name: str) -> str:
@@ -86,9 +87,8 @@ def encoded(pixels: Pixels, base: tuple[str, Pixels] | None, name: str) -> str:
     x = y = 0
     w, h = width, height
     if base is not None:
-        changed = base[1] != pixels
-        changed = changed.any(axis=2) if changed.ndim == 3 else changed
-        rows, columns = changed.any(axis=1).nonzero()[0], changed.any(axis=0).nonzero()[0]
+        changed = where_different(base[1], pixels)
+        rows, columns = np.flatnonzero(changed.any(axis=1)), np.flatnonzero(changed.any(axis=0))
         y, h = (int(rows[0]), int(rows[-1] - rows[0]) + 1) if rows.size else (0, 0)
         x, w = (int(columns[0]), int(columns[-1] - columns[0]) + 1) if columns.size else (0, 0)
     channels = 1 if pixels.ndim == 2 else pixels.shape[2]

@@ -10,7 +10,7 @@ from PIL import Image
 
 from gen4emu.cli.main import run
 from gen4emu.errors import DecodeError
-from gen4emu.image.compare import compare, heat_map, load, pair
+from gen4emu.image.compare import compare, heat_map, load, pair, where_different
 
 
 def picture(path: Path, pixels: np.ndarray) -> Path:
@@ -94,3 +94,14 @@ def test_the_exit_status_says_whether_pictures_differ(tmp_path: Path, capsys: py
     assert run(["diff", str(a), str(b), "--tolerance", "1"]) == 0
     assert run(["diff", str(a), str(tmp_path / "none.png")]) == 2
     assert "64 of 64 pixels differ" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (7, 5, 1), (7, 5, 3), (7, 5, 4), (7, 5, 6), (7, 5, 16), (0, 5, 4)])
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_pixels_that_differ_in_any_channel_are_found(shape: tuple[int, ...], kind: type[np.generic]) -> None:
+    random = np.random.default_rng(1)
+    left, right = (random.integers(0, 2, shape).astype(kind) for _ in range(2))
+    right[1:] = left[1:]
+    expected = left != right
+    assert np.array_equal(where_different(left, right), expected.any(axis=2) if left.ndim == 3 else expected)
+    assert not where_different(left, left).any()
