@@ -48,11 +48,14 @@ def _with_rest(matched: list[tuple[int, int]], left: int, right: int) -> list[Pa
 def _common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
     """A longest common subsequence, where no part needs more edits than `_MOST_EDITS`; else a long one."""
     found: list[tuple[int, int]] = []
+    # Items that one side alone has are in no pair, and would cost the search edits.
+    in_both = set(left) & set(right)
+    places = [[i for i, item in enumerate(side) if item in in_both] for side in (left, right)]
+    items = [left[i] for i in places[0]], [right[j] for j in places[1]]
     a = b = 0
-    while a < len(left) and b < len(right):
-        matched, a_next, b_next = _search(left, right, a, b)
-        found += matched
-        a, b = a_next, b_next
+    while a < len(items[0]) and b < len(items[1]):
+        matched, a, b = _search(*items, a, b)
+        found += [(places[0][i], places[1][j]) for i, j in matched]
     return found
 
 

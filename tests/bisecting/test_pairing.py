@@ -49,6 +49,16 @@ def test_as_many_as_possible_are_paired(seed: int) -> None:
     assert all(left[i] == right[j] for i, j in both) and len(both) == longest(left, right)
 
 
+def test_items_without_counterpart_cost_the_search_no_edits() -> None:
+    """Thousands of them between others, of which none gets lost."""
+    left, right = ([(f"{side} {n}",) if n % 8 else ("common", n) for n in range(16_000)] for side in ("left", "right"))
+    started = time.process_time()
+    found = pairs([(item,) for item in left], [(item,) for item in right])
+    assert time.process_time() - started < 2, "seconds; it takes some hundredths of one"
+    check(found, 16_000, 16_000)
+    assert [i for i, j in found if i is not None and j is not None] == list(range(0, 16_000, 8))
+
+
 def test_what_is_alike_in_every_way_is_paired_first() -> None:
     left = [("first", "quad"), ("second", "quad"), ("third", "quad")]
     right = [("new", "quad"), ("first", "quad"), ("2nd", "quad"), ("third", "quad")]
