@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from gen4emu.decode.decoded_state import parts_of, sets_state
 from gen4emu.decode.document import Document
@@ -102,6 +103,7 @@ class _Reader:
         self._contexts: dict[int, dict[tuple[str, int | str], list[Block]]] = {}
         self._below: list[Block] = []  # what the last draw itself led to
         self._fields: dict[Body, tuple[Fields, frozenset[str]]] = {}
+        self._parts: dict[Body, tuple[int | str, ...]] = {}
         self._uses = KernelUses(document)
         self._submission = 0
         self._mesh_values = 0
@@ -132,11 +134,17 @@ class _Reader:
         when = f"after draw {count - 1}" if count else "before the first draw"
         by = f"{command.title} at 0x{command.address:08x}, submission {self._submission}, {when}"
         in_force = self._in_force()
-        parts = list(parts_of(command.body.name, command.body.view))
+        parts = self._parts_of(command.body)
         if parts:
             key = command.title + (f" {parts[0]}" if parts[0] != "" else "")
             blocks = list(self._blocks(command, key, by, ""))
             in_force.update({(command.title, part): blocks for part in parts})
+
+    def _parts_of(self, body: Body) -> tuple[int | str, ...]:
+        known = self._parts.get(body)
+        if known is None:
+            known = self._parts[body] = tuple(parts_of(body.name, body.view))
+        return known
 
     def _draw(self, command: Command) -> None:
         by = f"the draw at 0x{command.address:08x}"
@@ -188,7 +196,7 @@ class _Reader:
 
     def _blocks(self, node: Node, key: str, by: str, box: str) -> Iterator[Block]:
         """A node and all below it."""
-        box = _box_of(node, box)
+        box = _box_of(node.role, node.title, box)
         complaints = tuple(str(d) for d in node.diagnostics)
         if isinstance(node, Command | State):
             fields, flags = self._described(node.body)
@@ -236,8 +244,9 @@ def _title(node: Node) -> str:
     return f"{node.title} {node.role}" if node.role else node.title
 
 
-def _box_of(node: Node, inherited: str) -> str:
-    for text in (node.role, node.title):
+@cache
+def _box_of(role: str, title: str, inherited: str) -> str:
+    for text in (role, title):
         for name, pattern in _BOX_PATTERNS:
             if text and pattern.search(text):
                 return name
