@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 
 class Gen4emuError(Exception):
     """Bad input or usage: the command line prints the text and exits with status 2."""
+
+    def __reduce__(self) -> tuple[Callable[..., Gen4emuError], tuple[Any, ...]]:
+        """Constructors of subclasses take other arguments than the text that `args` holds."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[Gen4emuError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> Gen4emuError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
 
 
 class TraceError(Gen4emuError):

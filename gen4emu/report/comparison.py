@@ -18,6 +18,7 @@ from gen4emu.hw.chips import Device as Chip
 from gen4emu.report.chunks import ROWS, STATES, deflated_json
 from gen4emu.report.kernel_diffs import runs
 from gen4emu.report.pair_pictures import PairPictures, PairReader, together
+from gen4emu.report.processes import both, processors
 from gen4emu.report.record import Choices, Recorded, RecordedDraw, Recorder, Tick
 from gen4emu.report.states import Block, Fields
 
@@ -33,6 +34,7 @@ _NUMBERED = frozenset({"kernel"})  # numbers that each trace gives in its own or
 
 Difference = tuple[str, str, str, str]  # the block, its field, its value on the left and on the right
 CounterDifference = tuple[str, int, int]
+Targets = dict[int, tuple[TargetDigest, ...]]  # behind each draw, by its number
 KernelPair = tuple[str, int, int]  # the stage, and the numbers on the left and on the right
 
 
@@ -42,7 +44,7 @@ class _Recorded:
 
     side: Side
     recorded: Recorded
-    targets: dict[int, tuple[TargetDigest, ...]]  # by the number of the draw
+    targets: Targets
 
     def draw(self, at: int | None) -> RecordedDraw | None:
         return None if at is None else self.recorded.draws[at]
@@ -74,18 +76,31 @@ class _Row:
 def compare(sides: tuple[Side, Side], chips: tuple[Chip | None, Chip | None], titles: tuple[str, str],
             choices: Choices, tick: Tick = lambda unit, number: None) -> Recorded:
     """The report of a comparison: the reports of both sides, and their draws in pairs."""
-    both = [_record(side, chip, title, choices, tick) for side, chip, title in zip(sides, chips, titles, strict=True)]
-    return _Comparison((both[0], both[1]), titles, tick).recorded()
+    left, right = zip(sides, chips, titles, strict=True)
+    if _has_room_for_two(sides):
+        (one, two) = both(lambda: _record(*left, choices, 2, tick), lambda: _record(*right, choices, 2), titles[1])
+    else:
+        one, two = _record(*left, choices, 1, tick), _record(*right, choices, 1, tick)
+    return _Comparison((_Recorded(sides[0], *one), _Recorded(sides[1], *two)), titles, tick).recorded()
 
 
-def _record(side: Side, chip: Chip | None, title: str, choices: Choices, tick: Tick) -> _Recorded:
-    targets: dict[int, tuple[TargetDigest, ...]] = {}
+def _has_room_for_two(sides: tuple[Side, Side]) -> bool:
+    """Whether each side may have a process of its own."""
+    reads_one_file = all(side.source.is_standard_input for side in sides)
+    return processors() > 1 and all(side.options.workers != 1 for side in sides) and not reads_one_file
+
+
+def _record(side: Side, chip: Chip | None, title: str, choices: Choices, share: int,
+            tick: Tick = lambda unit, number: None) -> tuple[Recorded, Targets]:
+    """Execute a side with its share of the workers."""
+    targets: Targets = {}
 
     def observe(device: Device, number: int) -> None:
         targets[number] = tuple(target_digest(device.memory, target) for target in device.targets.latest)
 
-    chosen = replace(choices, options=side.options, picture_bytes=_SIDE_BYTES)
-    return _Recorded(side, Recorder(side.source, chip, title, chosen, tick, observe).record(), targets)
+    workers = max(1, (side.options.workers or processors()) // share)
+    chosen = replace(choices, options=replace(side.options, workers=workers), picture_bytes=_SIDE_BYTES)
+    return Recorder(side.source, chip, title, chosen, tick, observe).record(), targets
 
 
 class _Comparison:
@@ -247,6 +262,8 @@ def _differing(title: str, left: Fields, right: Fields) -> Iterator[tuple[str, s
 
 
 def _counter_differences(left: dict[str, Any], right: dict[str, Any]) -> list[CounterDifference]:
+    if left == right:
+        return []
     sides = dict(_counts(left, "")), dict(_counts(right, ""))
     return [(name, sides[0].get(name, 0), sides[1].get(name, 0)) for name in dict.fromkeys([*sides[0], *sides[1]])
             if sides[0].get(name, 0) != sides[1].get(name, 0)]

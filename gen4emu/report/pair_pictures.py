@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from gen4emu.bisect.pixels import Pixels, differing
 from gen4emu.device.targets import Target
 from gen4emu.errors import DecodeError, HangError
 from gen4emu.image import picture
+from gen4emu.image.compare import where_different
 from gen4emu.report.chunks import packed
 from gen4emu.report.pictures import MOST_LINKS, Add, encoded
 
@@ -92,8 +94,7 @@ class PairReader:
         _, mask = known
         if shown[0].shape != shown[1].shape:
             return None
-        visible = shown[0] != shown[1]
-        visible = visible.any(axis=2) if visible.ndim == 3 else visible
+        visible = where_different(*shown)
         if visible.shape != mask.shape or np.array_equal(visible, mask):
             return None
         height, width = mask.shape
@@ -131,19 +132,29 @@ def together(traces: tuple[Trace, Trace], wanted: Sequence[tuple[int, int]],
         return
     sides = [trace.draws(f"{min(numbers)}-{max(numbers)}")
              for trace, numbers in zip(traces, zip(*wanted, strict=True), strict=True)]
-    now: list[Draw | None] = [None, None]
+    left: Draw | None = None
+    right: Draw | None = None
     try:
-        for pair in wanted:
-            for side, number in enumerate(pair):
-                draw = now[side]
-                while draw is None or draw.number < number:
-                    draw = now[side] = next(sides[side])
-                tick(number)
-            left, right = now
-            if left is not None and right is not None and (left.number, right.number) == pair:
-                yield *pair, left, right
-    except (StopIteration, HangError):
+        with ThreadPoolExecutor(1) as pool:
+            for pair in wanted:
+                tick(pair[0])
+                execution = pool.submit(_up_to, sides[1], right, pair[1])
+                left, right = _up_to(sides[0], left, pair[0]), execution.result()
+                if left is None or right is None:
+                    return
+                if (left.number, right.number) == pair:
+                    yield *pair, left, right
+    except HangError:
         return
     finally:
         for one in sides:
             one.close()  # type: ignore[attr-defined]
+
+
+def _up_to(draws: Iterator[Draw], now: Draw | None, number: int) -> Draw | None:
+    """Execute up to a draw, or the next one behind it; None at the end."""
+    while now is None or now.number < number:
+        now = next(draws, None)
+        if now is None:
+            return None
+    return now

@@ -42,6 +42,7 @@ _SNIFF_BYTES = 256 << 10
 _MAGIC_NAME = 6  # bytes of MAGIC before the version
 _EVENT_BYTES = 200  # of an object in Python, about
 _NUMBER_BYTES = 40
+_STANDARD_INPUT = "standard input"  # in messages
 _TEXT_BYTES = 4096  # a file with a control character among the first ones is binary
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _ERROR_STATE = re.compile(
@@ -123,6 +124,11 @@ class Trace:
     def kind(self) -> str:
         """"aub", "capture", "error-state", "raw" or "hexdump"."""
         return self._kind.value
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether iterations read an open file that other traces may read, too."""
+        return self.path == _STANDARD_INPUT
 
     @property
     def named_device(self) -> Device | None:
@@ -254,7 +260,7 @@ def open(path: str | os.PathLike[str], *, device: Device | str | int | None = No
     kind.  `again` copies a pipe to a temporary file, so that it can be read repeatedly.
     """
     name = os.fspath(path)
-    shown = "standard input" if name == "-" else name
+    shown = _STANDARD_INPUT if name == "-" else name
     opener = _copied(name, shown) if again and not _is_seekable(name) else _opener(name, shown)
     return Trace(shown, opener, _kind(shown, kind), DeviceCheck(shown, device, force=force_device), base=base,
                  strict=strict)
@@ -273,7 +279,7 @@ def contents(path: str, limit: int) -> bytes:
 
     Damage, and more than `limit` bytes, are errors.
     """
-    shown = "standard input" if path == "-" else path
+    shown = _STANDARD_INPUT if path == "-" else path
     source = _opener(path, shown)()
     try:
         data = b"".join(source.pieces(limit + 1))

@@ -76,6 +76,25 @@ def test_a_trace_is_equal_to_itself(compare: Compare) -> None:
     assert not list((report / "data").glob("picture-*"))
 
 
+def test_two_processes_make_the_same_report_as_one(compare: Compare, tmp_path: Path) -> None:
+    bad = bad_gears(tmp_path)
+    one, two = (compare(MORE_GEARS, "--against", bad, "-j", n, to=f"report-{n}") for n in (1, 2))
+    files = {file.relative_to(one): file.read_bytes() for file in one.rglob("*.*")}
+    assert files == {file.relative_to(two): file.read_bytes() for file in two.rglob("*.*")}
+
+
+@pytest.mark.parametrize("damaged", ["left", "right"])
+def test_the_error_of_either_side_is_shown(damaged: str, compare: Compare, tmp_path: Path,
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    """The right side is executed in a process of its own."""
+    batch = tmp_path / "no-device.bin"
+    batch.write_bytes(bytes.fromhex("00000002 00000005".replace(" ", "")) * 4)
+    sides = [batch, GEARS] if damaged == "left" else [GEARS, batch]
+    compare(sides[0], "--against", sides[1], status=2)
+    assert f"{batch}: " in capsys.readouterr().err
+    assert not (tmp_path / "report").exists()
+
+
 def test_draws_of_one_side_alone_have_no_counterpart(compare: Compare) -> None:
     report = compare(GEARS, "--against", MORE_GEARS)
     pairs = chunk(report, "pairs-0")
