@@ -68,6 +68,18 @@ class History:
     damage: list[Warning] = field(default_factory=list)  # of the trace
     hang: str = ""  # the error, if the GPU hung
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has all entries of a trace that ends by itself."""
+        return not self.dropped and not self.hang
+
+    def up_to(self, draw: int) -> History:
+        """The history that ends with a draw."""
+        return History(self.x, self.y, [e for e in self.entries if e.place.draw <= draw],
+                       {key: of for key, of in self.objects.items() if key[0] <= draw},
+                       {number: target for number, target in self.draw_targets.items() if number <= draw},
+                       damage=list(self.damage))
+
     def object_of(self, fragment: Fragment) -> Object | None:
         return self.objects.get((fragment.place.draw, fragment.object))
 

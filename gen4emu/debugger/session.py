@@ -27,6 +27,7 @@ from gen4emu.trace.events import Warning
 from gen4emu.trace.reader import Trace
 
 _MOST_STARTS = 200_000
+_MOST_HISTORIES = 16
 
 
 class Leave(Exception):
@@ -106,6 +107,7 @@ class Session(Listener):
         self._travels = False  # to a draw, from the start of the trace or a bookmark
         self._moment: Moment | None = None  # inside the draw that this travels to
         self.draw_start: DrawStart | None = None  # of the primitive that began last
+        self._histories: dict[tuple[int, int, int | None, Selection], History] = {}  # by pixel, last draw and frames
         self._primitives: set[int] = set()  # the numbers of those that have begun; other draws have numbers, too
         self._fresh: Debugger | None = None  # of the last replay: its traps are taken over by the next one
 
@@ -321,8 +323,18 @@ class Session(Listener):
         return changes.found
 
     def history(self, x: int, y: int, until: Place | None, frames: Selection = ALL) -> History:
-        """The history of a pixel, from a replay of its own."""
-        found = record(self.trace, self.part, self.options, x, y, until, frames, self._on_progress)
+        """The history of a pixel, from a replay of its own, or from a longer history that is known."""
+        draw = None if until is None else until.draw
+        whole = self._histories.get((x, y, None, frames))
+        found = self._histories.get((x, y, draw, frames))
+        # Media objects end together, maybe behind the one that is named.
+        if found is None and whole is not None and whole.is_complete and draw in self._primitives:
+            found = whole.up_to(draw)
+        elif found is None:
+            found = record(self.trace, self.part, self.options, x, y, until, frames, self._on_progress)
+            self._histories[x, y, draw, frames] = found
+            if len(self._histories) > _MOST_HISTORIES:
+                del self._histories[next(iter(self._histories))]
         self.damage = self.damage or found.damage
         self.hung = self.hung or bool(found.hang)
         return found

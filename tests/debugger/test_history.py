@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from gen4emu.cli.main import run
 from gen4emu.debugger.history import Change, History, Recorder, history_lines, record, trap_pixel
 from gen4emu.debugger.model import Fate, Fragment, Place
+from gen4emu.debugger.session import Session
 from gen4emu.device.memory import Unit
 from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
@@ -302,3 +304,24 @@ def test_a_fragment_leads_back_through_a_clipper_s_thread() -> None:
     text = "\n".join(history_lines(recorder.history))
     assert "clip thread 1, its vertex 0, out of" in text
     assert "vertex index 5 (sequence 5)" in text
+
+
+@pytest.mark.parametrize("trace", ["gears-4frames-g4x", "stencil-brw", "fbo-g4x"])
+def test_a_known_history_has_those_that_end_earlier(trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(place: object) -> NoReturn:
+        raise AssertionError("is not known")
+
+    with open_trace(str(TRACES / f"{trace}.aub.xz"), again=True) as opened:
+        session = Session(opened, None, Options(), on_stop=lambda stop: fail(stop), on_draw=lambda words: None,
+                          on_message=lambda message: None)
+        session.prepare(lambda: None)
+        session.run()
+        last = session.place().draw
+        session.close()
+        alone = [record(opened, None, Options(), 128, 128, Place(0, 0, draw)) for draw in range(last + 1)]
+        whole = session.history(128, 128, None)
+        assert whole.entries
+        monkeypatch.setattr("gen4emu.debugger.session.record", lambda *rest: fail(rest))
+        for draw, expected in enumerate(alone):
+            assert session.history(128, 128, Place(0, 0, draw)) == expected
+        assert session.history(128, 128, None) is whole
