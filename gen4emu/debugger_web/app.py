@@ -27,7 +27,6 @@ _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters
 _MOST_WAITING = 64  # commands
 _OWN = ("debug", "live_source", "scrub", "pixel", "why", "thread", "memory", "console")  # modules of this page alone
-_NOT_SERVED = ("start",)  # shows a report
 
 
 def page_files() -> dict[str, File]:
@@ -35,7 +34,7 @@ def page_files() -> dict[str, File]:
     own, shared = files("gen4emu.debugger_web") / "web", files("gen4emu.report") / "web"
     script, style = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
     found = {f"/{name}.js": File(script, (shared / f"{name}.js").read_bytes())
-             for name in MODULES if name not in _NOT_SERVED}
+             for name in MODULES}
     found |= {f"/debug/{name}.js": File(script, (own / f"{name}.js").read_bytes()) for name in _OWN}
     found["/link.js"] = File(script, (files("gen4emu.loopback") / "web" / "link.js").read_bytes())
     found["/report.css"] = File(style, (shared / "report.css").read_bytes())

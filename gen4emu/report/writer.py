@@ -18,9 +18,14 @@ from gen4emu.report.record import Recorded
 
 # The modules of the page: each one needs only those before it.
 MODULES = ("dom", "source", "list", "filter", "picture", "thumbnail", "overview", "events", "draw", "mesh", "surfaces",
-           "kernel", "statistics", "pair", "compare", "app", "start")
+           "kernel", "statistics", "app")
+_START, _COMPARISON = ("start",), ("pair", "compare", "start_comparison")
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
+_STRING = re.compile(r'("(?:[^"\\]|\\.)*")')
+_AROUND_SIGNS = re.compile(r"\s*([{}()\[\],;:=<>*?&|!])\s*")
+_CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_AROUND_CSS_SIGNS = re.compile(r"\s*([{};,>])\s*|(?<=:)\s+")
 _SUMMARY_ROWS = 100
 PAGE = "index.html"
 DATA = "data"  # the directory of chunks
@@ -33,11 +38,31 @@ _EXPENDABLE = tuple((re.compile(pattern), noun) for pattern, noun in (
     (r"(left-|right-)?thumbs-", "thumbnails")))
 
 
-def code() -> str:
+def code(compares: bool) -> str:
     """The modules as one: a page that was opened from a file must not import others."""
     web = files("gen4emu.report") / "web"
-    texts = (web.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in MODULES)
-    return "".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+    texts = (web.joinpath(f"{name}.js").read_text(encoding="utf-8")
+             for name in (*MODULES, *(_COMPARISON if compares else _START)))
+    return _compact("".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts))
+
+
+def _compact(script: str) -> str:
+    """Without comments of whole lines, indentation and spaces around signs; lines stay, as they may end statements."""
+    lines = (line.strip() for line in script.splitlines())
+    return "".join(_compact_line(line) + "\n" for line in lines if line and not line.startswith("//"))
+
+
+def _compact_line(line: str) -> str:
+    if not _MAY_HOLD_SPACES.isdisjoint(line):
+        return line
+    return "".join(part if i % 2 else _AROUND_SIGNS.sub(r"\1", part) for i, part in enumerate(_STRING.split(line)))
+
+
+_MAY_HOLD_SPACES = frozenset("`'/")  # templates, regular expressions and comments
+
+
+def _compact_style(style: str) -> str:
+    return _AROUND_CSS_SIGNS.sub(lambda m: m[1] or "", _CSS_COMMENT.sub("", style)).strip()
 
 
 def write_directory(directory: Path, recorded: Recorded) -> Path:
@@ -94,10 +119,11 @@ def _size(chunks: dict[str, str], overview: dict[str, Any]) -> int:
 
 def _page(overview: dict[str, Any], chunks: str, script_places: str) -> str:
     web = files("gen4emu.report") / "web"
-    style = (web / "report.css").read_text(encoding="utf-8")
+    style = _compact_style((web / "report.css").read_text(encoding="utf-8"))
     template = (web / "report.html").read_text(encoding="utf-8")
     parts = {"SUMMARY": "\n".join(_summary(overview)), "CHUNKS": chunks, "OVERVIEW": single_page.data(overview)}
-    return single_page.fill(template, parts, style=style, script=code(), images="blob: data:", scripts=script_places)
+    return single_page.fill(template, parts, style=style, script=code("comparison" in overview), images="blob: data:",
+                            scripts=script_places)
 
 
 def _summary(overview: dict[str, Any]) -> Iterator[str]:

@@ -1,19 +1,16 @@
 // The page: its panes, the current draw, keys, and the place in the URL's fragment ("#draw=7&pane=draw").
-import { ComparePane } from "./compare.js";
-import { add, button, plural } from "./dom.js";
+import { add, button, plural, SIDES } from "./dom.js";
 import { DrawPane } from "./draw.js";
 import { Events } from "./events.js";
 import { KernelsPane } from "./kernel.js";
 import { MeshPane } from "./mesh.js";
 import { Overview } from "./overview.js";
 import { ReportSource } from "./source.js";
-import { SIDES } from "./pair.js";
 import { StatisticsPane } from "./statistics.js";
 import { SurfacesPane } from "./surfaces.js";
 
 export const PANES = [["overview", Overview], ["events", Events], ["draw", DrawPane], ["mesh", MeshPane], ["surfaces", SurfacesPane],
   ["kernels", KernelsPane], ["statistics", StatisticsPane]];
-const COMPARED = ["compare", ComparePane];
 
 export class App {
   // `kinds` are names and classes of panes.
@@ -29,7 +26,6 @@ export class App {
     const sources = overview.sides?.map((side, i) => new ReportSource(side, `${SIDES[i]}-`)) ?? [this.source];
     const rows = await Promise.all(sources.map(source => source.rows()));
     this.views = sources.map((source, i) => Object.create(this, { source: { value: source }, rows: { value: rows[i] } }));
-    if (overview.comparison) this.kinds = [...this.kinds, COMPARED];
     document.title = `${overview.title}: gen4emu report`;
     if (overview.band) add(document.body, "div", overview.band, "band");
     const head = add(document.body, "header");

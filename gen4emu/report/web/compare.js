@@ -1,8 +1,8 @@
 // Screen 8: two executions: all draws in pairs, and what differs in each pair.
-import { add, button, fieldName, link, plural, short, table, whole } from "./dom.js";
+import { add, button, fieldName, link, plural, short, SIDES, table, whole } from "./dom.js";
 import { compile } from "./filter.js";
 import { VirtualList } from "./list.js";
-import { MODES, PairView, SIDES } from "./pair.js";
+import { MODES, PairView } from "./pair.js";
 import { thumbnail } from "./thumbnail.js";
 
 const PAIR_HEIGHT = 44;

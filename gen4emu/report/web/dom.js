@@ -1,5 +1,7 @@
 // Elements and texts.  Names and messages come from traces, which may be hostile: they enter the page as text only.
 
+export const SIDES = ["left", "right"];  // of a comparison
+
 export function add(parent, tag, text, kind) {
   const made = document.createElement(tag);
   if (text !== undefined && text !== "") made.textContent = text;

@@ -1,9 +1,8 @@
 // Two pictures of one size: side by side, with a swipe, as flicker, one above the other, and as a map of their differences.
-import { add } from "./dom.js";
+import { add, SIDES } from "./dom.js";
 import { PictureView } from "./picture.js";
 
 export const MODES = ["side by side", "swipe", "flicker", "onion skin", "heat map"];
-export const SIDES = ["left", "right"];
 const FLICKER = 600;  // milliseconds
 
 class PairCanvas extends PictureView {
