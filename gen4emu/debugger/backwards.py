@@ -167,7 +167,8 @@ def last_hit(trace: Trace, part: Part | None, options: Options, debugger: Debugg
 
     def search(at: Bookmark | None, end: Position, records: bool) -> Moment | None:
         found = _Search(end, starts, records, counts)
-        run = found.run = Replay(trace, part, options, on_start=lambda device: found.begin(device, debugger), at=at)
+        run = found.run = Replay(trace, part, options, on_start=lambda device: found.begin(device, debugger), at=at,
+                                 compares=False)
         try:
             for _ in run.frames():
                 pass

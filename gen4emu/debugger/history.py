@@ -275,7 +275,7 @@ def record(trace: Trace, part: Part | None, options: Options, x: int, y: int, un
         if until is not None and number >= until.draw:
             run.stop()
 
-    run = Replay(trace, part, options, on_start=start, on_draw=drawn)
+    run = Replay(trace, part, options, on_start=start, on_draw=drawn, compares=False)
     try:
         if until is not None and until.draw < 0:
             return History(x, y)

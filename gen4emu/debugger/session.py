@@ -12,6 +12,7 @@ from gen4emu.debugger.gl import GlKnowledge
 from gen4emu.debugger.history import History, record
 from gen4emu.debugger.memory_changes import Change, MemoryChanges
 from gen4emu.debugger.messages import Message
+from gen4emu.device.checkpoints import Spare
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.observer import Trap
@@ -94,6 +95,7 @@ class Session(Listener):
         self.draw_stop = DrawStop()
         self.gl = GlKnowledge(trace, part)
         self.replay: Replay | None = None
+        self._spare: Spare | None = None  # of the replay before
         self.debugger: Debugger | None = None
         trace.keep(KEPT_EVENT_BYTES)
         self._bookmarks = Bookmarks()  # of a device that no user has changed
@@ -154,7 +156,8 @@ class Session(Listener):
 
         self._bookmarks.begin()
         self.replay = Replay(self.trace, self.part, self.options, on_start=start, on_draw=self._on_progress,
-                             on_rest=self._rest, at=bookmark)
+                             on_rest=self._rest, at=bookmark, spare=self._spare)
+        self._spare = None
 
     def _can_detach(self, debugger: Debugger, to: int, moment: Moment | None) -> bool:
         """Whether draws before `to` may run without the debugger: what it counts there is known, or does not matter."""
@@ -235,9 +238,9 @@ class Session(Listener):
         self.damage = self.replay.damage
 
     def close(self) -> None:
+        """End the replay; the next one may use its memory."""
         if self.replay is not None:
-            self.replay.close()
-            self.replay = None
+            self._spare, self.replay = self.replay.release(), None
 
     def draw_started(self, words: Words) -> None:
         assert self.debugger is not None
@@ -281,7 +284,7 @@ class Session(Listener):
         """A device without the user's changes, before the draw that has begun here or at the end of the trace."""
         bookmark = self._bookmarks.last() if at_end else self._bookmarks.before(self.place().draw)
         there = _Before(None if at_end else self.place().draw)
-        replay = Replay(self.trace, self.part, self.options, on_start=there.join, at=bookmark)
+        replay = Replay(self.trace, self.part, self.options, on_start=there.join, at=bookmark, compares=False)
         try:
             with suppress(_Arrived):
                 for _ in replay.frames():
@@ -299,7 +302,7 @@ class Session(Listener):
                 replay.stop()
 
         replay = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=drawn,
-                        at=self._bookmarks.before(draw))
+                        at=self._bookmarks.before(draw), compares=False)
         try:
             with suppress(HangError):  # in a later thread of the draw
                 for _ in replay.frames():
@@ -311,16 +314,7 @@ class Session(Listener):
 
     def watch_memory(self, ranges: Iterable[tuple[int, int]], draw: int) -> dict[tuple[int, int], Change]:
         """How each range of memory, an address and a size, came to its contents before a draw."""
-        changes = MemoryChanges(ranges, draw)
-        replay = Replay(self.trace, self.part, self.options, on_start=changes.join,
-                        on_draw=lambda number: replay.stop() if number >= draw else None)
-        try:
-            with suppress(HangError):
-                for _ in replay.frames():
-                    pass
-        finally:
-            replay.close()
-        return changes.found
+        return MemoryChanges(self.trace, self.part, self.options, self._bookmarks, draw).find(ranges)
 
     def history(self, x: int, y: int, until: Place | None, frames: Selection = ALL) -> History:
         """The history of a pixel, from a replay of its own, or from a longer history that is known."""

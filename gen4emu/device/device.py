@@ -81,15 +81,17 @@ class Device:
     """One GPU.  Close it (or use `with`) to free its memory at once."""
 
     def __init__(self, info: chips.Device, options: Options | None = None, listeners: Sequence[Listener] = (),
-                 finds_targets: bool = True) -> None:
-        """`finds_targets` is False if `take_targets` is never called: finding them takes time."""
+                 finds_targets: bool = True, memory: Memory | None = None) -> None:
+        """`finds_targets` is False if `take_targets` is never called: finding them takes time.  `memory` is that of a
+        device of the same part with the same options, which is gone (`release`)."""
         if not info.executes:
             raise NotExecutedError(f"{info.name} ({info.marketing}) cannot execute yet: its traces can be decoded "
                                    "(decode, info, lint, kernels, convert)")
         self.info = info
         self.options = options or Options()
         self._listeners = list(listeners)
-        self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte, address_bits=info.address_bits)
+        self.memory = memory or Memory(info.gtt_entries, strict_pte=self.options.strict_pte,
+                                       address_bits=info.address_bits)
         self.page_tables = PageTables(self.memory)
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
@@ -161,10 +163,14 @@ class Device:
 
     def close(self) -> None:
         if self.native is not None:
-            lib.g4_device_free(self.native)
-            self.native = None
-            self.observer.close()
-            self.memory.close()
+            self.release().close()
+
+    def release(self) -> Memory:
+        """Free everything but the memory."""
+        lib.g4_device_free(self.native)
+        self.native = None
+        self.observer.close()
+        return self.memory
 
     def __enter__(self) -> Self:
         return self

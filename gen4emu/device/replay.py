@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gen4emu.device.checkpoints import Checkpoint, restore, take
+from gen4emu.device.checkpoints import Checkpoint, Spare, restore, take
 from gen4emu.device.counters import CountedDraw
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
@@ -51,6 +51,7 @@ class Bookmark:
     warnings: tuple[str, ...]
     damage: tuple[events.Warning, ...]
     differences: int
+    since: Order | None = None  # that of the bookmark before, from which the checkpoint's image says what was written
 
     @property
     def is_inside(self) -> bool:
@@ -94,20 +95,26 @@ class Replay:
     def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None, *,
                  on_start: Callable[[Device], None] | None = None, on_draw: Callable[[int], None] | None = None,
                  on_counters: Callable[[CountedDraw], None] | None = None,
-                 on_rest: Callable[[], object] | None = None, at: Bookmark | None = None) -> None:
+                 on_rest: Callable[[], object] | None = None, at: Bookmark | None = None,
+                 spare: Spare | None = None, compares: bool = True) -> None:
         """`on_start` is called with the device before the first submission, `on_draw` with the number of every draw
         that has ended, `on_counters` with the counters of each draw.  Draws are counted if `on_counters` is given.
         `on_rest` is called while the device rests: before every submission, and inside submissions after draws.  `at`
-        is where the replay begins: a bookmark of a replay of the same trace on the same chip with the same options."""
+        is where the replay begins: a bookmark of a replay of the same trace on the same chip with the same options;
+        `spare` is what such a replay has left (`release`).  Without `compares`, memory is not compared with what the
+        trace expects."""
         self.trace = trace
         self.options = options
         self.device: Device | None = Device(info, options) if info is not None and at is None else None
-        self._on_rest, self._at = on_rest, at
+        self._on_rest, self._at, self._spare, self._compares = on_rest, at, spare, compares
+        if at is None:
+            self._close_spare()
         self._is_inside = False  # a submission
         self._targets_before: tuple[Target, ...] = ()  # of the frame, before the submission that runs
         self._has_started = False
         self._position = 0  # in the events of the trace
         self._before: Checkpoint | None = None  # the last checkpoint
+        self._before_order: Order | None = None
         self._on_start, self._on_draw, self._on_counters = on_start, on_draw, on_counters
         self.submissions = 0  # that have begun
         self.frame_count = 0  # frames that have ended
@@ -120,6 +127,21 @@ class Replay:
     def close(self) -> None:
         if self.device is not None:
             self.device.close()
+        self._close_spare()
+
+    def release(self) -> Spare | None:
+        """Close the replay but for its memory, which another replay may use."""
+        self._close_spare()
+        device = self.device
+        if device is None or device.native is None or self._before is None or any(device.page_tables.save()):
+            self.close()
+            return None
+        return Spare(device.release(), self._before.memory)
+
+    def _close_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
 
     def frames(self, frames: Selection | None = ALL, submissions: Selection | None = None,
                draws: Selection | None = None) -> Iterator[Frame]:
@@ -141,7 +163,9 @@ class Replay:
                     return
 
     def _begin_at(self, bookmark: Bookmark) -> None:
-        self.device, self._before = restore(bookmark.checkpoint)
+        spare, self._spare = self._spare, None
+        self.device, self._before = restore(bookmark.checkpoint, spare)
+        self._before_order = bookmark.order
         self.submissions, self.frame_count = bookmark.submissions, bookmark.frames
         self.warnings = list(bookmark.warnings)
         self.damage += [found for found in bookmark.damage if found not in self.damage]
@@ -153,9 +177,9 @@ class Replay:
         checkpoint = take(self._running(), self._before)
         if checkpoint is None:
             return None
-        self._before = checkpoint
+        since, self._before, self._before_order = self._before_order, checkpoint, self.order
         return Bookmark(checkpoint, self._position, self.submissions, self.frame_count, self._targets_before,
-                        tuple(self.warnings), tuple(self.damage), self.differences)
+                        tuple(self.warnings), tuple(self.damage), self.differences, since)
 
     @property
     def order(self) -> Order:
@@ -202,7 +226,8 @@ class Replay:
             elif isinstance(event, events.Warning):
                 self._warn(event)
             elif isinstance(event, events.ExpectedMemory):
-                self._compare(event)
+                if self._compares:
+                    self._compare(event)
             elif isinstance(event, events.SurfaceDump):
                 yield self._end_frame(self._dumped(event))
             elif isinstance(event, events.FrameBoundary):

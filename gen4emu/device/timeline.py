@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -68,10 +68,11 @@ class Bookmarks:
 
     def drop(self, orders: Collection[Order]) -> None:
         """Forget some."""
-        kept = [bookmark for bookmark in self._all if bookmark.order not in orders]
-        if len(kept) != len(self._all):
-            self._all, self._sizes = kept, [0] * len(kept)
-            self._measure(0, len(kept))
+        before = len(self._all)
+        self._remove([i for i, bookmark in enumerate(self._all) if bookmark.order in orders])
+        if len(self._all) != before:
+            self._sizes = [0] * len(self._all)
+            self._measure(0, len(self._all))
 
     def begin(self) -> None:
         """An execution begins: the next bookmark follows after the interval."""
@@ -109,8 +110,22 @@ class Bookmarks:
         """Drop every other one of the older half while there are too many, or they hold too much."""
         while len(self._all) > 1 and (len(self._all) > self._most or self.held_bytes > self._most_bytes):
             old = max(2, len(self._all) // 2)
-            del self._all[0:old:2], self._sizes[0:old:2]
+            self._remove(range(0, old, 2))
             self._measure(0, old // 2 + 1)
+
+    def _remove(self, indices: Sequence[int]) -> None:
+        """Remove some; those behind them take over what was written since the ones before."""
+        for i in reversed(indices):
+            if i + 1 < len(self._all):
+                self._all[i + 1] = _joined(self._all[i], self._all[i + 1])
+            del self._all[i], self._sizes[i]
+
+    def written(self, index: int) -> frozenset[int] | None:
+        """The pages that may have changed between the bookmark before this one, by index, and it; None: not known."""
+        bookmark = self._all[index]
+        if not index or bookmark.since is None or bookmark.since > self._all[index - 1].order:
+            return None
+        return bookmark.checkpoint.memory.written
 
     @property
     def held_bytes(self) -> int:
@@ -122,6 +137,17 @@ class Bookmarks:
             before: Mapping[int, bytes] = self._all[i - 1].checkpoint.memory.pages if i else {}
             pages = self._all[i].checkpoint.memory.pages
             self._sizes[i] = sum(len(data) for number, data in pages.items() if before.get(number) is not data)
+
+
+def _joined(first: Bookmark, second: Bookmark) -> Bookmark:
+    """The second one of two neighbours, which says what was written since the one before the first."""
+    if second.since is None or second.since < first.order:
+        return second
+    image = second.checkpoint.memory
+    pages = (first.checkpoint.memory.written, image.written)
+    written = None if pages[0] is None or pages[1] is None or second.since != first.order else pages[0] | pages[1]
+    checkpoint = replace(second.checkpoint, memory=replace(image, written=written))
+    return replace(second, checkpoint=checkpoint, since=None if written is None else first.since)
 
 
 class Timeline:
@@ -209,10 +235,10 @@ class Timeline:
 
     def _begin(self, bookmark: Bookmark | None, attach: Callable[[Device], None] | None,
                on_draw: Callable[[int], None] | None) -> Replay:
-        self._leave()
+        spare = None if self._run is None else self._run.release()
         self._bookmarks.begin()
         run = self._run = Replay(self.trace, self.part, self.options, on_start=attach, on_draw=on_draw,
-                                 on_rest=lambda: self._bookmarks.pass_by(run), at=bookmark)
+                                 on_rest=lambda: self._bookmarks.pass_by(run), at=bookmark, spare=spare)
         return run
 
     def _leave(self) -> None:

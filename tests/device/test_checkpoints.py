@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gen4emu.core_enums import HierarchicalDepthMode
-from gen4emu.device.checkpoints import restore, take
+from gen4emu.device.checkpoints import Spare, restore, take
 from gen4emu.device.device import Device
-from gen4emu.device.memory import Missing, PageFlags
+from gen4emu.device.memory import Memory, Missing, PageFlags
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.device.timeline import Bookmarks, Timeline
@@ -83,6 +84,53 @@ def test_a_checkpoint_of_a_restored_device_is_the_checkpoint() -> None:
                 assert again.memory.gtt == bookmark.checkpoint.memory.gtt
                 assert again.memory.missed == bookmark.checkpoint.memory.missed
                 assert again.memory.new_bytes == 0
+
+
+def test_memory_of_a_device_that_is_gone_can_be_used_again() -> None:
+    with Device(BY_NAME["g45"]) as device:
+        device.memory.write(0x10000, bytes(range(256)) * 32)
+        device.memory.set_gtt(7, [0x12345001])
+        first = take(device)
+        device.memory.write(0x11000, b"other")
+        second = take(device, first)
+    assert first is not None and second is not None
+    device, before = restore(second)
+    device.memory.write(0x10004, b"changed")
+    spare = Spare(device.release(), before.memory)
+    restored, again = restore(first, spare)
+    with restored:
+        assert restored.memory is spare.memory
+        assert memory_pages(restored) == first.memory.pages
+        unchanged = take(restored, again)
+        assert unchanged is not None
+        assert (unchanged.memory.new_bytes, unchanged.memory.written) == (0, frozenset())
+
+
+@pytest.mark.parametrize("change", [
+    lambda memory: memory.write(0x20000, b"a page that the checkpoint has not"),
+    lambda memory: memory.read(0x30000, 4, Missing.REPORT),
+    lambda memory: memory.set_gtt(9, [0x12345001]),
+], ids=["pages", "missed", "page table"])
+def test_memory_with_more_than_the_checkpoint_has_is_not_used_again(change: Callable[[Memory], object]) -> None:
+    with Device(BY_NAME["g45"]) as device:
+        device.memory.write(0x10000, b"first")
+        checkpoint = take(device)
+    assert checkpoint is not None
+    device, before = restore(checkpoint)
+    change(device.memory)
+    spare = Spare(device.release(), before.memory)
+    restored, _ = restore(checkpoint, spare)
+    with restored:
+        assert restored.memory is not spare.memory
+        assert memory_pages(restored) == checkpoint.memory.pages
+        assert restored.memory.missed() == [] and restored.memory.gtt() == b""
+    with pytest.raises(ValueError, match="closed"):
+        spare.memory.read(0x10000, 4)
+
+
+def memory_pages(device: Device) -> dict[int, bytes]:
+    numbers = device.memory.owned_pages()
+    return dict(zip(numbers.tolist(), device.memory.copy_pages(numbers), strict=True))
 
 
 def test_checkpoints_share_pages_that_did_not_change() -> None:
