@@ -528,7 +528,9 @@ static void load_stream_output(const struct g4_context *ctx, struct g4_draw_stat
     struct gen9_3dstate_streamout streamout;
 
     gen9_3dstate_streamout_unpack(state->streamout, ctx->gen, &streamout);
-    output->drops_objects = streamout.api_rendering_disable;
+    output->drops_objects =
+        streamout.force_rendering == GEN9_FORCE_RENDERING_FORCE_OFF ||
+        (streamout.force_rendering != GEN9_FORCE_RENDERING_FORCE_ON && streamout.api_rendering_disable);
     if (!streamout.so_function_enable) {
         return;
     }

@@ -1,0 +1,171 @@
+"""Draws of Kaby Lake without shaders, which write depth: clipper, setup and windower by what their commands select."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gen4emu.device.tiling import SurfaceLayout, Tiling
+from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.topology import PrimitiveTopology as Topology
+from tests.harness.commands import Machine, Words, command
+
+VERTICES, DYNAMIC, DEPTH = 0x40000, 0x50000, 0x60000
+ZERO, SRC = 2, 1  # Vertex Component Control
+SIDE = 32  # of the depth buffer
+SLICE = 4 * SIDE * SIDE
+LINE = [(2.5, 5.5), (6.5, 5.5)]
+ALWAYS = 0  # COMPAREFUNCTION
+FORCE_OFF, FORCE_ON = 2, 3
+SHIFT = 8  # the translation of viewport 1
+
+
+def corners(x1: float, y1: float, x2: float, y2: float) -> list[tuple[float, float]]:
+    """A RECTLIST."""
+    return [(x2, y2), (x1, y2), (x1, y1)]
+
+
+WHOLE = corners(0, 0, SIDE, SIDE)
+
+
+class DepthOnly(Machine):
+    """Depth 0.5 wherever a draw has pixels.  `change` overrides fields of commands by name."""
+
+    def __init__(self) -> None:
+        super().__init__("kbl")
+        viewports = b"".join(block_named("SF_CLIP_VIEWPORT", self.gen).build(
+            self.gen, viewport_matrix_element_m00=1.0, viewport_matrix_element_m11=1.0, viewport_matrix_element_m22=1.0,
+            viewport_matrix_element_m30=float(SHIFT * i)) for i in range(2))
+        self.device.memory.write(DYNAMIC, viewports)
+        self.device.memory.write(DYNAMIC + 0x800, struct.pack("<4f", 0, 1, 0, 1))
+
+    def draw(self, vertices: list[tuple[float, float]], topology: Topology = Topology.RECTLIST, *,
+             header: tuple[int, int, int, int] = (0, 0, 0, 0), distances: list[float] | None = None, slice: int = 0,
+             **change: dict[str, Any]) -> set[tuple[int, int]]:
+        """The pixels of a slice; `distances` are clip distance 0 of each vertex."""
+        self.device.memory.write(DEPTH, bytes(2 * SLICE))
+        data = b"".join(struct.pack("<4I8f", *header, x, y, 0.5, 1, 0 if distances is None else distances[i], 1, 1, 1)
+                        for i, (x, y) in enumerate(vertices))
+        self.device.memory.write(VERTICES, data.ljust(0x1000, b"\0"))
+        fields: dict[str, dict[str, Any]] = {
+            "STATE_BASE_ADDRESS": {"dynamic_state_base_address": DYNAMIC,
+                                   "dynamic_state_base_address_modify_enable": True},
+            "3DSTATE_VERTEX_BUFFERS": {"vertex_buffers": [{
+                "address_modify_enable": True, "buffer_pitch": 48, "buffer_starting_address": VERTICES,
+                "buffer_size": 0x1000}]},
+            "3DSTATE_VERTEX_ELEMENTS": {"vertex_elements": [
+                {"valid": True, "source_element_format": code, "source_element_offset": 16 * i,
+                 **{f"component_{c}_control": SRC for c in range(4)}}
+                for i, code in enumerate((0x002, 0x000, 0x000))]},  # R32G32B32A32: UINT, FLOAT
+            "3DSTATE_VF_TOPOLOGY": {"primitive_topology_type": topology},
+            "3DSTATE_URB_VS": {"vs_urb_entry_allocation_size": 64, "vs_number_of_urb_entries": 64},
+            "3DSTATE_CLIP": {},
+            "3DSTATE_SF": {},
+            "3DSTATE_RASTER": {"cull_mode": 1},
+            "3DSTATE_STREAMOUT": {},
+            "3DSTATE_DRAWING_RECTANGLE": {"clipped_drawing_rectangle_x_max": SIDE - 1,
+                                          "clipped_drawing_rectangle_y_max": SIDE - 1},
+            "3DSTATE_SAMPLE_MASK": {"sample_mask": 1},
+            "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP": {"sf_clip_viewport_pointer": 0},
+            "3DSTATE_VIEWPORT_STATE_POINTERS_CC": {"cc_viewport_pointer": 0x800},
+            "3DSTATE_WM_DEPTH_STENCIL": {"depth_test_enable": True, "depth_test_function": ALWAYS,
+                                         "depth_buffer_write_enable": True},
+            "3DSTATE_DEPTH_BUFFER": {
+                "surface_type": 1, "surface_format": 1, "depth_write_enable": True, "width": SIDE, "height": SIDE,
+                "depth": 2, "render_target_view_extent": 2, "surface_pitch": 4 * SIDE, "surface_qpitch": SIDE,
+                "surface_base_address": DEPTH},
+            "3DPRIMITIVE": {"vertex_count_per_instance": len(vertices), "instance_count": 1},
+        }
+        for name in fields:
+            fields[name] |= change.get(name.removeprefix("3DSTATE_").lower(), {})
+        words: list[Words] = [command(name, self.gen, **values) for name, values in fields.items()]
+        self.run(*words)
+        layout = SurfaceLayout(DEPTH + slice * SLICE, 4 * SIDE, SIDE, SIDE, 4, Tiling.Y)
+        found = np.frombuffer(layout.read(self.device.memory), np.float32).reshape(SIDE, SIDE)
+        assert set(np.unique(found)) <= {0.0, 0.5}
+        return {(int(x), int(y)) for y, x in np.argwhere(found == 0.5)}
+
+
+def pixels(x1: int, y1: int, x2: int, y2: int) -> set[tuple[int, int]]:
+    return {(x, y) for x in range(x1, x2) for y in range(y1, y2)}
+
+
+def test_a_rectangle_covers_its_pixels() -> None:
+    assert DepthOnly().draw(corners(3, 4, 9, 11)) == pixels(3, 4, 9, 11)
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), [(5, 5, pixels(5, 5, 6, 6)), (6, 5, set())])
+def test_the_drawing_rectangle_keeps_one_pixel_or_none(left: int, right: int, expected: set[tuple[int, int]]) -> None:
+    rectangle = {f"clipped_drawing_rectangle_{axis}_{end}": value for axis in "xy" for end, value in (
+        ("min", left), ("max", right))}
+    assert DepthOnly().draw(WHOLE, drawing_rectangle=rectangle) == expected
+
+
+@pytest.mark.parametrize("buffer", [False, True])
+@pytest.mark.parametrize("test", [False, True])
+def test_depth_is_written_if_buffer_and_test_enable_it(buffer: bool, test: bool) -> None:
+    found = DepthOnly().draw(corners(0, 0, 2, 2), depth_buffer={"depth_write_enable": buffer},
+                             wm_depth_stencil={"depth_buffer_write_enable": test})
+    assert found == (pixels(0, 0, 2, 2) if buffer and test else set())
+
+
+@pytest.mark.parametrize(("index", "most", "shift"), [(0, 1, 0), (1, 1, SHIFT), (2, 1, 0), (1, 0, 0)])
+def test_a_viewport_index_above_the_maximum_is_viewport_0(index: int, most: int, shift: int) -> None:
+    found = DepthOnly().draw(corners(0, 0, 4, 4), header=(0, 0, index, 0), clip={"maximum_vp_index": most},
+                             sf={"viewport_transform_enable": True})
+    assert found == pixels(shift, 0, shift + 4, 4)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_the_array_index_may_be_forced_to_0(forced: bool) -> None:
+    machine = DepthOnly()
+    for slice in (0, 1):
+        found = machine.draw(corners(0, 0, 2, 2), header=(0, 1, 0, 0), slice=slice,
+                             clip={"force_zero_rta_index_enable": forced})
+        assert found == (pixels(0, 0, 2, 2) if slice != forced else set())
+
+
+@pytest.mark.parametrize("in_clip", [0, 1])
+@pytest.mark.parametrize("in_shader", [0, 1])
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize("kind", ["clip", "cull"])
+def test_distances_are_those_of_the_last_stage_unless_forced(kind: str, in_clip: int, in_shader: int,
+                                                             forced: bool) -> None:
+    mask = f"user_clip_distance_{kind}_test_enable_bitmask"
+    machine = DepthOnly()
+    machine.run(command("3DSTATE_VS", machine.gen, **{mask: in_shader}))
+    found = machine.draw([(0, 0), (4, 0), (0, 4)], Topology.TRILIST, distances=[-1.0] * 3,
+                         clip={"clip_enable": True, mask: in_clip, f"force_{mask}": forced})
+    tested = in_clip if forced else in_shader
+    assert bool(found) == (not tested)
+
+
+@pytest.mark.parametrize(("topology", "vertices", "without", "with_last"), [
+    (Topology.LINELIST, LINE, {2, 3, 4, 5}, {2, 3, 4, 5, 6}),
+    (Topology.LINESTRIP, [*LINE, (10.5, 5.5)], {2, 3, 4, 5, 6, 7, 8, 9}, {2, 3, 4, 5, 6, 7, 8, 9, 10})])
+def test_the_last_pixel_of_lines(topology: Topology, vertices: list[tuple[float, float]], without: set[int],
+                                 with_last: set[int]) -> None:
+    for enabled, expected in ((False, without), (True, with_last)):
+        found = DepthOnly().draw(vertices, topology, sf={"last_pixel_enable": enabled})
+        assert found == {(x, 5) for x in expected}
+
+
+@pytest.mark.parametrize(("fields", "rendered"), [
+    ({}, True), ({"api_rendering_disable": True}, False), ({"force_rendering": FORCE_OFF}, False),
+    ({"api_rendering_disable": True, "force_rendering": FORCE_ON}, True),
+    ({"render_stream_select": 1}, True), ({"render_stream_select": 1, "so_function_enable": True}, False)])
+def test_rendering_may_be_disabled_or_forced(fields: dict[str, Any], rendered: bool) -> None:
+    """The stream that is rendered is selected only with the function enabled."""
+    assert bool(DepthOnly().draw(corners(0, 0, 2, 2), streamout=fields)) == rendered
+
+
+def test_a_stipple_starts_with_bit_0_and_advances_after_its_repeat_count() -> None:
+    machine = DepthOnly()
+    machine.run(command("3DSTATE_LINE_STIPPLE", machine.gen, line_stipple_pattern=0b0101, line_stipple_repeat_count=2,
+                        line_stipple_inverse_repeat_count=0.5, modify_enable=True),
+                command("3DSTATE_WM", machine.gen, line_stipple_enable=True))
+    found = machine.draw([(0.5, 5.5), (12.5, 5.5)], Topology.LINELIST)
+    assert {x for x, _ in found} == {0, 1, 4, 5}
