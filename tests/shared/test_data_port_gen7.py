@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gen4emu.device.memory import Memory
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import AtomicOperation, DataCacheTypeGen7
@@ -28,8 +29,8 @@ CHANNELS = np.arange(8, dtype=np.uint32)
 class Port7(Probe):
     """Surface 1 with DATA, which has the dwords 0, 1, 2, ..."""
 
-    def __init__(self, gen: Gen = Gen.IVB) -> None:
-        super().__init__(gen)
+    def __init__(self, gen: Gen = Gen.IVB, memory: Memory | None = None) -> None:
+        super().__init__(gen, memory)
         self.memory.write(DATA, np.arange(0x4000, dtype=np.uint32).tobytes())
         self.memory.write(SCRATCH, bytes(4096))
         self.memory.write(TABLE, struct.pack("<4I", 0, SURFACES + 0x100, 0, 0))

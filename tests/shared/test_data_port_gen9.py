@@ -1,4 +1,4 @@
-"""Typed surfaces of Skylake and Kaby Lake: messages without a header, and formats that only they read."""
+"""The data port of Skylake and Kaby Lake: typed surfaces without a header, 64-bit addresses, atomics on floats."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gen4emu.device.memory import Memory
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import AtomicOperation
 from gen4emu.hw.gen75.messages import DataCache1Type as Type
@@ -19,7 +20,7 @@ ROW = np.zeros(8, np.uint32)
 
 class Port9(Port7):
     def __init__(self) -> None:
-        super().__init__(Gen.KBL)
+        super().__init__(Gen.KBL, Memory(address_bits=48))
 
     def buffer(self, entries: int, pitch: int = 1, **fields: Any) -> None:
         """Port7 begins with a buffer; here surfaces are images."""
@@ -94,3 +95,179 @@ def test_slices_of_volumes_count_from_the_first_of_the_view(port: Port9) -> None
     assert [int(x) for x in got[0]] == [16 * 8 * 3 + i for i in range(8)]
     got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS, ROW, ROW + 2)
     assert not got[0].any(), "beyond the last slice"
+
+
+# ---- addresses of 64 bits ----
+
+STATELESS_GEN8 = 253  # not coherent
+FAR = 0x7FFE_1234_5000  # beyond 4 GiB; its upper half is not 0
+DATA64, DWORDS, QWORDS, SIMD16 = 1 << 4, 1, 2, 1 << 4
+
+
+class FarPort(Port9):
+    """Memory at FAR has the dwords 0, 1, 2, ...; the last page is missing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory.write(FAR, np.arange(0x800, dtype=np.uint32).tobytes())
+
+    def far(self, type: Type, control: int, *registers: Any, **more: Any) -> np.ndarray:
+        return self.message(DATA_CACHE_1, type, control, *registers, index=STATELESS_GEN8, **{"header": False} | more)
+
+    def at(self, first: int, count: int) -> list[int]:
+        return self.dwords(first, count, FAR)
+
+
+@pytest.fixture
+def far() -> FarPort:
+    return FarPort()
+
+
+def places(offsets: Any) -> list[np.ndarray]:
+    """Two registers for each eight channels."""
+    return list((np.asarray(offsets, np.uint64) + np.uint64(FAR)).view(np.uint32).reshape(-1, 8))
+
+
+def wide(values: Any) -> list[np.ndarray]:
+    return list(np.asarray(values, np.uint64).view(np.uint32).reshape(-1, 8))
+
+
+def test_untyped_accesses_of_16_channels(far: FarPort) -> None:
+    offsets = 16 * np.arange(16)
+    got = far.far(Type.A64_UNTYPED_SURFACE_READ, 0b1010 | 1 << 4, *places(offsets), rlen=4, exec_size=16, emask=0xFFFF)
+    assert got[:2].reshape(-1).tolist() == [4 * i for i in range(16)]
+    assert got[2:4].reshape(-1).tolist() == [4 * i + 2 for i in range(16)]
+    far.far(Type.A64_UNTYPED_SURFACE_WRITE, 0b1100 | 1 << 4, *places(offsets), 100 + CHANNELS, 108 + CHANNELS,
+            200 + CHANNELS, 208 + CHANNELS, rlen=0, exec_size=16, emask=0x8001)
+    assert far.at(0, 5) == [100, 200, 2, 3, 4]
+    assert far.at(59, 5) == [59, 115, 215, 62, 63]
+    assert far.events() == {}
+
+
+def test_untyped_accesses_of_8_channels(far: FarPort) -> None:
+    got = far.far(Type.A64_UNTYPED_SURFACE_READ, 2 << 4, *places(0x100 + 20 * CHANNELS), rlen=4)
+    assert [got[c].tolist() for c in range(4)] == [[0x40 + 5 * i + c for i in range(8)] for c in range(4)]
+
+
+@pytest.mark.parametrize(("log2", "mask"), [(0, 0xFF), (1, 0xFFFF), (2, 0xFFFFFFFF)])
+def test_scattered_bytes_fill_dwords(far: FarPort, log2: int, mask: int) -> None:
+    """At any address, across pages too."""
+    offsets = np.array([0, 1, 2, 7, 0xFFD, 0xFFE, 0xFFF, 0x1003])
+    data = np.random.default_rng(1).integers(0, 256, 0x2000, np.uint8)
+    far.memory.write(FAR, data.tobytes())
+    got = far.far(Type.A64_SCATTERED_READ, log2 << 2, *places(offsets))
+    assert got[0].tolist() == [int.from_bytes(data[o:o + 4].tobytes(), "little") & mask for o in offsets]
+    far.far(Type.A64_SCATTERED_WRITE, log2 << 2, *places(offsets), 0x55667700 + CHANNELS, rlen=0, emask=0x48)
+    for i in (3, 6):
+        data[offsets[i]:offsets[i] + (1 << log2)] = list((0x55667700 + i).to_bytes(4, "little"))[:1 << log2]
+    assert far.memory.read(FAR, 0x2000) == data.tobytes()
+
+
+def test_eight_bytes_fill_two_dwords(far: FarPort) -> None:
+    got = far.far(Type.A64_SCATTERED_READ, 3 << 2, *places(4 + 8 * CHANNELS), rlen=2)
+    assert got[:2].tolist() == [[2 * i + 1 for i in range(8)], [2 * i + 2 for i in range(8)]]
+
+
+def test_scattered_dwords_and_qwords(far: FarPort) -> None:
+    got = far.far(Type.A64_SCATTERED_READ, DWORDS | 1 << 2, *places(12 * CHANNELS), rlen=2)
+    assert got[:2].tolist() == [[3 * i for i in range(8)], [3 * i + 1 for i in range(8)]]
+    offsets = 24 * np.arange(16)
+    got = far.far(Type.A64_SCATTERED_READ, QWORDS | SIMD16, *places(offsets), rlen=4, exec_size=16, emask=0xFFFF)
+    assert got[:4].reshape(-1).tolist() == [6 * i + half for i in range(16) for half in range(2)]
+    far.far(Type.A64_SCATTERED_WRITE, QWORDS | SIMD16, *places(offsets), *wide(0x700000000 + np.arange(16)), rlen=0,
+            exec_size=16, emask=0x0202)
+    assert far.at(6, 2) == [1, 7]
+    assert far.at(54, 4) == [9, 7, 56, 57]
+    assert far.at(0, 2) == [0, 1]
+
+
+@pytest.mark.parametrize(("size", "first", "count"), [(0, 0, 4), (1, 4, 4), (2, 0, 8), (3, 0, 16), (4, 0, 32)])
+def test_blocks_have_their_address_in_the_header(far: FarPort, size: int, first: int, count: int) -> None:
+    place = [*(np.array([FAR + 0x38], np.uint64).view(np.uint32)), 0, 0, 0, 0, 0, 0]
+    got = far.far(Type.A64_OWORD_BLOCK_READ, size, place, header=True, rlen=4)
+    assert got.reshape(-1)[first:first + count].tolist() == list(range(12, 12 + count))
+    unaligned = 1 << 3
+    got = far.far(Type.A64_OWORD_BLOCK_READ, size | unaligned, place, header=True, rlen=4)
+    assert got.reshape(-1)[first:first + count].tolist() == list(range(14, 14 + count))
+    far.far(Type.A64_OWORD_BLOCK_WRITE, 2, place, 100 + CHANNELS, header=True, rlen=0, emask=0x82)
+    assert far.at(12, 8) == [12, 101, 14, 15, 16, 17, 18, 107]
+
+
+def test_blocks_without_a_header_are_reported(far: FarPort) -> None:
+    far.far(Type.A64_OWORD_BLOCK_READ, 2, *places(8 * CHANNELS))
+    assert set(far.events()) == {Event.BAD_MESSAGE}
+
+
+@pytest.mark.parametrize(("operation", "first", "second", "after", "returned"), [
+    (AtomicOperation.ADD, 5, 0, 15, 10), (AtomicOperation.INC, 0, 0, 11, 10), (AtomicOperation.PREDEC, 0, 0, 9, 9),
+    (AtomicOperation.REVSUB, 30, 0, 20, 10), (AtomicOperation.IMAX, -1, 0, 10, 10),
+    (AtomicOperation.IMIN, -1, 0, -1, 10), (AtomicOperation.UMAX, -1, 0, -1, 10),
+    (AtomicOperation.UMIN, -1, 0, 10, 10), (AtomicOperation.XOR, 3, 0, 9, 10),
+    (AtomicOperation.MOV, -7, 0, -7, 10), (AtomicOperation.CMPWR, 10, 77, 77, 10),
+    (AtomicOperation.CMPWR, 11, 77, 10, 10),
+])
+@pytest.mark.parametrize("bits", [32, 64])
+def test_atomics_of_both_sizes(far: FarPort, bits: int, operation: AtomicOperation, first: int, second: int, after: int,
+                               returned: int) -> None:
+    lanes, size = 0x21, bits // 8
+    far.memory.write(FAR + 0x200, np.full(128 // size, 10, f"<u{size}").tobytes())
+
+    def sources(value: int) -> list[np.ndarray]:
+        return list(np.full(8, value, f"<i{size}").view(np.uint32).reshape(-1, 8))
+
+    got = far.far(Type.A64_UNTYPED_ATOMIC, operation | RETURNS | (DATA64 if bits == 64 else 0),
+                  *places(0x200 + 16 * CHANNELS), *sources(first), *sources(second), rlen=bits // 32, emask=lanes)
+    stored = np.frombuffer(far.memory.read(FAR + 0x200, 128), f"<i{size}")[::16 // size].tolist()
+    results = got[:bits // 32].reshape(-1).view(f"<i{size}").tolist()
+    for i in range(8):
+        touched = bool(lanes >> i & 1)
+        assert stored[i] == (after if touched else 10)
+        assert not touched or results[i] == returned
+    assert far.events() == {}
+
+
+def test_64_bits_of_an_operand_count(far: FarPort) -> None:
+    far.memory.write(FAR, np.array([0xFFFFFFFF, 1 << 63], np.uint64).tobytes())
+    operands = wide(np.full(8, 1))
+    far.far(Type.A64_UNTYPED_ATOMIC, AtomicOperation.ADD | DATA64, *places(8 * CHANNELS), *operands, rlen=0, emask=1)
+    got = far.far(Type.A64_UNTYPED_ATOMIC, AtomicOperation.IMIN | DATA64 | RETURNS, *places(8 * CHANNELS), *operands,
+                  rlen=2, emask=3)
+    assert got[:2].reshape(-1).view(np.uint64)[:2].tolist() == [1 << 32, 1 << 63]
+    assert np.frombuffer(far.memory.read(FAR, 16), np.uint64).tolist() == [1, 1 << 63]
+
+
+MAX, MIN, COMPARE = 1, 2, 3
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(("operation", "old", "first", "second", "after"), [
+    (MAX, 1.5, 2.5, 0, 2.5), (MAX, -1.5, -2.5, 0, -1.5), (MAX, -0.0, 0.0, 0, 0.0), (MAX, NAN, -5, 0, -5),
+    (MAX, 7, NAN, 0, 7), (MIN, 1.5, 2.5, 0, 1.5), (MIN, 0.0, -0.0, 0, -0.0), (MIN, NAN, 5, 0, 5), (MIN, 7, NAN, 0, 7),
+    (COMPARE, 0.0, -0.0, 9, 9), (COMPARE, 1.0, 2.0, 9, 1.0), (COMPARE, NAN, NAN, 9, NAN),
+])
+@pytest.mark.parametrize("surface", [False, True])
+def test_atomics_of_floats(far: FarPort, surface: bool, operation: int, old: float, first: float, second: float,
+                           after: float) -> None:
+    def bits(value: float) -> np.ndarray:
+        return np.full(8, value, np.float32).view(np.uint32)
+
+    place = DATA if surface else FAR
+    far.memory.write(place, bits(old).tobytes())
+    sources = (bits(first), bits(second))
+    if surface:
+        far.state(surface_type="SURFTYPE_BUFFER", surface_format="RAW", surface_pitch=1,
+                  buffer_entries_20_7=1, buffer_entries_6_0=0x7F)
+        got = far.message(DATA_CACHE_1, Type.UNTYPED_ATOMIC_FLOAT, operation | LOW | RETURNS, 4 * CHANNELS, *sources,
+                          header=False, emask=0x7F)
+    else:
+        got = far.far(Type.A64_UNTYPED_ATOMIC_FLOAT, operation | RETURNS, *places(4 * CHANNELS), *sources, emask=0x7F)
+    assert got[0, :7].tolist() == bits(old)[:7].tolist()
+    assert far.dwords(0, 8, place) == [*bits(after)[:7].tolist(), int(bits(old)[7])]
+    assert far.events() == {}
+
+
+def test_missing_memory_reads_as_zero_and_bits_beyond_48_are_ignored(far: FarPort) -> None:
+    canonical = np.uint64(0xFFFF_0000_0000_0000)
+    addresses = np.array([FAR + 4, FAR + 4 | int(canonical), FAR + 0x2000, 0x4000_0000_0000] * 2, np.uint64)
+    got = far.far(Type.A64_UNTYPED_SURFACE_READ, 0b1110 | 2 << 4, *addresses.view(np.uint32).reshape(-1, 8))
+    assert got[0].tolist() == [1, 1, 0, 0] * 2
