@@ -47,13 +47,16 @@ static void replace_clear(const struct read *r, const struct g4_target *target, 
 }
 
 static void read_sample(const struct read *r, uint32_t sample, uint32_t live, uint32_t color[4][2 * HALF]) {
-    struct g4_target *const target = target_of(r, sample);
+    struct g4_target *const target = live ? target_of(r, sample) : NULL;
     struct g4_pixels pixels = {.live = live};
 
+    if (!target) {
+        return;
+    }
     if (target->event != G4_EVENTS) {
         g4_report(r->eu->log, (enum g4_event)target->event, g4_gang_address(r->gang, r->thread), target->event_value);
     }
-    if (!target->map.present || !live) {
+    if (!target->map.present) {
         return;
     }
     memcpy(pixels.x, r->block->x, sizeof pixels.x);
@@ -72,12 +75,13 @@ static void read_sample(const struct read *r, uint32_t sample, uint32_t live, ui
 static void read_thread(const struct read *r) {
     const uint32_t enabled = g4_thread_lanes(r->send->emask[0], r->thread) |
                              (r->halves == 2 ? g4_thread_lanes(r->send->emask[1], r->thread) << HALF : 0);
-    const bool per_sample = gen9_render_cache_data_port_message_read_per_sample(r->send->descriptor) &&
-                            g4_cc_of(r->eu->worker)->multisampling.samples > 1;
+    const uint32_t samples = g4_cc_of(r->eu->worker)->multisampling.samples;
+    const bool per_sample = gen9_render_cache_data_port_message_read_per_sample(r->send->descriptor) && samples > 1;
     uint32_t color[4][2 * HALF] = {{0}};
 
     for (uint32_t s = 0; s < 4 && per_sample; s++) {
-        read_sample(r, r->block->sample[s], enabled & 15u << (4 * s), color);
+        const uint32_t live = r->block->sample[s] < samples ? enabled & 15u << (4 * s) : 0; /* of 2 samples, half */
+        read_sample(r, r->block->sample[s], live, color);
     }
     if (!per_sample) {
         read_sample(r, 0, enabled, color);
