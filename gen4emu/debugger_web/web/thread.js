@@ -3,7 +3,7 @@ import { add, button, hex } from "../dom.js";
 
 const FORMATS = ["float", "int", "hex", "words", "color"];
 const CHANNELS = 16;
-const LOOKS = new Set(["thread", "list", "disasm", "regs", "where", "help", "x", "surfaces"]);  // commands that change nothing
+const LOOKS = new Set(["thread", "list", "disasm", "regs", "where", "help", "x", "surfaces", "gl", "source"]);  // commands that change nothing
 
 // The eight dwords of a register as texts.
 function texts(words, format) {
