@@ -103,6 +103,8 @@ static void find_coordinates(struct sampling *s) {
         s->v.half[0] = s->v.half[1] = no_coordinate;
     } else if (!q->texture->volume) {
         array_slices(s, &q->r);
+    } else if (q->gather) { /* it has no third coordinate, and is not for volumes: the first slice */
+        memset(s->work->slice, 0, sizeof s->work->slice);
     }
 }
 

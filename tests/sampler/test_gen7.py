@@ -131,6 +131,19 @@ def test_gather4_needs_all_four_texels_even_at_their_centres(t: Texturing7) -> N
     assert [round(float(x) * 255) for x in got] == [9, 10, 6, 5]
 
 
+def test_gather4_reads_the_first_slice_of_a_volume_whatever_came_before(t: Texturing7) -> None:
+    def gathered() -> list[int]:
+        t.surface("R8_UNORM", 2, 2, 4, type="SURFTYPE_3D", data=bytes([7]) * 4096)
+        t.texels(np.array([[1, 2], [3, 4]], np.uint8))
+        got = t.message(Message.GATHER4, header={}, u=0.5, v=0.5).view(np.float32)[0]
+        return [round(float(x) * 255) for x in got]
+
+    assert gathered() == [3, 4, 2, 1]
+    t.surface("R8_UNORM", 2, 2, 4, type="SURFTYPE_2D", surface_array=1, data=bytes(4096))
+    t.message(Message.SAMPLE, u=0.5, v=0.5, r=3.0)
+    assert gathered() == [3, 4, 2, 1]
+
+
 def test_gather4_c_compares_each_texel(t: Texturing7) -> None:
     t.surface("R32_FLOAT", 2, 2)
     t.texels(np.array([[0.1, 0.2], [0.3, 0.4]], np.float32))
