@@ -344,17 +344,18 @@ struct g4_windower_state {
         barycentrics;   /* bit i: the payload has mode i 0 to 2 perspective at pixel, centroid, sample; 3 to 5 linear */
     bool uses_source_w; /* the payload has w */
     bool uses_coverage; /* the payload has the coverage mask */
-    bool has_attributes;      /* the payload has attributes */
-    bool has_constants;       /* the payload has push constants */
-    uint8_t position_offset;  /* enum g4_sample_place: the payload has pixel offsets, unless G4_PLACE_NONE */
-    uint8_t position_zw;      /* enum g4_sample_place of depth and w in the payload */
-    uint8_t computed_depth;   /* enum g4_computed_depth */
-    uint8_t early_tests;      /* enum g4_early_tests */
-    bool writes_sample_mask;  /* the pixel shader's messages have a sample mask */
-    bool computes_stencil;    /* they have stencil references of pixels */
-    bool dual_source;         /* and two colors */
-    bool dispatches_samples;  /* a slot for each sample, not for each pixel */
-    bool fast_clear, resolve; /* the draw fast-clears or resolves its render target */
+    bool has_attributes;       /* the payload has attributes */
+    bool has_constants;        /* the payload has push constants */
+    uint8_t position_offset;   /* enum g4_sample_place: the payload has pixel offsets, unless G4_PLACE_NONE */
+    uint8_t position_zw;       /* enum g4_sample_place of depth and w in the payload */
+    uint8_t computed_depth;    /* enum g4_computed_depth */
+    uint8_t early_tests;       /* enum g4_early_tests */
+    bool writes_sample_mask;   /* the pixel shader's messages have a sample mask */
+    bool coverage_after_tests; /* the coverage that shaders see is that which early tests leave */
+    bool computes_stencil;     /* they have stencil references of pixels */
+    bool dual_source;          /* and two colors */
+    bool dispatches_samples;   /* a slot for each sample, not for each pixel */
+    bool fast_clear, resolve;  /* the draw fast-clears or resolves its render target */
 };
 
 /* Where in a pixel something is evaluated. */

@@ -972,6 +972,7 @@ static void load_windower(const struct g4_context *ctx, const struct pixel_comma
         .barycentrics = (uint8_t)wm->barycentric_interpolation_mode,
         .uses_source_w = extra->pixel_shader_uses_source_w,
         .uses_coverage = extra->input_coverage_mask_state != GEN9_INPUT_COVERAGE_MASK_STATE_NONE,
+        .coverage_after_tests = extra->input_coverage_mask_state == GEN9_INPUT_COVERAGE_MASK_STATE_DEPTH_COVERAGE,
         .has_attributes = extra->attribute_enable,
         .has_constants = ps->push_constant_enable,
         .position_offset = place_of_offset(ps->position_xy_offset_select),

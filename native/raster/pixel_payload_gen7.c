@@ -175,7 +175,10 @@ static void put_offsets(const struct g4_wm *wm, struct g4_gang *gang, int t, uin
 
 /* The covered samples of a pixel. */
 static uint32_t coverage_of(const struct g4_wm *wm, const struct g4_pixel_block *block, uint32_t pixel) {
-    return wm->draw->multisampling.samples > 1 ? block->covered[pixel] : block->lit >> pixel & 1;
+    if (wm->draw->multisampling.samples <= 1) {
+        return block->lit >> pixel & 1;
+    }
+    return wm->draw->windower.coverage_after_tests ? block->samples[pixel] : block->covered[pixel];
 }
 
 /* The optional registers of a block; returns the next one. */

@@ -161,7 +161,7 @@ struct axis_texels {
 };
 
 /* Half border: as GL_CLAMP, the coordinate ends at the edge of the map, where a linear filter takes half of the border
- * (docs/decisions.md 161). */
+ * (docs/decisions.md 163). */
 INLINE struct axis_texels half_border_texels(const struct g4_axis *axis, vf coordinate) {
     const int32_t texels = (int32_t)axis->size;
     const vf c = preprocess(coordinate, G4_TEXTURE_COORDINATE_MODE_CLAMP);

@@ -17,7 +17,7 @@ REASON = missing() or ("" if profiles.root() else "piglit is not installed")
 @pytest.mark.long
 @pytest.mark.client
 @pytest.mark.skipif(bool(REASON), reason=REASON)
-@pytest.mark.parametrize(("device", "least"), [("g41", 600), ("ivb", 400), ("hsw", 400)])
+@pytest.mark.parametrize(("device", "least"), [("g41", 600), ("ivb", 400), ("hsw", 400), ("kbl", 400)])
 def test_the_sample_passes_where_silicon_does(device: str, least: int) -> None:
     names = sample(device).read_text().splitlines()
     tests = [test for profile in ("quick_gl", "quick_shader") for test in profiles.load(profile) if test.name in names]
