@@ -25,7 +25,8 @@ def both(first: Callable[[], First], second: Callable[[], Second], name: str) ->
     """The results of two functions.  The second one, which `name` describes, runs in a copy of this process.
 
     Its result is pickled; whatever else it changes is lost.  An error of the first one ends the copy, one of the
-    second one is raised here.  No thread may be at work.
+    second one is raised here.  No thread may be at work.  Unlike those of `gen4emu.children`, the copy may read files
+    that are open here, and is trusted like the first function, which could do the same work.
     """
     receiver, sender = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_serve, args=(second, sender, receiver), daemon=True)
