@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
-from gen4emu.trace.events import MemoryWrite, Submission
+from gen4emu.trace.events import GttWrite, MemoryWrite, Submission
 from gen4emu.trace.reader import open as open_trace
 from tests.debugger.nosy import Nosy
 from tests.harness.commands import END, command, joined, load_register
@@ -45,6 +45,7 @@ MOST_PAGES = 4096  # of one subject: what draws have written all over the place 
 INTERESTING = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000, 0xFF800000, 0x3F800000, 0x00010000]
 OPTIONS = Options(workers=1, watchdog=1, max_batch_dwords=1 << 12)
 DRAWING_RECTANGLE = command("3DSTATE_DRAWING_RECTANGLE")[0]
+PARTS = {"brw": "965gm", "g4x": "gm45", "ivb": "ivb", "hsw": "hsw", "kbl": "kbl"}  # of captures: devices
 CAPTURES = ("clear", "triangle", "texture", "blend", "stencil", "fbo", "sprites", "cubemap", "mandelbrot")
 
 
@@ -167,13 +168,15 @@ def capture(name: str, part: str) -> Subject | None:
     path = ROOT / "traces" / f"{name}-{part}.aub.xz"
     if not path.exists():
         return None
-    device = Device(BY_NAME["gm45" if part == "g4x" else "965gm"], OPTIONS)
+    device = Device(BY_NAME[PARTS[part]], OPTIONS)
     submission: Submission | None = None
     for event in open_trace(str(path)):
-        if isinstance(event, MemoryWrite):
-            device.memory.write(event.address, event.data)
+        if isinstance(event, MemoryWrite | GttWrite):
+            device.apply(event)
         elif isinstance(event, Submission):
-            submission = event
+            if event.page_table is not None:
+                device.page_tables.select(event.page_table)
+            submission = replace(event, page_table=None)
     if submission is None:
         return None
     regions = []
@@ -189,6 +192,7 @@ def capture(name: str, part: str) -> Subject | None:
 
 def subjects() -> list[Subject]:
     captures = [capture(name, part) for name in CAPTURES for part in ("brw", "g4x")]
+    captures += [capture("later/triangle", part) for part in ("ivb", "hsw", "kbl")]
     return [*scenes(), *(blits(gen) for gen in DEVICES), *(c for c in captures if c is not None)]
 
 

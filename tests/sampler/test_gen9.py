@@ -81,3 +81,15 @@ def test_a_border_of_integers_has_a_dword_for_each_channel(t: Texturing9, format
     found = np.array(t.at(-1.0, -1.0), np.float32).view(np.int32).tolist()
     unsigned = format.endswith("UINT") and "8" in format
     assert found == [255 if unsigned and c == 2 else value for c, value in enumerate(expected)]
+
+
+@pytest.mark.parametrize(("format", "texel", "key"), [
+    ("B8G8R8A8_UNORM", [1, 2, 3, 4], 0x04030201), ("B5G6R5_UNORM", [0b01100001, 0b10101110], 0xFFADCF08),
+    ("L8_UNORM", [0x42], 0xFF424242)])
+def test_keys_compare_channels_of_eight_bits(t: Texturing9, format: str, texel: list[int], key: int) -> None:
+    """Those of narrower formats are replicated first."""
+    for low, black in ((key & 0xFFFFFF, True), ((key & 0xFFFFFF) + 1, False)):
+        t.surface(format, 4, 4, data=bytes(texel) + bytes(256))
+        t.sampler(chromakey_enable=True, chromakey_index=3, chromakey_mode="REPLACE_BLACK")
+        t.probe.state.chroma_key[3] = (low, key | 0xFF000000)
+        assert (t.at(0.01, 0.01)[:3] == [0.0] * 3) == black
