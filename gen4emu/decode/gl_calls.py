@@ -34,6 +34,7 @@ _MOST_WAITING = 1 << 20  # calls
 _MOST_ALIGNED = 4096  # calls of one submission that are compared by shape
 _MOST_PROGRAMS = _MOST_SHADERS = 1 << 14
 _MOST_ATTACHED = 64  # shaders of one program
+_MOST_TITLES = 3  # of programs or shaders in one text
 _DEEPEST = 64  # groups, as GL has it
 
 
@@ -83,7 +84,8 @@ class KernelOrigin:
     def title(self) -> str:
         if not self.shaders:
             return f"{self.compiled.stage} shader {self.compiled.name}"
-        return ", ".join([*(program.title for program in self.programs), *(shader.title for shader in self.shaders)])
+        return ", ".join([*_few([program.title for program in self.programs], "programs"),
+                          *_few([shader.title for shader in self.shaders], "shaders")])
 
     def as_json(self) -> dict[str, Any]:
         return {"stage": self.compiled.stage, "name": self.compiled.name, "summary": self.compiled.summary,
@@ -325,6 +327,11 @@ class GlCalls:
             self.groups[primitive.draw] = group
         for first, last, group in runs:
             yield f"draw {first}: {group.text}" if first == last else f"draws {first} to {last}: {group.text}"
+
+
+def _few(titles: list[str], noun: str) -> list[str]:
+    left = len(titles) - _MOST_TITLES
+    return titles if left <= 1 else [*titles[:_MOST_TITLES], f"{left} more {noun}"]
 
 
 def source_texts(origin: KernelOrigin | None, shaders: Iterable[GlShader]) -> list[tuple[str, str]]:

@@ -31,6 +31,9 @@ _HEADS = (b"NIR (", b"Native code for ", b"ATTENTION: default value of option ",
 # Lines that only the variables set here cause: Mesa reports some of them, and crocus its resolves with "blorp".
 _NOTICE = re.compile(rb"ATTENTION: default value of option (mesa_glthread|sync_compile) overridden by environment\.$|"
                      rb"crocus_(resolve_color|mcs_partial_resolve|hiz_exec)\b.* to res 0x[0-9a-f]+ .*layers? [\d-]+$")
+# After its maps, the compiler for four-component shaders may print its instructions, numbered from 0.
+_NUMBERED = re.compile(rb" *(\d{1,7}): .")
+_PART_OF_NUMBERED = re.compile(rb" *(?:\d{1,7}(?:: ?.*)?)?$")
 _STAGES = ("vs", "fs", "cs", "blorp")
 # On older generations, "gs" also prints the driver's own kernels, in a form that nothing marks.
 _STAGES_GEN7 = ("gs", "tcs", "tes")
@@ -46,18 +49,23 @@ class Sections:
         self._section: list[bytes] = []  # lines
         self._bytes = 0
         self._ends = False  # whether a blank line ends the section
+        self._instruction = -1  # the number that the next line may have
 
     def feed(self, data: bytes) -> bytes:
         """The next output; returns what is not the driver's."""
         *lines, self._tail = (self._tail + data).split(b"\n")
         passed = b"".join(self._line(line) for line in lines)
-        if self._section or (self._tail and len(self._tail) < _MOST_LINE and any(
-                head.startswith(self._tail) or self._tail.startswith(head) for head in _HEADS)):
+        if self._section or (self._tail and len(self._tail) < _MOST_LINE and self._may_begin(self._tail)):
             if len(self._tail) > MAX_NOTE_BYTES:
                 self._tail = b""  # of a line that the note would not hold
             return passed
         tail, self._tail = self._tail, b""
         return passed + tail
+
+    def _may_begin(self, tail: bytes) -> bool:
+        """Whether a line that begins so may be the driver's."""
+        return (any(head.startswith(tail) or tail.startswith(head) for head in _HEADS)
+                or (self._instruction >= 0 and _PART_OF_NUMBERED.match(tail) is not None))
 
     def rest(self) -> bytes:
         """At the end: what did not become a section."""
@@ -78,13 +86,18 @@ class Sections:
             if self._bytes < MAX_NOTE_BYTES:
                 self._section.append(line)
                 self._bytes += len(line) + 1
+        elif self._instruction >= 0 and (found := _NUMBERED.match(line)) and int(found[1]) == self._instruction:
+            self._instruction += 1
         elif not _NOTICE.match(line):
+            self._instruction = -1
             return line + b"\n"
         return b""
 
     def _complete(self) -> None:
         lines, self._section = self._section, []
-        if b"UE map" not in lines[0]:
+        is_map = b"UE map" in lines[0]
+        self._instruction = 0 if is_map else -1
+        if not is_map:
             self._keep(b"\n".join([*lines, b""]))
 
 

@@ -88,6 +88,15 @@ def test_programs_with_the_same_code_are_all_named() -> None:
     assert ([p["name"] for p in found["programs"]], found["shaders"]) == ([3, 5], [2, 4])
 
 
+def test_a_title_names_few_programs() -> None:
+    notes = [note for n in range(6) for note in (*linked(n, 10 + n, f"// {n}\n"), nir(f"GLSL{n}", f"// {n}\n".encode()),
+                                                 code(f"GLSL{n}"))]
+    found = calls(*notes).origin(CODE)
+    assert found is not None and found.title == (
+        "program 0, program 1, program 2, 3 more programs, "
+        "fragment shader 10, fragment shader 11, fragment shader 12, 3 more shaders")
+
+
 def test_the_drivers_own_shaders_have_no_source() -> None:
     assert origin(nir("BLORP-clear", bytes(20)), code("BLORP-clear")) == {
         "stage": "fragment", "name": "BLORP-clear", "summary": "SIMD8 shader: 4 instructions.", "programs": [],

@@ -15,6 +15,7 @@ from gen4emu.trace.gl_notes import GlNote, NoteKind
 SHA1 = "5f1b911f0814cdf6e0e91c4bf2d88fb552631bda"
 NIR = "NIR (SSA form) for vertex shader:\nshader: MESA_SHADER_VERTEX\nname: GLSL3\n\nimpl main {\n\tblock block_0:\n}\n"
 MAP = "VS Output VUE map (2 slots, non-SSO)\n  [0] VARYING_SLOT_PSIZ\n  [1] VARYING_SLOT_POS\n\n"
+DUMP = "   0: tcs_get_instance_id(8) g6.x:UD, null.xyzw:UD\n   1: (+f0.0) if(8) null:UD\n"
 CODE = (f"Native code for unnamed vertex shader GLSL3 (sha1 {SHA1}):\nVS vec4 shader: 2 instructions.\n"
         "   START B0 (2 cycles)\nmov(8)          g3<1>F          g4<4>F                          { align16 };\n"
         "   END B0\n   START B1 (2 cycles)\nnop;\n   END B1\n")
@@ -38,8 +39,14 @@ def test_sections_are_kept_and_other_lines_pass() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_the_size_of_reads_does_not_matter(size: int) -> None:
-    text = f"a\n{NIR}\n{MAP}{CODE}\n{NOTICES}b"
+    text = f"a\n{NIR}\n{MAP}{DUMP}{CODE}\n{NOTICES}b"
     assert separated(*(text[at:at + size] for at in range(0, len(text), size))) == ([NIR, CODE], "a\nb")
+
+
+def test_instructions_are_the_drivers_only_behind_a_map_and_in_order() -> None:
+    other = "   0: of the program\n"
+    assert separated(f"{other}{MAP}{MAP}{DUMP}{other}{DUMP}") == ([], f"{other}{other}{DUMP}")
+    assert separated(f"{MAP}{NIR}\n{DUMP}") == ([NIR], DUMP)
 
 
 def test_a_line_that_is_not_complete_passes_at_once() -> None:

@@ -195,3 +195,14 @@ def test_the_debugger_has_the_group_of_a_draw_and_the_source_of_a_thread(capture
         "GLSL, fragment shader 4:", "    1  #version 120", "    2  uniform float level;",
         "    3  void main() { gl_FragColor = vec4(0.0, sqrt(level), 0.25, 1.0); }"]
     assert sum("fsqrt" in line for line in lines) == 2  # in both forms of NIR
+
+
+@needs_client
+def test_kernels_of_all_stages_have_nir(tmp_path: Path) -> None:
+    """The compiler for four-component shaders prints more than NIR and code about tessellation."""
+    path = tmp_path / "a.g4c"
+    done = gen4emu("capture", "--gl", "-q", "-d", "hsw", "-o", str(path), "--", client("geometry"))
+    assert (done.returncode, done.stderr) == (0, "")
+    kernels = json.loads(gen4emu("kernels", "--json", str(path)).stdout)["kernels"]
+    assert {stage[:2] for kernel in kernels for stage in kernel["stages"]} == {"vs", "hs", "ds", "gs", "ps"}
+    assert [kernel["number"] for kernel in kernels if "origin" not in kernel] == []
