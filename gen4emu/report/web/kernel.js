@@ -60,16 +60,14 @@ export class KernelsPane {
   sources(kernel) {
     if (!kernel.sources?.length) return;
     const box = add(this.beside, "div", undefined, "sources"), tabs = add(box, "div", undefined, "bar"), text = add(box, "ol", undefined, "scroll");
-    const form = one => one.title.split(",")[0];
     const show = chosen => {
       text.replaceChildren();
       for (const line of chosen.text.replace(/\n$/, "").split("\n")) add(text, "li", line);
       kernel.sources.forEach((one, i) => tabs.children[i].setAttribute("aria-pressed", String(one === chosen)));
-      text.scrollTop = 0;
     };
     for (const one of kernel.sources) button(tabs, one.title, () => { this.chosen = one; show(one); });
-    const like = same => this.chosen && kernel.sources.find(one => same(one) === same(this.chosen));
-    show(like(one => one.title) ?? like(form) ?? kernel.sources[0]);
+    const like = part => this.chosen && kernel.sources.find(one => part(one.title) === part(this.chosen.title));
+    show(like(title => title) ?? like(title => title.split(",")[0]) ?? kernel.sources[0]);
   }
 
   lines(kernel) {
