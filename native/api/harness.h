@@ -20,7 +20,7 @@ struct g4_probe_setup {
     g4_address scratch_base;
     uint32_t scratch_bytes;
     uint32_t grf_count;
-    uint32_t alternate_fp, single_program_flow, exceptions;
+    uint32_t alternate_fp, single_program_flow, exceptions, rounding_mode, retains_denormals;
     uint32_t threads;  /* 1..8 */
     uint32_t urb_rows; /* rows of each thread's URB window */
     uint32_t wide;     /* the threads have 32 channels */

@@ -58,7 +58,6 @@ static void load_descriptor(const struct g4_context *ctx, uint32_t number, struc
         .alternate_fp = descriptor.floating_point_mode != 0,
         .single_program_flow = descriptor.single_program_flow,
         .rounding_mode = (uint8_t)descriptor.rounding_mode,
-        .retains_denormals = descriptor.denorm_mode == GEN9_DENORM_MODE_SET_BY_KERNEL,
         .exceptions = g4_exceptions(descriptor.mask_stack_exception_enable, descriptor.illegal_opcode_exception_enable,
                                     descriptor.software_exception_enable),
     };

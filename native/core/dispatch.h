@@ -24,7 +24,7 @@ struct g4_dispatch {
     uint8_t alternate_fp;     /* 1: alternate floating point mode */
     uint8_t single_program_flow;
     uint8_t rounding_mode;  /* of cr0 at the start: 0 nearest, 1 up, 2 down, 3 toward zero; from Gen6 on */
-    bool retains_denormals; /* else they are flushed to zero; from Gen6 on */
+    bool retains_denormals; /* of floats: cr0.0 bit 7 at the start; from Gen6 on */
     uint8_t exceptions;     /* enabled exceptions: cr0.1 bits 15:11 >> 11 */
     bool observed;          /* a debugger may read registers that the kernel never touches */
 };

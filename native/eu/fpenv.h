@@ -25,10 +25,10 @@ static inline g4_fpenv g4_fpenv_eu(bool to_nearest) {
     return masked | flush_to_zero | denormals_are_zero | (to_nearest ? 0 : toward_zero);
 }
 
-/* The mode of a rounding field: 0 nearest even, 1 up, 2 down, 3 toward zero. */
-static inline g4_fpenv g4_fpenv_rounded(uint32_t rounding) {
-    const uint32_t fields[4] = {0, 0x4000, 0x2000, 0x6000};
-    return g4_fpenv_eu(true) | fields[rounding & 3];
+/* The mode of a rounding field: 0 nearest even, 1 up, 2 down, 3 toward zero; denormals are kept or flushed. */
+static inline g4_fpenv g4_fpenv_of_control(uint32_t rounding, bool keep_denormals) {
+    const uint32_t fields[4] = {0, 0x4000, 0x2000, 0x6000}, flush = 0x8040;
+    return (g4_fpenv_eu(true) & ~(keep_denormals ? flush : 0)) | fields[rounding & 3];
 }
 
 #elif defined(__aarch64__)
@@ -50,8 +50,9 @@ static inline g4_fpenv g4_fpenv_eu(bool to_nearest) {
     return flush | (to_nearest ? 0 : toward_zero);
 }
 
-static inline g4_fpenv g4_fpenv_rounded(uint32_t rounding) {
-    return g4_fpenv_eu(true) | (uint64_t)(rounding & 3) << 22;
+static inline g4_fpenv g4_fpenv_of_control(uint32_t rounding, bool keep_denormals) {
+    const uint64_t flush = UINT64_C(1) << 24;
+    return (g4_fpenv_eu(true) & ~(keep_denormals ? flush : 0)) | (uint64_t)(rounding & 3) << 22;
 }
 
 #else

@@ -20,8 +20,10 @@
 
 static void start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
     const uint8_t live = (uint8_t)((1u << count) - 1);
-    const uint32_t cr0 =
-        (dispatch->alternate_fp ? G4_CR0_ALTERNATE : 0u) | (dispatch->single_program_flow ? G4_CR0_SINGLE_FLOW : 0u);
+    const uint32_t cr0 = (dispatch->alternate_fp ? G4_CR0_ALTERNATE : 0u) |
+                         (dispatch->single_program_flow ? G4_CR0_SINGLE_FLOW : 0u) |
+                         (uint32_t)dispatch->rounding_mode << G4_CR0_ROUNDING_SHIFT |
+                         (dispatch->retains_denormals ? G4_CR0_KEEP_FLOATS : 0u);
 
     gang->dispatch = dispatch;
     gang->live = live;
@@ -172,16 +174,16 @@ static const struct g4_fast_handlers *const general_tables[G4_TABLES];
 void g4_run_control(struct g4_run *run) {
     uint8_t alternate = 0;
     uint8_t single = 0;
-    uint32_t rounding = 0;
+    uint32_t floats = 0;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const uint32_t cr0 = run->gang->cr0[t][0];
         alternate |= (uint8_t)((cr0 & G4_CR0_ALTERNATE) << t);
         single |= (uint8_t)((cr0 & G4_CR0_SINGLE_FLOW ? 1u : 0u) << t);
-        rounding |= run->gang->live >> t & 1 ? cr0 & G4_CR0_ROUNDING : 0;
+        floats |= run->gang->live >> t & 1 ? cr0 & G4_CR0_FLOATS : 0;
     }
-    if (rounding && run->eu->ctx->model->quirks.rounds_by_control_register) {
-        /* fast handlers and machine code round to nearest; the general handler sets the mode of each thread */
-        run->own_rounding = true;
+    if (floats && run->eu->ctx->model->quirks.rounds_by_control_register) {
+        /* fast handlers and machine code round to nearest and flush; the general handler has each thread's mode */
+        run->own_floats = true;
         run->translated = false;
         if (!run->observed) { /* an observer's handlers execute with the general one (g4_execute) */
             run->tables = general_tables;

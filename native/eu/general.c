@@ -36,9 +36,13 @@ struct g4_pass {
     uint32_t predicate;
     int acc;
     bool alternate;
+    bool keeps_doubles;                   /* denormals of DF */
+    bool flushes_floats, flushes_doubles; /* denormals of operands, which the host keeps for the other type */
 };
 
-#define DOUBLE_SIGN UINT64_C(0x8000000000000000)
+#define DOUBLE_SIGN  UINT64_C(0x8000000000000000)
+#define LEAST_DOUBLE UINT64_C(0x0010000000000000) /* that is normal */
+#define LEAST_FLOAT  0x00800000u
 
 static double double_of(uint64_t bits) {
     double d;
@@ -173,6 +177,10 @@ static uint32_t modified_float(uint32_t bits, const struct g4_src *src) {
     return bits ^ (src->negate ? 0x80000000u : 0);
 }
 
+static uint32_t flushed(uint32_t bits) {
+    return (bits & 0x7fffffffu) < LEAST_FLOAT ? bits & 0x80000000u : bits;
+}
+
 static uint64_t modified_double(uint64_t bits, const struct g4_src *src) {
     bits &= src->abs ? ~DOUBLE_SIGN : UINT64_MAX;
     return bits ^ (src->negate ? DOUBLE_SIGN : 0);
@@ -217,7 +225,8 @@ static void read_source(const struct g4_pass *pass, const struct g4_src *src, en
         for (unsigned c = 0; c < pass->channels; c++) {
             out[c].raw = raw64[c];
             if (src->type == G4_TYPE_DF) {
-                out[c].f = double_of(modified_double(raw64[c], src));
+                const bool flush = pass->flushes_doubles && (raw64[c] & ~DOUBLE_SIGN) < LEAST_DOUBLE;
+                out[c].f = double_of(modified_double(flush ? raw64[c] & DOUBLE_SIGN : raw64[c], src));
             } else {
                 out[c].i = modified_integer((int64_t)raw64[c], src);
             }
@@ -227,7 +236,7 @@ static void read_source(const struct g4_pass *pass, const struct g4_src *src, en
         for (unsigned c = 0; c < pass->channels; c++) {
             out[c].raw = raw[c];
             if (src->type == G4_TYPE_F) {
-                out[c].f = g4_hw_float(modified_float(raw[c], src));
+                out[c].f = g4_hw_float(modified_float(pass->flushes_floats ? flushed(raw[c]) : raw[c], src));
             } else if (src->type == G4_TYPE_HF) {
                 out[c].f = g4_hw_float(modified_float(float_of_half((uint16_t)raw[c]), src));
             } else {
@@ -767,19 +776,19 @@ static bool float_condition_n(unsigned cond, double a, double b) {
     return float_condition(cond, a, b);
 }
 
-/* The double that is stored: denormals are flushed, and NaN has one pattern. */
-static double rounded_double(double f, bool alternate) {
+/* The double that is stored: denormals are flushed unless the thread keeps them, and NaN has one pattern. */
+static double rounded_double(const struct g4_pass *pass, double f) {
     const uint64_t bits = bits_of(f);
     const uint64_t magnitude = bits & ~DOUBLE_SIGN;
     const uint64_t infinite = UINT64_C(0x7ff0000000000000);
 
-    if (magnitude < UINT64_C(0x0010000000000000)) {
+    if (magnitude < LEAST_DOUBLE && !pass->keeps_doubles) {
         return double_of(bits & DOUBLE_SIGN);
     }
     if (magnitude > infinite) {
         return double_of(UINT64_C(0x7ff8000000000000));
     }
-    return double_of(magnitude == infinite && alternate ? bits - 1 : bits);
+    return double_of(magnitude == infinite && pass->alternate ? bits - 1 : bits);
 }
 
 /* Convert an operand of a comparison to the destination type (quirk cmp_converts_to_destination_type). */
@@ -846,7 +855,7 @@ static bool rounding_flag(const struct g4_op *op, double x) {
 
 /* The end of an operation on floats whose result is a double. */
 static struct outcome finish_double(const struct g4_pass *pass, const struct g4_op *op, double f) {
-    double d = op->exec_type == G4_EXEC_F ? rounded(f, pass->alternate) : rounded_double(f, pass->alternate);
+    double d = op->exec_type == G4_EXEC_F ? rounded(f, pass->alternate) : rounded_double(pass, f);
     if (op->saturate) {
         d = !(d > 0) ? 0 : d > 1 ? 1 : d;
     }
@@ -885,6 +894,9 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
     }
     float single = rounded(op->exec_type == G4_EXEC_DF ? rounded_as_denormal(f) : f, pass->alternate);
 
+    if (pass->flushes_floats) {
+        single = g4_hw_float(flushed(g4_hw_bits(single)));
+    }
     if (op->saturate && op->dst.type == G4_TYPE_F) {
         single = saturated(single);
     }
@@ -1268,12 +1280,17 @@ void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint
         };
         pass_masks(&pass, op);
         pass.enabled &= channels;
-        if (run->own_rounding) {
-            g4_fpenv_set(g4_fpenv_rounded(run->gang->cr0[t][0] / (G4_CR0_ROUNDING & -G4_CR0_ROUNDING)));
+        if (run->own_floats) {
+            const uint32_t cr0 = run->gang->cr0[t][0];
+            const bool keeps_floats = (cr0 & G4_CR0_KEEP_FLOATS) != 0;
+            pass.keeps_doubles = (cr0 & G4_CR0_KEEP_DOUBLES) != 0;
+            pass.flushes_floats = pass.keeps_doubles && !keeps_floats;
+            pass.flushes_doubles = keeps_floats && !pass.keeps_doubles;
+            g4_fpenv_set(g4_fpenv_of_control(cr0 >> G4_CR0_ROUNDING_SHIFT, keeps_floats || pass.keeps_doubles));
         }
         run_pass(&pass, op);
     }
-    if (run->own_rounding) {
+    if (run->own_floats) {
         g4_fpenv_set(g4_fpenv_eu(true));
     }
 }

@@ -94,6 +94,8 @@ enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setu
         .grf_count = setup->grf_count,
         .alternate_fp = setup->alternate_fp != 0,
         .single_program_flow = setup->single_program_flow != 0,
+        .rounding_mode = (uint8_t)(setup->rounding_mode & 3),
+        .retains_denormals = setup->retains_denormals != 0,
         .exceptions = (uint8_t)setup->exceptions,
     };
     probe->threads = setup->threads;

@@ -6,6 +6,7 @@ import pytest
 
 from gen4emu.device.device import EuHang
 from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
+from gen4emu.hw.gen7.pipeline import RoundingMode
 from tests.harness.compute import BARRIER, SCRATCH, SHARED, Compute
 
 DEVICES = pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
@@ -81,6 +82,20 @@ def test_constants_are_a_row_for_each_thread_from_the_offset_on() -> None:
     machine.dispatch(kernel, (1, 1, 1), 3, constants=data, constant_urb_entry_read_length=2,
                      constant_urb_entry_read_offset=1)
     assert machine.dwords(0, 24) == [10 * t + i for t in range(3) for i in range(8)]
+
+
+@DEVICES
+@pytest.mark.parametrize(("mode", "expected"), [
+    (RoundingMode.RTNE, 0x3F800000), (RoundingMode.RU, 0x3F800001), (RoundingMode.RTZ, 0x3F800000)])
+def test_threads_round_as_their_descriptor_says(device: str, mode: RoundingMode, expected: int) -> None:
+    machine = Compute(device)
+    kernel = LANES + """
+mov(8) g20<1>F 0x33000000F { align1 1Q };
+add(8) g21<1>F g20<8,8,1>F 0x3f800000F { align1 1Q };
+mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
+""" + machine.store(20)
+    machine.dispatch(kernel, rounding_mode=mode)
+    assert machine.dwords(0, 8) == [expected] * 8
 
 
 def test_haswell_puts_constants_of_all_threads_first() -> None:

@@ -22,12 +22,12 @@ def bits(*values: float) -> list[int]:
 
 
 def result(gen: Gen, code: str, registers: dict[int, list[int] | int], *, flags: int = 0, dmask: int = 0xFFFF,
-           reg: int = 10) -> list[int]:
+           reg: int = 10, rounding_mode: int = 0, retains_denormals: bool = False) -> list[int]:
     """A register after a program, the same with both kinds of handlers."""
     found = []
     for general_only in (True, False):
         probe = Probe(gen)
-        probe.start(1, dmask)
+        probe.start(1, dmask, rounding_mode=rounding_mode, retains_denormals=retains_denormals)
         probe.set_flags(flags)
         for nr, values in registers.items():
             probe.grf(nr)[:] = values
@@ -76,6 +76,58 @@ def test_integers_become_the_nearest_float(gen: Gen, value: int, kind: str, expe
 def test_the_control_register_sets_the_rounding(gen: Gen, mode: int, value: float, expected: int) -> None:
     code = f"mov(1) cr0<1>UD {mode << 4}UD {{ align1 WE_all 1N }};\n" + BINARY.format("add", type="F")
     assert result(gen, code, {2: bits(value)[0], 3: bits(2.0 ** -25 * value)[0]}) == [expected] * 8
+
+
+@every
+@pytest.mark.parametrize(("mode", "value", "expected"), [
+    (0, 1.0, 0x3F800000), (1, 1.0, 0x3F800001), (2, -1.0, 0xBF800001), (3, -1.0, 0xBF800000),
+])
+def test_threads_start_with_the_rounding_mode_of_their_state(gen: Gen, mode: int, value: float, expected: int) -> None:
+    code = BINARY.format("add", type="F") + "\nmov(1) g11<1>UD cr0<0,1,0>UD { align1 WE_all 1N };"
+    registers: dict[int, list[int] | int] = {2: bits(value)[0], 3: bits(2.0 ** -25 * value)[0]}
+    assert result(gen, code, registers, rounding_mode=mode) == [expected] * 8
+    assert result(gen, code, registers, rounding_mode=mode, reg=11)[0] == mode << 4
+
+
+FLOATS, DOUBLES = 0x80, 0x40  # bits of cr0 with which denormals are kept
+
+
+def control(value: int) -> str:
+    return f"mov(1) cr0<1>UD {value}UD {{ align1 WE_all 1N }};\n"
+
+
+@every
+@pytest.mark.parametrize(("cr0", "a", "b", "expected"), [
+    (0, 1, 1, 0), (FLOATS, 1, 1, 2), (DOUBLES, 1, 1, 0), (FLOATS | DOUBLES, 1, 1, 2),
+    (FLOATS, 0x00800001, 0x80800000, 1), (0, 0x00800001, 0x80800000, 0), (DOUBLES, 0x00800001, 0x80800000, 0),
+    (FLOATS | 0x10, 0x00800001, 0x80000001, 0x00800000), (0, 0x00800001, 0x80000001, 0x00800001),
+])
+def test_the_control_register_keeps_denormals_of_floats(gen: Gen, cr0: int, a: int, b: int, expected: int) -> None:
+    assert result(gen, control(cr0) + BINARY.format("add", type="F"), {2: a, 3: b}) == [expected] * 8
+
+
+@every
+def test_threads_start_with_the_denormal_mode_of_their_state(gen: Gen) -> None:
+    code = BINARY.format("mul", type="F")
+    assert result(gen, code, {2: bits(0.5)[0], 3: 0x80000006}, retains_denormals=True) == [0x80000003] * 8
+    assert result(gen, code, {2: bits(0.5)[0], 3: 0x80000006}) == [0x80000000] * 8
+
+
+@pytest.mark.parametrize("gen", (Gen.HSW, Gen.KBL), ids=lambda g: g.name)
+@pytest.mark.parametrize(("cr0", "expected"), [(0, 0), (FLOATS, 0), (DOUBLES, 3), (FLOATS | DOUBLES, 3)])
+def test_the_control_register_keeps_denormals_of_doubles(gen: Gen, cr0: int, expected: int) -> None:
+    code = control(cr0) + "add(4) g10<1>DF g2<4,4,1>DF g3<4,4,1>DF { align1 1N };"
+    assert result(gen, code, {2: [1, 0] * 4, 3: [2, 0] * 4}) == [expected, 0] * 4
+    # 2 ** -1022 + 2 ** -1074, less 2 ** -1022
+    assert result(gen, code, {2: [1, 0x00100000] * 4, 3: [0, 0x80100000] * 4}) == [int(expected > 0), 0] * 4
+
+
+@pytest.mark.parametrize("gen", (Gen.HSW, Gen.KBL), ids=lambda g: g.name)
+@pytest.mark.parametrize(("cr0", "expected"), [(0, 0), (FLOATS, 1), (DOUBLES, 0), (FLOATS | DOUBLES, 1)])
+def test_denormals_of_floats_are_kept_in_conversions_from_doubles(gen: Gen, cr0: int, expected: int) -> None:
+    code = control(cr0) + "mov(4) g10<2>F g2<4,4,1>DF { align1 1N };"
+    registers: dict[int, list[int] | int] = {2: [0, 0x36A00000] * 4}  # 2 ** -149
+    assert result(gen, code, registers)[::2] == [expected] * 4
 
 
 @every

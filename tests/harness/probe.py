@@ -83,8 +83,8 @@ class Probe:
               unit: Unit = Unit.WM, kernel_address: int = KERNEL_ADDRESS, general_state_base: int = 0,
               surface_state_base: int = 0, binding_table: int = 0, sampler_state: int = 0, scratch_base: int = 0,
               scratch_bytes: int = 0, grf_count: int = 128, alternate_fp: bool = False,
-              single_program_flow: bool = False, exceptions: int = 0, urb_rows: int = 0,
-              wide: bool = False) -> None:
+              single_program_flow: bool = False, rounding_mode: int = 0, retains_denormals: bool = False,
+              exceptions: int = 0, urb_rows: int = 0, wide: bool = False) -> None:
         """Reset the threads: registers zero, dispatch masks from `dmask`, one for each or one for all.
 
         `wide`: the masks have 32 channels.
@@ -96,7 +96,8 @@ class Probe:
             "unit": unit, "kernel_address": kernel_address, "general_state_base": general_state_base,
             "surface_state_base": surface_state_base, "binding_table": binding_table, "sampler_state": sampler_state,
             "scratch_base": scratch_base, "scratch_bytes": scratch_bytes, "grf_count": grf_count,
-            "alternate_fp": alternate_fp, "single_program_flow": single_program_flow, "exceptions": exceptions,
+            "alternate_fp": alternate_fp, "single_program_flow": single_program_flow, "rounding_mode": rounding_mode,
+            "retains_denormals": retains_denormals, "exceptions": exceptions,
             "threads": threads, "urb_rows": urb_rows, "wide": wide})
         if harness().g4_probe_start(self._probe, setup, ffi.new("uint32_t[]", masks)) != Status.OK:
             raise FieldError(f"{threads} threads with {urb_rows} URB rows can not be started")
