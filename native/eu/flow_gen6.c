@@ -145,9 +145,9 @@ static void jump(struct g4_run *run, const struct g4_op *op) {
     }
 }
 
-/* The difference between an address as kernels see it and an offset in the kernel. */
+/* The difference between ip, as kernels see it, and an offset in the kernel. */
 static uint32_t kernel_start(const struct g4_run *run) {
-    return (uint32_t)(run->gang->dispatch->kernel_address - run->gang->dispatch->general_state_base);
+    return (uint32_t)(run->gang->dispatch->kernel_address - run->gang->dispatch->instruction_base);
 }
 
 /* The channels of the group go to the subroutine, the others wait behind the call.  The destination receives the return

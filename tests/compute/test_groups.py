@@ -98,6 +98,26 @@ mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
     assert machine.dwords(0, 8) == [expected] * 8
 
 
+@DEVICES
+def test_subroutines_return_to_addresses_as_ip_has_them(device: str) -> None:
+    """The second return is to an address that the kernel has computed from ip."""
+    machine = Compute(device)
+    kernel = LANES + """
+mov(8) g21<1>UD 1UD { align1 1Q };
+mov(1) g22<1>UD ip<0,1,0>UD { align1 WE_all 1N };
+call(8) g20<1>D g0<8,8,1>D 6D { align1 1Q };
+add(8) g21<1>UD g21<8,8,1>UD 0x100UD { align1 1Q };
+add(1) g20<1>UD g22<0,1,0>UD 112UD { align1 WE_all 1N };
+add(8) g21<1>UD g21<8,8,1>UD 0x10UD { align1 1Q };
+ret(8) null<1>D g20<2,2,1>D { align1 1Q };
+add(8) g21<1>UD g21<8,8,1>UD 0x1000UD { align1 1Q };
+add(1) g21<1>D g20<0,1,0>D -g22<0,1,0>D { align1 WE_all 1N };
+mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
+""" + machine.store(20)
+    machine.dispatch(kernel)
+    assert machine.dwords(0, 8) == [112, *[0x121] * 7]
+
+
 def test_haswell_puts_constants_of_all_threads_first() -> None:
     machine = Compute("hsw")
     kernel = LANES + """

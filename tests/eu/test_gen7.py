@@ -266,6 +266,22 @@ def test_channels_leave_a_loop_one_by_one(gen: Gen) -> None:
 
 
 @every
+@pytest.mark.parametrize("dmask", [0xFF, 0x3C])
+def test_a_subroutine_returns_behind_its_call(gen: Gen, dmask: int) -> None:
+    unit = 1 if gen is Gen.KBL else 8  # of calls
+    jump_unit = 8 if gen is Gen.IVB else 1
+    code = f"""mov(8) g10<1>UD 1UD {{ align1 1Q }};
+               call(8) g20<1>D g0<8,8,1>D {48 // unit}D {{ align1 1Q }};
+               add(8) g10<1>UD g10<8,8,1>UD 0x100UD {{ align1 1Q }};
+               jmpi(1) {32 // jump_unit}D {{ align1 WE_all 1Q }};
+               add(8) g10<1>UD g10<8,8,1>UD 0x10UD {{ align1 1Q }};
+               ret(8) null<1>D g20<2,2,1>D {{ align1 1Q }};
+               add(8) g10<1>UD g10<8,8,1>UD 0x1000UD {{ align1 1Q }};"""
+    assert result(gen, code, {}, dmask=dmask) == [0x1111 * (dmask >> c & 1) for c in range(8)]
+    assert result(gen, code, {}, dmask=dmask, reg=20)[1] == dmask
+
+
+@every
 def test_halted_channels_are_on_again_behind_the_last_halt(gen: Gen) -> None:
     code = """(+f0.0) halt(8) JIP: END UIP: END { align1 1Q };
               add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
