@@ -63,8 +63,9 @@ def parts_of(trace: str, options: Options, frames: Selection, processes: int) ->
     path = bookmark_file.path_of(trace)
     if not path.is_file():
         raise bookmark_file.BadIndexError(f"--processes needs {path}: `gen4emu index {trace}` writes it")
-    bookmarks = bookmark_file.read(trace).with_options(options)
-    if not bookmarks:
+    index = bookmark_file.read(trace)
+    bookmarks = index.with_options(options)
+    if index.bookmarks and not bookmarks:
         raise bookmark_file.BadIndexError(f"{path}: has no checkpoint for these options")
     last = frames.last
     starts = {bookmark.frames: bookmark for bookmark in bookmarks}  # the nearest to the end of each frame
