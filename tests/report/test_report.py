@@ -205,19 +205,26 @@ def test_the_page_allows_no_script_but_its_own(write: Write, tmp_path: Path) -> 
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text
 
 
-def test_modules_are_in_order_and_share_no_name() -> None:
+@pytest.mark.parametrize("compares", [False, True])
+def test_modules_are_in_order_and_share_no_name(compares: bool) -> None:
     web = Path(writer.__file__).parent / "web"
-    assert {f"{name}.js" for name in writer.MODULES} == {path.name for path in web.glob("*.js")}
+    modules = (*writer.MODULES, *(writer._COMPARISON if compares else writer._START))
     names: list[str] = []
-    for i, module in enumerate(writer.MODULES):
+    for i, module in enumerate(modules):
         text = (web / f"{module}.js").read_text()
         needed = re.findall(r'^import .*? from "\./(\w+)\.js";$', text, re.MULTILINE)
-        assert set(needed) <= set(writer.MODULES[:i]), f"{module} comes too early"
+        assert set(needed) <= set(modules[:i]), f"{module} comes too early"
         names += re.findall(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", text, re.MULTILINE)
     assert len(names) == len(set(names)), "the page joins the modules to one"
-    assert "import " not in writer.code().partition("\n")[0] and not re.search(r"^(im|ex)port ", writer.code(), re.M)
-    total = sum(len(path.read_text().splitlines()) for path in web.iterdir())
-    assert total <= 2500
+    code = writer.code(compares)
+    assert "import " not in code.partition("\n")[0] and not re.search(r"^(im|ex)port ", code, re.MULTILINE)
+
+
+def test_all_modules_are_used_and_are_not_many_lines() -> None:
+    web = Path(writer.__file__).parent / "web"
+    used = {*writer.MODULES, *writer._START, *writer._COMPARISON}
+    assert {f"{name}.js" for name in used} == {path.name for path in web.glob("*.js")}
+    assert sum(len(path.read_text().splitlines()) for path in web.iterdir()) <= 2500
 
 
 def test_a_cut_trace_gives_a_report_up_to_there(write: Write, tmp_path: Path) -> None:
