@@ -84,7 +84,7 @@ static void decode_register(struct g4_src *src, uint32_t file, uint32_t type, co
         src->reg = reg & 1;
     }
     source_region(src, w, align16, indirect);
-    if (src->kind == G4_KIND_ACC && g4_src_scalar(src)) { /* each channel has its own (docs/decisions.md 162) */
+    if (src->kind == G4_KIND_ACC && g4_src_scalar(src)) { /* each channel has its own (docs/decisions.md 164) */
         src->vstride = src->width = 8;
         src->hstride = 1;
     }
