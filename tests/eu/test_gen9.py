@@ -214,3 +214,47 @@ def test_compacted_instructions_are_expanded() -> None:
     probe.grf(2)[:] = 0x40490FDB
     assert probe.run(code + words) is Status.OK
     assert probe.grf(10).tolist() == [0x40490FDB] * 8
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_rows_of_sixteen_channels_have_sixteen_addresses(first: int) -> None:
+    """Channel c reads register 14, element (c + first) mod 16."""
+    code = """
+        shl(16) a0<1>UW g2<16,16,1>UW 2UW { align1 WE_all 1H };
+        mov(16) g10<1>UD g[a0 448]<VxH,1,0>UD { align1 WE_all 1H };
+    """
+    words = [(c + first) % 16 for c in range(16)]
+    lanes = [words[2 * i] | words[2 * i + 1] << 16 for i in range(8)]
+    registers: dict[int, list[int] | int] = {
+        2: lanes, 14: list(range(100, 108)), 15: list(range(108, 116)), 10: 0, 11: 0}
+    assert result(GEN, code, dict(registers)) == [100 + word for word in words[:8]]
+    assert result(GEN, code, dict(registers), reg=11) == [100 + word for word in words[8:]]
+
+
+@pytest.mark.parametrize(("kind", "a", "b", "expected"), [
+    ("D", 5, -(1 << 31), (1 << 31) - 1), ("D", -7, 1, -8), ("UD", 3, 5, 0), ("UD", 1 << 31, 1, (1 << 31) - 1),
+])
+def test_a_region_of_the_accumulator_is_that_of_the_channels(kind: str, a: int, b: int, expected: int) -> None:
+    """The difference saturates, and the negated accumulator has a bit more."""
+    code = f"""
+        mov(8) acc0<1>{kind} g3<8,8,1>{kind} {{ align1 1Q }};
+        add.sat(8) g10<1>{kind} -acc0<0,1,0>{kind} g2<8,8,1>{kind} {{ align1 1Q }};
+    """
+    others = [n & 0xFFFFFFFF for n in (b, 0, b, 0, 0, b, 0, b)]
+    found = result(GEN, code, {2: a & 0xFFFFFFFF, 3: others})
+    assert found == [(expected if b & 0xFFFFFFFF == other else a) & 0xFFFFFFFF for other in others]
+
+
+@pytest.mark.parametrize(("kind", "a", "b", "expected"), [
+    ("Q", (1 << 63) - 2, 5, (1 << 63) - 1), ("Q", -(1 << 63), -1, -(1 << 63)), ("Q", 1 << 62, -1, (1 << 62) - 1),
+    ("UQ", (1 << 64) - 2, 5, (1 << 64) - 1), ("UQ", 1 << 63, 1 << 62, 3 << 62),
+])
+def test_sums_of_64_bits_saturate(kind: str, a: int, b: int, expected: int) -> None:
+    found = result(GEN, WIDE.format("add.sat", type=kind), {2: quads(a), 3: quads(b), 10: 0})
+    assert found == quads(expected)
+
+
+def test_an_unsigned_difference_of_64_bits_ends_at_zero() -> None:
+    code = "add.sat(4) g10<1>UQ g2<4,4,1>UQ -g3<4,4,1>UQ { align1 1N };"
+    assert result(GEN, code, {2: quads(3), 3: quads((1 << 63) + 9), 10: 0}) == quads(0)
+    assert result(GEN, code, {2: quads((1 << 64) - 1), 3: quads(1 << 63), 10: 0}) == quads((1 << 63) - 1)

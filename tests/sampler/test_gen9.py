@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gen4emu.device.tiling import Tiling
+from gen4emu.hw.gen6.messages import SamplerMessageType as Message
 from tests.harness.texturing_gen9 import Texturing9
 
 BC4_WHITE, BC4_BLACK = bytes([255] + 7 * [0]), bytes(8)
@@ -93,3 +94,42 @@ def test_keys_compare_channels_of_eight_bits(t: Texturing9, format: str, texel: 
         t.sampler(chromakey_enable=True, chromakey_index=3, chromakey_mode="REPLACE_BLACK")
         t.probe.state.chroma_key[3] = (low, key | 0xFF000000)
         assert (t.at(0.01, 0.01)[:3] == [0.0] * 3) == black
+
+
+@pytest.mark.parametrize(("filter", "u", "v", "red"), [
+    ("NEAREST", -3.0, 0.5, 0.0), ("NEAREST", 1.0, 0.5, 1.0), ("NEAREST", 0.3, 0.5, 0.0),
+    ("LINEAR", 0.25, 0.5, 0.0), ("LINEAR", 0.5, 0.5, 0.5), ("LINEAR", 0.0, 0.5, 0.25), ("LINEAR", -9.0, 0.5, 0.25),
+    ("LINEAR", 9.0, 0.5, 0.75), ("LINEAR", 9.0, 9.0, 0.625),
+])
+def test_half_borders_end_at_the_edge_of_the_map(t: Texturing9, filter: str, u: float, v: float, red: float) -> None:
+    """Two columns, black and white; the border has red 0.5.  Outside of both axes it counts for three quarters."""
+    t.surface("R8_UNORM", 2, 2, data=bytes([0, 255]).ljust(64, b"\0") * 2)
+    t.sampler(filter, mode="HALF_BORDER", border=[0.5, 0.0, 0.0, 1.0])
+    assert t.at(u, v)[0] == pytest.approx(red, abs=1e-6)
+
+
+def test_lines_are_filtered_along_u_alone(t: Texturing9) -> None:
+    """Across, there is no border beside them, as there is before Gen8."""
+    t.surface("R8_UNORM", 2, 1, type="SURFTYPE_1D", data=bytes([255, 255]).ljust(64, b"\0"))
+    t.sampler("LINEAR", mode="CLAMP_BORDER", border=[0.0, 0.0, 0.0, 0.0])
+    assert t.at(0.5)[0] == 1.0
+    assert t.at(0.0)[0] == 0.5
+
+
+def test_texels_of_w_tiles_are_found_by_the_bits_of_both_coordinates(t: Texturing9) -> None:
+    """The pitch of the surface counts two rows."""
+    data = np.random.default_rng(5).integers(0, 256, 2 * 4096, np.uint8)
+    t.surface("R8_UINT", 100, 60, tiling=Tiling.W, pitch=256, data=data.tobytes())
+    for x, y in ((0, 1), (5, 2), (63, 59), (64, 0), (99, 33)):
+        inside = sum((x >> b & 1) << at for b, at in enumerate((0, 2, 4, 9, 10, 11)))
+        inside += sum((y >> b & 1) << at for b, at in enumerate((1, 3, 5, 6, 7, 8)))
+        assert t.load(x, y)[0] == data[x // 64 * 4096 + inside]
+
+
+@pytest.mark.parametrize(("kind", "red"), [(Message.SAMPLE_LZ, 0.0), (Message.SAMPLE, 1.0)])
+def test_messages_that_deliver_level_0_do_not_compute_it(t: Texturing9, kind: Message, red: float) -> None:
+    """Level 0 is black and level 1 white; coordinates are two texels apart."""
+    t.surface("R8_UNORM", 8, 8, levels=2, pitch=64, data=bytes(8 * 64) + b"\xff" * 4096)
+    t.sampler("NEAREST", "NEAREST")
+    found = t.message(kind, u=[0.0, 0.25] * 4, v=[0.0, 0.0, 0.25, 0.25] * 2).view(np.float32)
+    assert found[:, 0].tolist() == [red] * 8
