@@ -340,6 +340,11 @@ static bool run_direct(struct lookup *r) {
     return true;
 }
 
+/* Whether no texel, or what a compare made of it, is Inf or NaN. */
+static bool is_finite(const struct g4_batch *b) {
+    return b->texture->finite || b->shadow;
+}
+
 static void run_nearest(struct lookup *r) {
     struct g4_batch *const b = r->b;
 
@@ -374,7 +379,7 @@ static void run_linear(struct lookup *r) {
     r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
     set_slices(b, b->slice);
     fetch(r, 4);
-    r->ops->filter(&b->work.texels, r->components, b->texture->finite || b->shadow, b->n, b->out);
+    r->ops->filter(&b->work.texels, r->components, is_finite(b), b->n, b->out);
 }
 
 /* The texels of a bilinear lookup from the lower left one counterclockwise, as the API has them. */
@@ -439,7 +444,7 @@ static void run_volume(struct lookup *r) {
         }
         set_slices(b, plane ? z->second : z->first);
         fetch(r, 4);
-        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, b->n, b->work.sum);
+        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, is_finite(b), b->n, b->work.sum);
     }
     finish_sum(r);
 }
@@ -486,7 +491,7 @@ static void run_anisotropic(struct lookup *r) {
         }
         set_slices(b, b->slice);
         fetch(r, 4);
-        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, b->n, b->work.sum);
+        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, is_finite(b), b->n, b->work.sum);
     }
     finish_sum(r);
 }

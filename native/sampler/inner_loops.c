@@ -276,8 +276,8 @@ INLINE vd corners(const struct g4_texel_lanes *texels, const struct corner_weigh
     return sum;
 }
 
-static void accumulate(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
-                       double sum[4][G4_BATCH]) {
+INLINE void accumulate_components(const struct g4_texel_lanes *texels, const double *scale, uint32_t components,
+                                  bool finite, uint32_t n, double sum[4][G4_BATCH]) {
     for
         EACH_VECTOR(i, n) {
             const struct corner_weights weights = weights_of(texels, i);
@@ -286,10 +286,19 @@ static void accumulate(const struct g4_texel_lanes *texels, const double *scale,
             for (uint32_t k = 0; k < components; k++) {
                 vd total;
                 memcpy(&total, &sum[k][i], sizeof total);
-                total += factor * corners(texels, &weights, true, k, i);
+                total = vd_plus(total, factor * corners(texels, &weights, finite, k, i), finite);
                 memcpy(&sum[k][i], &total, sizeof total);
             }
         }
+}
+
+static void accumulate(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, bool finite,
+                       uint32_t n, double sum[4][G4_BATCH]) {
+    if (finite) {
+        accumulate_components(texels, scale, components, true, n, sum);
+    } else {
+        accumulate_components(texels, scale, components, false, n, sum);
+    }
 }
 
 INLINE void filter_components(const struct g4_texel_lanes *texels, uint32_t components, bool finite, uint32_t n,

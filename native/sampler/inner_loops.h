@@ -67,10 +67,10 @@ struct g4_sampler_ops {
                   uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, float out[4][4][G4_BATCH]);
     void (*weights)(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y, uint32_t n,
                     float weight[4][G4_BATCH]);
-    /* sum += scale * weighted texels, corner by corner */
-    void (*accumulate)(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
-                       double sum[4][G4_BATCH]);
-    /* finite: no texel is Inf or NaN */
+    /* sum += scale * weighted texels, corner by corner.  finite: no texel is Inf or NaN; of several NaN the first
+     * stays, so that results do not depend on the order of operands that a compiler chooses */
+    void (*accumulate)(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, bool finite,
+                       uint32_t n, double sum[4][G4_BATCH]);
     void (*filter)(const struct g4_texel_lanes *texels, uint32_t components, bool finite, uint32_t n,
                    float out[4][G4_BATCH]);
     void (*compare)(uint32_t function, const float *reference, uint32_t n, float *texel);

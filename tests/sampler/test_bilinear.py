@@ -267,3 +267,15 @@ def test_a_texture_at_the_end_of_memory_goes_on_at_its_start_in_all_variants() -
     t.memory.write(0x5000, rng.integers(0, 256, 1 << 15, np.uint8).tobytes())
     t.sampler(Map.LINEAR, mode=Mode.WRAP)
     same_in_all_variants(t, [coordinates(rng, "screen") for _ in range(MANY)])
+
+
+@pytest.mark.parametrize("format", [F.R16_FLOAT, F.R16G16B16A16_FLOAT])
+def test_sums_of_nan_do_not_depend_on_the_variant(format: F) -> None:
+    """Of the samples along a gradient, many are NaN, and the bits of the first stay."""
+    rng = np.random.default_rng(14)
+    t = Texturing(threads=THREADS)
+    halves = rng.integers(0, 1 << 16, 1 << 17).astype(np.uint16)
+    halves[rng.random(halves.size) < 0.7] |= 0x7C01
+    t.surface(format, 64, 64, data=halves.tobytes())
+    t.sampler(Map.ANISOTROPIC, mode=Mode.WRAP, maximum_anisotropy=16)
+    same_in_all_variants(t, [coordinates(rng, "screen") for _ in range(4)])
