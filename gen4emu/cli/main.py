@@ -153,7 +153,8 @@ def _version(*, with_variant: bool) -> str:
               help="Show the version and exit; with -v, how this processor executes kernels, too.")
 @click.pass_context
 def cli(ctx: click.Context, quiet: bool, verbose: bool) -> None:
-    """An exact software model of Intel GPUs (965G to G45, Ivy Bridge, Haswell), and the tools around it.
+    """An exact software model of Intel GPUs (965G to G45, Ivy Bridge, Haswell, Skylake, Kaby Lake), and tools
+    around it.
 
     \b
     Example:
