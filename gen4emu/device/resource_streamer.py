@@ -117,6 +117,7 @@ class ResourceStreamer:
 
     def _gather(self, stage: str, number: int) -> Handler:
         name, kept = f"3DSTATE_GATHER_CONSTANT_{stage}", self._raw.gather[number]
+        valid = executed_command(name, self._gen).field("constant_buffer_valid", self._gen).mask_in(1)
 
         def gather(words: Words) -> None:
             if not self.on or len(words) < _GATHER_HEAD:
@@ -125,7 +126,7 @@ class ResourceStreamer:
             if view.on_die_table == OnDieTable.LOAD:
                 _keep(kept, words)
             elif kept[0]:  # a new place for the constants of the table that is there
-                head = [kept[0], kept[1] & 0xFFFF0000 | words[1] & 0xFFFF, words[2]]
+                head = [kept[0], kept[1] & valid | words[1] & ~valid, words[2]]
                 kept[0:_GATHER_HEAD] = head
 
         return gather
@@ -139,25 +140,25 @@ class ResourceStreamer:
         view = self._view(f"3DSTATE_GATHER_CONSTANT_{STAGES[stage]}", words)
         if view.update_gather_table_only == GatherTableUpdate.NON_COMMIT_GATHER:
             return
-        data = b"".join(self._gathered(stage, view, word >> at & 0xFFFF)
-                        for word in words[_GATHER_HEAD:] for at in (0, 16))
+        data = b"".join(self._gathered(stage, view, pair, i) for pair in view.entries for i in (0, 1))
         self._write(*pool, view.gather_buffer_offset, data)
 
-    def _gathered(self, stage: int, view: View, entry: int) -> bytes:
-        """The channels that an entry selects, of 16 bytes of a constant buffer."""
-        offset, mask, index = entry >> 8, entry >> 4 & 15, entry & 15
+    def _gathered(self, stage: int, view: View, pair: Any, entry: int) -> bytes:
+        """The channels that an entry of a pair selects, of 16 bytes of a constant buffer."""
+        offset, mask, index = (int(getattr(pair, f"entry_{entry}_{name}")) for name in (
+            "constant_buffer_offset", "channel_mask", "binding_table_index_offset"))
         if not mask:
             return b""
         element = bytes(_ELEMENT)
         is_dx9 = STAGES[stage] in _DX9 and view.constant_buffer_dx9_enable
         if is_dx9 and view.dx9_on_die_register_read_enable:
             registers = self._active(_DX9.index(STAGES[stage]), shadows=True, clamps=False)
-            element = registers[_ELEMENT * offset:_ELEMENT * (offset + 1)]
+            element = registers[offset:offset + _ELEMENT]
         elif view.constant_buffer_valid >> index & 1:
             place = _BLOCK * int(view.constant_buffer_binding_table_block) + index
             base, size = self._buffer(self._raw.binding_table[stage][place])
-            inside = max(min(size - _ELEMENT * offset, _ELEMENT), 0)
-            element = self._read(base + _ELEMENT * offset, inside).ljust(_ELEMENT, b"\0")
+            inside = max(min(size - offset, _ELEMENT), 0)
+            element = self._read(base + offset, inside).ljust(_ELEMENT, b"\0")
         return b"".join(element[4 * i:4 * i + 4] for i in range(4) if mask >> i & 1)
 
     def _buffer(self, surface: int) -> tuple[int, int]:
