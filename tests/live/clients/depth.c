@@ -189,7 +189,9 @@ static void test_layers(GLenum format) {
     glUseProgram(samples_layer);
     glBindTexture(GL_TEXTURE_2D_ARRAY, texture);
     for (int i = 0; i < LAYERS * LEVELS; i++) {
-        glUniform2f(glGetUniformLocation(samples_layer, "where"), (float)(i % LAYERS), (float)(i / LAYERS));
+        const int layer = i % LAYERS;
+        const int level = i / LAYERS;
+        glUniform2f(glGetUniformLocation(samples_layer, "where"), (float)layer, (float)level);
         triangle(-1, -1, 4, 0, 0, 0);
         read_back();
     }
@@ -224,7 +226,7 @@ int main(int count, char **arguments) {
             if (strcmp(samples[s], "layers") == 0) {
                 test_layers(formats[f]);
             } else {
-                test(formats[f], atoi(samples[s]));
+                test(formats[f], (int)strtol(samples[s], NULL, 10));
             }
         }
     }

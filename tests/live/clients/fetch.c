@@ -119,7 +119,7 @@ int main(int count, char **arguments) {
                                         EGL_CONTEXT_OPENGL_PROFILE_MASK,
                                         EGL_CONTEXT_OPENGL_COMPATIBILITY_PROFILE_BIT,
                                         EGL_NONE};
-    const int samples = count > 1 ? atoi(arguments[1]) : 1;
+    const int samples = count > 1 ? (int)strtol(arguments[1], NULL, 10) : 1;
     const GLenum target = samples > 1 ? GL_TEXTURE_2D_MULTISAMPLE : GL_TEXTURE_2D;
     GLuint textures[LAYERS];
     EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);

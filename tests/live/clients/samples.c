@@ -235,7 +235,7 @@ static void test_resolve(GLuint with) {
 int main(int argc, char **argv) {
     EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
 
-    samples = argc > 1 ? atoi(argv[1]) : 0;
+    samples = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
     eglInitialize(display, NULL, NULL);
     eglBindAPI(EGL_OPENGL_API);
     if (samples < 2 || samples > MOST ||
