@@ -4,7 +4,10 @@
 #ifndef G4_LOAD_H
 #define G4_LOAD_H
 
+#include <string.h>
+
 #include "core/draw_state.h"
+#include "core/memory.h"
 
 /* The width of a line's antialiasing region in pixels, by its code. */
 static inline float g4_line_region(uint32_t code) {
@@ -29,6 +32,20 @@ static inline void g4_load_stipple(const uint32_t *rows, uint32_t x_offset, uint
             reversed |= (row >> i & 1) << (31 - i);
         }
         stipple[j] = reversed >> shift | (shift ? reversed << (32 - shift) : 0);
+    }
+}
+
+/* The entries of BLEND_STATE.  The command does not tell how many targets a kernel writes, and drivers write entries
+ * for those alone: behind the first, memory that nothing maps reads as 0 and is not a fault. */
+static inline void g4_load_blend_state(struct g4_port *port, g4_address address, uint32_t *dw, uint32_t expected,
+                                       uint32_t count) {
+    (void)g4_mem_read(port, address, dw, expected * sizeof *dw);
+    for (uint32_t i = expected; i < count; i++) {
+        const uint8_t *const host = g4_mem_ptr(port->mem, (address + 4 * (g4_address)i) & port->mem->address_mask);
+        dw[i] = 0;
+        if (host) {
+            memcpy(&dw[i], host, sizeof *dw);
+        }
     }
 }
 

@@ -22,6 +22,7 @@ enum {
     SF_CLIP_VIEWPORT_DWORDS = 16,
     SCISSOR_DWORDS = 2,
     CC_VIEWPORT_DWORDS = 2,
+    BLEND_DWORDS_OF_ONE = 2,
     BLEND_DWORDS = 16,
     DEPTH_STENCIL_DWORDS = 3,
     COLOR_CALC_DWORDS = 6,
@@ -943,7 +944,8 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen7_co
     struct gen7_blend_state blend;
 
     gen7_3dstate_blend_state_pointers_unpack(commands(ctx)->blend_state_pointers, ctx->gen, &pointer);
-    read_dynamic(loader, pointer.blend_state_pointer, raw, BLEND_DWORDS);
+    g4_load_blend_state(loader->port, commands(ctx)->dynamic_state_base + pointer.blend_state_pointer, raw,
+                        BLEND_DWORDS_OF_ONE, BLEND_DWORDS);
     gen7_blend_state_unpack(raw, ctx->gen, &blend);
     const struct gen7_blend_state_entry *const first = &blend.entries[0];
     for (uint32_t i = 0; i < G4_COLOR_TARGETS; i++) {

@@ -27,6 +27,7 @@ enum {
     SF_CLIP_VIEWPORT_DWORDS = 16,
     SCISSOR_DWORDS = 2,
     CC_VIEWPORT_DWORDS = 2,
+    BLEND_DWORDS_OF_ONE = 3, /* with the dword for all targets */
     BLEND_DWORDS = 17,
     COLOR_CALC_DWORDS = 6,
 };
@@ -1203,7 +1204,8 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
 
     gen9_3dstate_blend_state_pointers_unpack(commands(ctx)->blend_state_pointers, ctx->gen, &pointer);
     if (pointer.blend_state_pointer_valid) {
-        read_dynamic(loader, pointer.blend_state_pointer, raw, BLEND_DWORDS);
+        g4_load_blend_state(loader->port, commands(ctx)->dynamic_state_base + pointer.blend_state_pointer, raw,
+                            BLEND_DWORDS_OF_ONE, BLEND_DWORDS);
     }
     gen9_blend_state_unpack(raw, ctx->gen, &blend);
     for (uint32_t i = 0; i < G4_COLOR_TARGETS; i++) {

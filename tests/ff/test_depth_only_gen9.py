@@ -71,6 +71,7 @@ class DepthOnly(Machine):
             "3DSTATE_SAMPLE_MASK": {"sample_mask": 1},
             "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP": {"sf_clip_viewport_pointer": 0},
             "3DSTATE_VIEWPORT_STATE_POINTERS_CC": {"cc_viewport_pointer": 0x800},
+            "3DSTATE_BLEND_STATE_POINTERS": {},
             "3DSTATE_WM_DEPTH_STENCIL": {"depth_test_enable": True, "depth_test_function": ALWAYS,
                                          "depth_buffer_write_enable": True},
             "3DSTATE_DEPTH_BUFFER": {
@@ -169,3 +170,11 @@ def test_a_stipple_starts_with_bit_0_and_advances_after_its_repeat_count() -> No
                 command("3DSTATE_WM", machine.gen, line_stipple_enable=True))
     found = machine.draw([(0.5, 5.5), (12.5, 5.5)], Topology.LINELIST)
     assert {x for x, _ in found} == {0, 1, 4, 5}
+
+
+def test_blend_entries_of_targets_not_in_use_need_no_memory() -> None:
+    machine = DepthOnly()
+    machine.device.memory.write(DYNAMIC + 0xFC0, bytes(64))  # the last of the page: seven entries and a half
+    pointers = {"blend_state_pointer": 0xFC0, "blend_state_pointer_valid": True}
+    assert machine.draw(WHOLE, blend_state_pointers=pointers)
+    assert machine.device.faults.counts == {}
