@@ -262,7 +262,7 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
 }
 
 /* Handlers that are the same for all vector variants.  The arguments may be the general handler. */
-#define COMMON_HANDLERS(dot, dwords, indirect)                                                                         \
+#define COMMON_HANDLERS(dot, dwords, indirect, halves)                                                                 \
     {                                                                                                                  \
         {                                                                                                              \
             [G4_HANDLER_GENERAL] = g4_general, [G4_HANDLER_FLOW] = g4_flow, [G4_HANDLER_SEND] = g4_send_message,       \
@@ -270,12 +270,14 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
             [G4_HANDLER_ILLEGAL] = g4_illegal, [G4_HANDLER_BREAKPOINT] = g4_breakpoint,                                \
             [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_DWORDS] = (dwords), [G4_HANDLER_INDIRECT] = (indirect),      \
             [G4_HANDLER_STRAY] = g4_stray, [G4_HANDLER_FLOW_GEN6] = g4_flow_gen6, [G4_HANDLER_JOIN] = g4_join,         \
-            [G4_HANDLER_UPPER] = g4_upper,                                                                             \
+            [G4_HANDLER_UPPER] = g4_upper, [G4_HANDLER_HALVES] = (halves),                                             \
         }                                                                                                              \
     }
 
-static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_integer, g4_dwords, g4_indirect);
-static const struct g4_fast_handlers common_general_handlers = COMMON_HANDLERS(g4_general, g4_general, g4_general);
+static const struct g4_fast_handlers common_handlers =
+    COMMON_HANDLERS(g4_dot_integer, g4_dwords, g4_indirect, g4_halves);
+static const struct g4_fast_handlers common_general_handlers =
+    COMMON_HANDLERS(g4_general, g4_general, g4_general, g4_general);
 
 /* Run a handler of an instruction for channels 16 to 31.  Threads of 16 channels have the same masks again. */
 static void run_upper(struct g4_run *run, const struct g4_op *op, g4_handler_fn *handler) {

@@ -38,6 +38,7 @@ void g4_kernel_free(struct g4_kernel *kernel) {
         free(kernel->parts);
         g4_translation_free(kernel->translation);
         free(kernel->ops);
+        free(kernel->halves);
         free(kernel->index);
         free(kernel->targets);
         free(kernel->content);
@@ -484,7 +485,7 @@ void g4_kernel_expect(const struct g4_kernel *kernel, const struct g4_context *c
 
 /* The memory of a kernel without its parts. */
 static size_t own_memory(const struct g4_kernel *kernel) {
-    return sizeof *kernel + (kernel->count + 1) * sizeof *kernel->ops +
+    return sizeof *kernel + (kernel->count + 1 + kernel->half_count) * sizeof *kernel->ops +
            (kernel->bytes / 8 + 1) * sizeof *kernel->index + kernel->bytes + KERNEL_TARGETS +
            g4_translation_memory(kernel->translation);
 }
@@ -538,6 +539,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     for (uint32_t i = 0; i < kernel->count; i++) {
         (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
     }
+    g4_kernel_find_halves(kernel, &ctx->model->quirks);
     g4_find_start_state(kernel);
     g4_uniform_color_find(kernel, &kernel->flat);
     kernel->loops = has_loop(kernel);

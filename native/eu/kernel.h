@@ -51,13 +51,15 @@ struct g4_kernel {
     uint32_t count;                /* of ops, sorted by ip; ops[count] marks the end */
     uint32_t *index;               /* index of the op at byte offset 8 * n, or G4_KERNEL_NONE */
     struct g4_op *ops;
-    uint32_t grf_top;   /* one more than the highest register of direct operands */
-    uint32_t functions; /* bit n: sends to shared function n */
-    bool leaves;        /* may jump to code outside the ops */
-    bool loops;         /* has a backward branch */
-    bool tried;         /* g4_translate was called */
-    bool writes_memory; /* its messages may write to memory other than render targets */
-    bool reads_clock;   /* may read tm0 */
+    struct g4_op *halves; /* of ops with G4_HANDLER_HALVES */
+    uint32_t half_count;  /* that there is room for */
+    uint32_t grf_top;     /* one more than the highest register of direct operands */
+    uint32_t functions;   /* bit n: sends to shared function n */
+    bool leaves;          /* may jump to code outside the ops */
+    bool loops;           /* has a backward branch */
+    bool tried;           /* g4_translate was called */
+    bool writes_memory;   /* its messages may write to memory other than render targets */
+    bool reads_clock;     /* may read tm0 */
     struct g4_start_state start;
     struct g4_uniform_color flat;
     struct g4_translation *translation; /* NULL: everything is interpreted */
@@ -116,6 +118,10 @@ void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_col
 bool g4_op_branches(const struct g4_op *op);
 bool g4_op_writes_ip(const struct g4_op *op);
 bool g4_op_ip_target(const struct g4_op *op, uint32_t *target);
+/* Let instructions of 32 channels run as two of sixteen where that is the same (halves.c).  For instructions without a
+ * fast handler, when g4_fast_select has seen them all. */
+void g4_kernel_find_halves(struct g4_kernel *kernel, const struct g4_quirks *quirks);
+
 /* Let an instruction for channels 16 to 31 run with G4_HANDLER_UPPER. */
 void g4_op_use_upper(struct g4_op *op);
 bool g4_op_ends_thread(const struct g4_op *op);

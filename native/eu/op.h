@@ -159,6 +159,7 @@ struct g4_op {
     uint16_t in_upper; /* G4_HANDLER_UPPER: the handler, for any 16 channels */
     uint8_t addresses; /* G4_HANDLER_INDIRECT: number of indirect operands */
     struct g4_fast_address address[3];
+    const struct g4_op *halves; /* G4_HANDLER_HALVES: the passes, as instructions of one pass */
     struct g4_jit_block *block; /* machine code that starts with this op; NULL: none (jit/jit.h) */
 };
 

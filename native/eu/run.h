@@ -59,6 +59,7 @@ enum g4_handler {
     G4_HANDLER_FLOW_GEN6,   /* branches that work on channel pointers */
     G4_HANDLER_JOIN,        /* lets parked channels join, and runs g4_op.joined */
     G4_HANDLER_UPPER,       /* runs g4_op.in_upper for channels 16 to 31 */
+    G4_HANDLER_HALVES,      /* runs each of g4_op.halves */
     G4_HANDLERS,
 };
 
@@ -66,7 +67,7 @@ enum g4_handler {
 enum g4_handler g4_handler_of(const struct g4_op *op);
 
 g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
-    g4_dot_integer, g4_dwords, g4_indirect, g4_stray, g4_flow_gen6, g4_join, g4_upper;
+    g4_dot_integer, g4_dwords, g4_indirect, g4_stray, g4_flow_gen6, g4_join, g4_upper, g4_halves;
 
 bool g4_is_dot_integer(const struct g4_op *op);
 

@@ -52,7 +52,8 @@ static bool is_straight(const struct g4_op *op) {
     const bool common = op->handler >> 8 == G4_TABLE_COMMON;
     const bool plain = !common || op->handler == G4_HANDLER_GENERAL || op->handler == G4_HANDLER_SEND ||
                        op->handler == G4_HANDLER_NOP || op->handler == G4_HANDLER_INDIRECT ||
-                       op->handler == G4_HANDLER_DOT_INTEGER || op->handler == G4_HANDLER_DWORDS;
+                       op->handler == G4_HANDLER_DOT_INTEGER || op->handler == G4_HANDLER_DWORDS ||
+                       op->handler == G4_HANDLER_HALVES;
     const bool writes = op->dst.kind == G4_KIND_ARF && op->opcode != G4_OPCODE_SEND;
     const unsigned arf = writes ? op->dst.reg >> 4 : (unsigned)G4_ARF_NULL;
     return plain && !op->joins && !op->breakpoint && !op->undefined && !g4_op_branches(op) &&

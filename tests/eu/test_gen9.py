@@ -7,6 +7,7 @@ import struct
 import numpy as np
 import pytest
 
+from gen4emu._native import lib
 from gen4emu.core_enums import Status
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble, encode_bytes
@@ -258,3 +259,29 @@ def test_an_unsigned_difference_of_64_bits_ends_at_zero() -> None:
     code = "add.sat(4) g10<1>UQ g2<4,4,1>UQ -g3<4,4,1>UQ { align1 1N };"
     assert result(GEN, code, {2: quads(3), 3: quads((1 << 63) + 9), 10: 0}) == quads(0)
     assert result(GEN, code, {2: quads((1 << 64) - 1), 3: quads(1 << 63), 10: 0}) == quads((1 << 63) - 1)
+
+
+@pytest.mark.parametrize("variant", range(lib.g4_variant_best() + 1))
+@pytest.mark.parametrize(("instruction", "expected"), [
+    # the positions of sixteen pixels: x and y of four subspans, two registers
+    ("add(32) g10<1>UW g2.4<2,8,0>UW 0x11001010V { align1 WE_all 1H };",
+     [[4, 5, 4, 5, 4, 4, 5, 5, 6, 7, 6, 7, 6, 6, 7, 7], [8, 9, 8, 9, 8, 8, 9, 9, 10, 11, 10, 11, 10, 10, 11, 11]]),
+    ("add(32) g10<1>UW g2<16,16,1>UW 3UW { align1 WE_all 1H };",
+     [[n + 3 for n in range(16)], [n + 3 for n in range(16, 32)]]),
+    ("mov(32) g10<1>W -g2<16,16,1>W { align1 WE_all 1H };",
+     [[-n & 0xFFFF for n in range(16)], [-n & 0xFFFF for n in range(16, 32)]]),
+    ("mul(32) g10<1>UW g2<16,16,1>UW g2<0,1,0>UW { align1 WE_all 1H };", [[0] * 16, [0] * 16]),
+    # the second half reads what the first has written
+    ("add(32) g3<1>UW g2<16,16,1>UW 1UW { align1 WE_all 1H };\nmov(16) g10<1>UD g3<8,8,1>UD { align1 WE_all 1H };",
+     [[n + 1 for n in range(16)], [n + 2 for n in range(16)]]),
+])
+def test_words_of_32_channels(instruction: str, expected: list[list[int]], variant: int) -> None:
+    before = lib.g4_variant_current()
+    lib.g4_set_variant(variant)
+    try:
+        words = {2 + r: [2 * n + 16 * r | 2 * n + 1 + 16 * r << 16 for n in range(8)] for r in range(2)}
+        for dmask in (0xFFFF, 0x0101, 1 << 15):
+            found = [result(GEN, instruction, dict(words), reg=10 + r, dmask=dmask) for r in range(2)]
+            assert [np.array(row, np.uint32).view(np.uint16).tolist() for row in found] == expected
+    finally:
+        lib.g4_set_variant(before)

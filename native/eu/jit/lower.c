@@ -416,6 +416,9 @@ bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op) {
 bool g4_lower_op(struct translator *t, const struct g4_op *op) {
     const unsigned index = op->handler & 0xff;
 
+    if (op->handler == G4_HANDLER_HALVES) {
+        return g4_lower_op(t, &op->halves[0]) && g4_lower_op(t, &op->halves[1]);
+    }
     if (op->handler >> 8 == G4_TABLE_COMMON) {
         return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && g4_lower_math(t, op));
     }
@@ -500,14 +503,11 @@ static int copied_row(const struct g4_op *op, int part) {
     return in->load == G4_LOAD_PACKED && !g4_is_negated(in) ? in->reg[part] : -1;
 }
 
-void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows) {
+/* Add the rows of an instruction with lanes. */
+static void lane_rows(const struct g4_op *op, struct g4_op_rows *rows) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     const unsigned table = op->handler >> 8;
 
-    memset(rows, 0, sizeof *rows);
-    if (op->handler == G4_HANDLER_SEND) {
-        math_rows(op, rows);
-    }
     if (!g4_has_lanes(op) || moves_flags(op)) {
         return;
     }
@@ -534,6 +534,18 @@ void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows) {
             touch_out(rows, half, g4_row_of(op, part), widest(op, part), !gated && g4_writes_row(op), gated, number,
                       moves ? copied_row(op, part) : -1);
         }
+    }
+}
+
+void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows) {
+    memset(rows, 0, sizeof *rows);
+    if (op->handler == G4_HANDLER_SEND) {
+        math_rows(op, rows);
+    } else if (op->handler == G4_HANDLER_HALVES) {
+        lane_rows(&op->halves[0], rows);
+        lane_rows(&op->halves[1], rows);
+    } else {
+        lane_rows(op, rows);
     }
 }
 
