@@ -93,17 +93,20 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask) {
     g4_set_mask16(gang->dmask, thread, mask);
     g4_set_mask16(gang->amask, thread, mask);
+    gang->parked_hint[thread] = 0;
 }
 
 void g4_gang_set_wide_dmask(struct g4_gang *gang, int thread, uint32_t mask) {
     gang->wide = true;
     g4_set_mask32(gang->dmask, thread, mask);
     g4_set_mask32(gang->amask, thread, mask);
+    gang->parked_hint[thread] = 0;
 }
 
 void g4_gang_set_all_dmasks(struct g4_gang *gang, const g4_lanes lanes[2]) {
     memcpy(gang->dmask, lanes, 2 * sizeof *lanes);
     memcpy(gang->amask, lanes, 2 * sizeof *lanes);
+    memset(gang->parked_hint, 0, sizeof gang->parked_hint);
 }
 
 /* ---- the group ---- */

@@ -89,6 +89,7 @@ struct g4_gang {
     struct g4_mask_stack loop_stack[2][G4_GANG_THREADS]; /* LMask, CMask */
     /* Gen6 and later: where the channels that are dispatched but not in amask continue; other entries mean nothing. */
     uint32_t parked_at[G4_GANG_THREADS][G4_GANG_CHANNELS];
+    uint64_t parked_hint[G4_GANG_THREADS]; /* the bits of these addresses (flow_gen6.c), and perhaps others */
     uint16_t a0[G4_GANG_THREADS][G4_ADDRESSES];
     uint32_t ip[G4_GANG_THREADS]; /* byte offset from the kernel's first instruction; may leave the kernel */
     uint32_t cr0[G4_GANG_THREADS][3];

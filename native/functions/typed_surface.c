@@ -46,6 +46,9 @@ struct image_access {
     bool halves;          /* SIMD4x2 */
     bool high;            /* the header's pixels 8 to 15 */
     int thread;
+    struct g4_image image; /* of the last texel, if has_image */
+    uint32_t slice;
+    bool has_image;
 };
 
 /* ---- coordinates ---- */
@@ -58,8 +61,17 @@ static uint32_t coordinate(const struct image_access *a, uint32_t parameter, uin
                      : g4_payload(a->gang, a->send, a->data + parameter, a->thread)[lane];
 }
 
+/* Find a->image.  Channels nearly always have the slice of the one before. */
+static bool find_image(struct image_access *a, uint32_t level, uint32_t slice) {
+    if (!a->has_image || a->slice != slice) {
+        a->has_image = g4_surface_image(a->surface, a->eu->ctx->gen, level, slice, &a->image);
+        a->slice = slice;
+    }
+    return a->has_image;
+}
+
 /* The address of a channel's texel.  False: it is outside of the surface. */
-static bool texel_address(const struct image_access *a, uint32_t lane, g4_address *address) {
+static bool texel_address(struct image_access *a, uint32_t lane, g4_address *address) {
     const struct g4_surface *const surface = a->surface;
     const uint32_t u = coordinate(a, 0, lane);
     const uint32_t bytes = surface->format->block_bits / 8;
@@ -76,14 +88,13 @@ static bool texel_address(const struct image_access *a, uint32_t lane, g4_addres
     const uint32_t level = surface->typed_level_is_minimum ? surface->min_lod : surface->mip_count_or_lod;
     const uint32_t limit = volume ? g4_minify(surface->depth, level) : surface->depth * faces;
     const uint32_t first = volume && !surface->slices_are_elements ? 0 : surface->minimum_array_element;
-    struct g4_image image;
 
-    if (r >= limit || !g4_surface_image(surface, a->eu->ctx->gen, level, r + first, &image) || u >= image.width ||
-        v >= image.height) {
+    if (r >= limit || !find_image(a, level, r + first) || u >= a->image.width || v >= a->image.height) {
         return false;
     }
+    const struct g4_image *const image = &a->image;
     *address =
-        image.base + (uint32_t)g4_surface_offset(image.tiling, image.pitch, (image.x0 + u) * bytes, image.y0 + v);
+        image->base + (uint32_t)g4_surface_offset(image->tiling, image->pitch, (image->x0 + u) * bytes, image->y0 + v);
     return true;
 }
 
@@ -242,7 +253,7 @@ static bool is_accessible(const struct image_access *a, uint32_t supported) {
            surface->format->block_bits <= 8 * TEXEL_BYTES;
 }
 
-static void read_thread(const struct image_access *a, bool accessible, uint32_t disabled) {
+static void read_thread(struct image_access *a, bool accessible, uint32_t disabled) {
     const struct g4_format *const format = a->surface->format;
     const unsigned enable = enabled_channels(a);
 
@@ -297,7 +308,7 @@ enum g4_status g4_typed_surface_read(struct g4_eu *eu, struct g4_gang *gang, con
     return G4_OK;
 }
 
-static void write_thread(const struct image_access *a, uint32_t disabled) {
+static void write_thread(struct image_access *a, uint32_t disabled) {
     const struct g4_format *const format = a->surface->format;
     const unsigned enable = enabled_channels(a);
 
@@ -359,7 +370,7 @@ static unsigned operands_of(uint32_t operation) {
     }
 }
 
-static void change_thread(const struct image_access *a, bool accessible, uint32_t operation, bool returns) {
+static void change_thread(struct image_access *a, bool accessible, uint32_t operation, bool returns) {
     const uint32_t *const first = g4_payload(a->gang, a->send, a->source, a->thread);
     const uint32_t *const second = g4_payload(a->gang, a->send, a->source + 1, a->thread);
     uint32_t *const row = returns ? g4_response(a->gang, a->send, 0, a->thread) : NULL;
