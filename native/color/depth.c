@@ -138,7 +138,8 @@ INLINE vi convert_depth(uint32_t format, vf depth, float minimum, float maximum)
 /* The facts that a test of eight pixels depends on, apart from their memory. */
 struct tested {
     uint32_t format;
-    bool stencil; /* tested, and perhaps written */
+    bool stencil;  /* tested, and perhaps written */
+    bool separate; /* it is in raw[1], apart from the depth */
     uint32_t function;
     bool present; /* the pixels have a source depth */
     vi z;         /* as convert_depth() returns it */
@@ -155,7 +156,8 @@ INLINE uint32_t test_raw(const struct tested *t, vu raw[4], uint32_t *changed) {
     const bool stencil = t->stencil;
     const struct g4_stencil_set *const set = t->set;
     const vi old = (vi)(is_d24(format) ? raw[0] & 0xffffff : raw[0]);
-    const vi s = (vi)(is_d24(format) ? raw[0] >> 24 : raw[1] & 0xff);
+    const bool packed = is_d24(format) && !t->separate;
+    const vi s = (vi)(packed ? raw[0] >> 24 : raw[1] & 0xff);
     vi stencil_passed = all;
     vi depth_passed = all;
     const vi z = t->present ? t->z : old;
@@ -173,7 +175,7 @@ INLINE uint32_t test_raw(const struct tested *t, vu raw[4], uint32_t *changed) {
     }
     if (t->writes_stencil) {
         const vu code = (vu)vi_select(t->live, stencil_update(set, s, stencil_passed, depth_passed), s);
-        if (is_d24(format)) {
+        if (packed) {
             raw[0] = (raw[0] & 0xffffff) | code << 24;
         } else {
             raw[1] = (raw[1] & 0xffffff00u) | code;
@@ -275,21 +277,53 @@ enum {
     LINE_ROWS = G4_CACHE_LINE / ROW_BYTES,
 };
 
-/* Tests 4x2 pixels, `lit` of them, and returns those that pass. */
-INLINE uint32_t test_block(const struct tested *t, const struct g4_depth_tile *tile, uint8_t *memory, vd depth,
-                           uint32_t lit) {
+/* The stencil values of 4x2 pixels, which a W tile has subspan by subspan. */
+typedef uint8_t stencils __attribute__((vector_size(8)));
+
+/* Exchanges the middle pairs. */
+INLINE stencils reordered(stencils values) {
+    return __builtin_shufflevector(values, values, 0, 1, 4, 5, 2, 3, 6, 7);
+}
+
+INLINE vu stencils_load(const uint8_t *memory) {
+    stencils values;
+    memcpy(&values, memory, sizeof values);
+    return __builtin_convertvector(reordered(values), vu);
+}
+
+INLINE void stencils_store(uint8_t *memory, vu codes) {
+    const stencils values = reordered(__builtin_convertvector(codes, stencils));
+    memcpy(memory, &values, sizeof values);
+}
+
+/* Tests 4x2 pixels, `lit` of them, and returns those that pass.  NULL: the pixels have no such memory. */
+INLINE uint32_t test_block(const struct tested *t, const struct g4_depth_tile *tile, uint8_t *memory, uint8_t *stencil,
+                           vd depth, uint32_t lit) {
     struct tested here = *t;
     uint32_t changed;
-    vu raw[4];
+    vu raw[4] = {{0}};
 
-    memcpy(&raw[0], memory, sizeof raw[0]);
-    here.z = convert_depth(t->format, vf_of_double(depth), tile->minimum, tile->maximum);
+    if (t->present) {
+        memcpy(&raw[0], memory, sizeof raw[0]);
+        here.z = convert_depth(t->format, vf_of_double(depth), tile->minimum, tile->maximum);
+    }
+    if (t->separate) {
+        raw[1] = stencils_load(stencil);
+    }
     here.live = vi_mask(lit);
     const uint32_t passed = test_raw(&here, raw, &changed) & lit;
-    if (changed) {
+    if (changed && t->present) {
         memcpy(memory, &raw[0], sizeof raw[0]);
     }
+    if (changed && t->separate && t->writes_stencil) {
+        stencils_store(stencil, raw[1]);
+    }
     return passed;
+}
+
+/* Where the stencil values of 4x2 pixels are in a quarter of a W tile. */
+INLINE size_t stencil_offset(uint32_t column, uint32_t row) {
+    return (size_t)(column & ~1u) << 8 | (row & ~7u) << 3 | (row & 4) << 3 | (column & 1) << 4 | (row & 2) << 2;
 }
 
 /* Prefetches rows of a column.  They are tested row by row, so the processor would find their cache lines one by one.
@@ -300,21 +334,31 @@ INLINE void prefetch_column(const uint8_t *column, uint32_t first, uint32_t last
     }
 }
 
+/* Where stencil is tested. */
+enum place {
+    NOWHERE,
+    PACKED,   /* with the depth */
+    SEPARATE, /* in a buffer of its own */
+    ALONE,    /* in a buffer of its own, and depth is not tested */
+};
+
 /* Four bytes a pixel: the tile is one page, and two rows of a column are 32 contiguous bytes. */
-INLINE void test_tile(uint32_t format, bool stencil, uint32_t function, const struct g4_depth *depth,
+INLINE void test_tile(uint32_t format, enum place stencil, uint32_t function, const struct g4_depth *depth,
                       struct g4_depth_tile *in) {
     const struct g4_depth_tile tile = *in;
     const struct g4_plane plane = *tile.plane;
-    struct tested t = tested_of(format, stencil, depth, function, tile.back_facing);
+    struct tested t = tested_of(format, stencil != NOWHERE, depth, function, tile.back_facing);
     vd column[BLOCKS];
     uint32_t any = 0;
 
-    t.writes_depth = t.writes_depth && depth->map.writes;
-    t.writes_stencil = t.writes_stencil && depth->map.writes;
+    t.present = stencil != ALONE;
+    t.separate = stencil == SEPARATE || stencil == ALONE;
+    t.writes_depth = t.writes_depth && t.present && depth->map.writes;
+    t.writes_stencil = t.writes_stencil && (t.separate ? depth->stencil_map.writes : depth->map.writes);
     for (uint32_t j = tile.first; j <= tile.last; j++) {
         any |= tile.row[j];
     }
-    for (uint32_t c = 0; c < BLOCKS; c++) {
+    for (uint32_t c = 0; c < BLOCKS && t.present; c++) {
         if (any >> (BLOCK * c) & 15) {
             prefetch_column(tile.page + (size_t)c * COLUMN_BYTES, tile.first, tile.last);
             column[c] = column_part(&plane, tile.x + (int32_t)(BLOCK * c));
@@ -324,13 +368,15 @@ INLINE void test_tile(uint32_t format, bool stencil, uint32_t function, const st
         const uint32_t upper = tile.row[j];
         const uint32_t lower = tile.row[j + 1];
         const vd down = row_part(&plane, tile.y + (int32_t)j);
-        uint8_t *const memory = tile.page + (size_t)j * ROW_BYTES;
         uint32_t passed[2] = {0, 0};
         for (uint32_t c = 0; c < BLOCKS; c++) {
             const uint32_t shift = BLOCK * c;
             const uint32_t lit = (upper >> shift & 15) | (lower >> shift & 15) << BLOCK;
             if (lit) {
-                const uint32_t pass = test_block(&t, &tile, memory + (size_t)c * COLUMN_BYTES, column[c] + down, lit);
+                uint8_t *const memory = t.present ? tile.page + (size_t)j * ROW_BYTES + (size_t)c * COLUMN_BYTES : NULL;
+                uint8_t *const values = t.separate ? tile.stencil + stencil_offset(c, j) : NULL;
+                const vd z = t.present ? column[c] + down : down;
+                const uint32_t pass = test_block(&t, &tile, memory, values, z, lit);
                 passed[0] |= (pass & 15) << shift;
                 passed[1] |= pass >> BLOCK << shift;
             }
@@ -355,9 +401,15 @@ INLINE void test_tile(uint32_t format, bool stencil, uint32_t function, const st
         }                                                                                                              \
     }
 
-TEST_TILE(tile_d32, G4_DEPTH_FORMAT_D32_FLOAT, false)
-TEST_TILE(tile_d24, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, false)
-TEST_TILE(tile_d24_stencil, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, true)
+TEST_TILE(tile_d32, G4_DEPTH_FORMAT_D32_FLOAT, NOWHERE)
+TEST_TILE(tile_d24, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, NOWHERE)
+TEST_TILE(tile_d24_stencil, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, PACKED)
+TEST_TILE(tile_d32_separate, G4_DEPTH_FORMAT_D32_FLOAT, SEPARATE)
+TEST_TILE(tile_d24_separate, G4_DEPTH_FORMAT_D24_UNORM_X8_UINT, SEPARATE)
+
+static void tile_stencil(const struct g4_depth *depth, struct g4_depth_tile *tile) {
+    test_tile(G4_DEPTH_FORMAT_D32_FLOAT, ALONE, G4_COMPARE_FUNCTION_ALWAYS, depth, tile);
+}
 
 const struct g4_depth_ops G4_V(g4_depth_ops) = {
     .tile =
@@ -366,6 +418,12 @@ const struct g4_depth_ops G4_V(g4_depth_ops) = {
             [G4_DEPTH_FORMAT_D24_UNORM_S8_UINT] = {tile_d24, tile_d24_stencil},
             [G4_DEPTH_FORMAT_D24_UNORM_X8_UINT] = {tile_d24, tile_d24},
         },
+    .tile_separate =
+        {
+            [G4_DEPTH_FORMAT_D32_FLOAT] = tile_d32_separate,
+            [G4_DEPTH_FORMAT_D24_UNORM_X8_UINT] = tile_d24_separate,
+        },
+    .tile_stencil = tile_stencil,
     .test =
         {
             [G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT] = {test_d32s8, test_d32s8_stencil},

@@ -33,9 +33,8 @@ enum {
 };
 
 /* The values of a subspan are adjacent in a W tile, in the order of its pixels. */
-static g4_address stencil_address(const struct g4_depth *depth, uint32_t x, uint32_t y) {
-    const uint32_t tiles = depth->stencil_pitch / (2 * G4_TILE_W_WIDTH); /* the pitch is that of two rows */
-    return depth->stencil_base + (uint32_t)g4_surface_offset(G4_TILING_W, tiles * G4_TILE_W_WIDTH, x, y);
+static g4_address stencil_address(const struct g4_pixel_map *map, uint32_t x, uint32_t y) {
+    return g4_pixel_map_address(map, map->x0 + x, map->y0 + y);
 }
 
 static uint32_t operate(uint32_t operation, uint32_t s, uint32_t reference) {
@@ -70,22 +69,31 @@ static uint32_t update(const struct g4_stencil_set *set, uint32_t s, uint32_t re
 }
 
 /* The pixels of a subspan that lie in the stencil buffer. */
-static uint32_t pixels_inside(const struct g4_depth *depth, uint32_t x, uint32_t y) {
-    const uint32_t columns = x + 1 < depth->stencil_width ? 3 : x < depth->stencil_width ? 1 : 0;
-    return (y < depth->stencil_height ? columns : 0) | (y + 1 < depth->stencil_height ? columns << 2 : 0);
+static uint32_t pixels_inside(const struct g4_pixel_map *map, uint32_t x, uint32_t y) {
+    const uint32_t columns = x + 1 < map->width ? 3 : x < map->width ? 1 : 0;
+    return (y < map->height ? columns : 0) | (y + 1 < map->height ? columns << 2 : 0);
 }
 
-/* Find the image of the array index. */
-static void select_stencil(struct g4_depth *depth) {
+void g4_stencil_select(struct g4_depth *depth) {
     const struct g4_surface *const surface = &depth->stencil_surface;
     const uint32_t slice = g4_cc_slice(surface, surface->mip_count_or_lod, depth->array_index);
     struct g4_level level;
 
+    if (depth->stencil_index == depth->array_index) {
+        return;
+    }
     g4_surface_level(surface, surface->mip_count_or_lod, &level);
-    depth->stencil_x = level.x + level.slice_dx * (slice & level.slice_mask);
-    depth->stencil_y = level.y + level.slice_dy * (slice >> level.slice_shift);
-    depth->stencil_width = level.width;
-    depth->stencil_height = level.height;
+    const struct g4_image image = {
+        .base = surface->base,
+        .pitch = surface->pitch,
+        .tiling = G4_TILING_W,
+        .x0 = level.x + level.slice_dx * (slice & level.slice_mask),
+        .y0 = level.y + level.slice_dy * (slice >> level.slice_shift),
+        .width = level.width,
+        .height = level.height,
+        .bytes = 1,
+    };
+    g4_pixel_map_set(&depth->stencil_map, &image, depth->stencil_write);
     depth->stencil_index = depth->array_index;
 }
 
@@ -101,15 +109,14 @@ static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const
     uint32_t inside = 0;
     uint32_t passed = 0;
 
-    if (depth->stencil_index != depth->array_index) {
-        select_stencil(depth);
-    }
+    g4_stencil_select(depth);
+    const struct g4_pixel_map *const map = &depth->stencil_map;
     for (uint32_t s = 0; s < 4; s++) {
         if (!(job->live >> (4 * s) & 15)) {
             continue;
         }
-        address[s] = stencil_address(depth, depth->stencil_x + job->x[s], depth->stencil_y + job->y[s]);
-        inside |= pixels_inside(depth, job->x[s], job->y[s]) << (4 * s);
+        address[s] = stencil_address(map, job->x[s], job->y[s]);
+        inside |= pixels_inside(map, job->x[s], job->y[s]) << (4 * s);
         (void)g4_mem_read(port, address[s], value[s], sizeof value[s]);
         for (uint32_t p = 0; p < 4; p++) {
             const uint32_t reference = reference_of(set, job, 4 * s + p) & set->test_mask;
@@ -216,13 +223,26 @@ static void set_stencil(const struct g4_draw_state *draw, struct g4_depth *depth
     depth->stencil_write = state->stencil_write;
     depth->double_sided = state->double_sided;
     memcpy(depth->stencil, state->stencil, sizeof depth->stencil);
-    depth->stencil_base = buffer->address;
-    depth->stencil_pitch = buffer->pitch_bytes;
     g4_depth_surface(&draw->depth_buffer, G4_SURFACE_FORMAT_R8_UINT, &depth->stencil_surface);
     interleave(draw, &depth->stencil_surface);
     g4_surface_set_layout_gen7(&depth->stencil_surface, STENCIL_UNIT, STENCIL_UNIT, false);
     set_element_rows(buffer->element_rows, &depth->stencil_surface);
+    depth->stencil_surface.base = buffer->address;
+    depth->stencil_surface.pitch = buffer->pitch_bytes / (2 * G4_TILE_W_WIDTH) * G4_TILE_W_WIDTH; /* of one row */
     depth->stencil_index = UINT32_MAX;
+}
+
+static void set_tile_test(const struct g4_depth_ops *ops, struct g4_depth *depth) {
+    const bool moved = depth->test_depth && (depth->dx | depth->dy); /* and the stencil buffer is not */
+
+    if (depth->stencil_test && !depth->test_depth) {
+        depth->tile = ops->tile_stencil;
+    } else if (depth->stencil_test) {
+        depth->tile = depth->hiz.present || moved ? NULL : ops->tile_separate[depth->format];
+    } else if (depth->test_depth) {
+        depth->tile = depth->hiz.present ? NULL : ops->tile[depth->format][false];
+        depth->hiz.takes_tiles = depth->hiz.present;
+    }
 }
 
 void g4_begin_depth_gen6(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
@@ -233,8 +253,7 @@ void g4_begin_depth_gen6(struct g4_worker *worker, const struct g4_draw_state *d
     g4_hiz_begin(worker, draw, cc);
     set_stencil(draw, depth);
     depth->test = depth->stencil_test ? test_stencil : depth->test_depth;
-    if (depth->test_depth && !depth->stencil_test && !worker->ctx->options.general_only) {
-        depth->tile = depth->hiz.present ? NULL : cc->depth_ops->tile[depth->format][false];
-        depth->hiz.takes_tiles = depth->hiz.present;
+    if (!worker->ctx->options.general_only) {
+        set_tile_test(cc->depth_ops, depth);
     }
 }

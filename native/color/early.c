@@ -211,6 +211,24 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
     return lit;
 }
 
+/* Find the memory of a tile.  False: not all of it can be accessed at once. */
+static bool find_pages(struct g4_depth *depth, struct g4_port *port, struct g4_depth_tile *tile) {
+    const uint32_t x = (uint32_t)tile->x;
+    const uint32_t y = (uint32_t)tile->y;
+    const bool separate = depth->stencil_test && depth->stencil_surface.present;
+
+    if (depth->hiz.takes_tiles) {
+        return true; /* it finds its own */
+    }
+    if (separate) {
+        g4_stencil_select(depth);
+        tile->stencil = g4_pixel_map_quarter(&depth->stencil_map, port, x, y);
+    }
+    const bool has_depth = !separate || depth->test_depth;
+    tile->page = has_depth ? g4_pixel_map_page(&depth->map, port, x, y) : NULL;
+    return (tile->page || !has_depth) && (tile->stencil || !separate);
+}
+
 bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile, uint32_t row[32]) {
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_depth *const depth = &cc->depth;
@@ -221,14 +239,7 @@ bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile
     if (tile->array_index != depth->array_index) {
         g4_depth_select(depth, worker->ctx->gen, tile->array_index);
     }
-    uint8_t *const page = depth->hiz.takes_tiles
-                              ? NULL
-                              : g4_pixel_map_page(&depth->map, &worker->port, (uint32_t)tile->x, (uint32_t)tile->y);
-    if (!page && !depth->hiz.takes_tiles) {
-        return false;
-    }
     struct g4_depth_tile job = {
-        .page = page,
         .x = tile->x,
         .y = tile->y,
         .plane = tile->plane,
@@ -238,9 +249,13 @@ bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile
         .maximum = cc->state.depth_range[tile->viewport & 15].maximum,
         .back_facing = tile->back_facing,
     };
-    /* Pixels outside the depth buffer pass. */
-    const uint32_t columns = depth->map.width - ((uint32_t)tile->x + depth->map.dx);
-    const uint32_t rows = depth->map.height - ((uint32_t)tile->y + depth->map.dy);
+    if (!find_pages(depth, &worker->port, &job)) {
+        return false;
+    }
+    /* Pixels outside the buffer pass.  A separate stencil buffer has the size of the depth buffer. */
+    const struct g4_pixel_map *const map = job.stencil ? &depth->stencil_map : &depth->map;
+    const uint32_t columns = map->width - ((uint32_t)tile->x + map->dx);
+    const uint32_t rows = map->height - ((uint32_t)tile->y + map->dy);
     const uint32_t inside = columns < 32 ? (1u << columns) - 1 : UINT32_MAX;
     for (uint32_t j = job.first; j <= job.last && j < rows; j++) {
         job.row[j] = row[j] & inside;

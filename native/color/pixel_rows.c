@@ -43,26 +43,39 @@ uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, 
     return host;
 }
 
-uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y) {
-    enum {
-        SIZE = 32 /* pixels, across and down */
-    };
-    const uint32_t sx = x + map->dx;
-    const uint32_t sy = y + map->dy;
-    if (!map->fast || map->tiling != G4_TILING_Y || map->bytes != 4 || map->line_shift || sx >= map->width ||
-        sy >= map->height || (map->x0 + sx) % SIZE || (map->y0 + sy) % SIZE) {
-        return NULL;
-    }
-    const g4_address address = g4_pixel_map_address(map, (map->x0 + sx) * map->bytes, map->y0 + sy);
+enum {
+    TILE_SIZE = 32 /* pixels, across and down */
+};
+
+/* The host address of a byte whose page may be accessed as the map says; NULL: it may not, and nothing is reported. */
+static uint8_t *accessible(struct g4_pixel_map *map, struct g4_port *port, g4_address address) {
     const uint64_t page = address >> G4_PAGE_SHIFT;
     if (map->page[g4_pixel_map_slot(page)] == page) {
-        return map->host[g4_pixel_map_slot(page)];
+        return map->host[g4_pixel_map_slot(page)] + (address & G4_PAGE_OFFSET);
     }
     const unsigned flags = atomic_load_explicit(&g4_mem_page(port->mem, address)->flags, memory_order_relaxed);
     if (!g4_mem_ptr(port->mem, address) || (map->writes && (flags & G4_PAGE_READ_ONLY))) {
         return NULL;
     }
     return g4_pixel_map_find_page(map, port, address);
+}
+
+uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y) {
+    const uint32_t sx = x + map->dx;
+    const uint32_t sy = y + map->dy;
+    if (!map->fast || map->tiling != G4_TILING_Y || map->bytes != 4 || map->line_shift || sx >= map->width ||
+        sy >= map->height || (map->x0 + sx) % TILE_SIZE || (map->y0 + sy) % TILE_SIZE) {
+        return NULL;
+    }
+    return accessible(map, port, g4_pixel_map_address(map, (map->x0 + sx) * map->bytes, map->y0 + sy));
+}
+
+uint8_t *g4_pixel_map_quarter(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y) {
+    if (map->tiling != G4_TILING_W || map->base % G4_PAGE_SIZE || x >= map->width || y >= map->height ||
+        (map->x0 + x) % TILE_SIZE || (map->y0 + y) % TILE_SIZE) {
+        return NULL;
+    }
+    return accessible(map, port, g4_pixel_map_address(map, map->x0 + x, map->y0 + y));
 }
 
 /* Computes the address of pixel p of a subspan.  False: it is outside the surface. */

@@ -48,7 +48,8 @@ typedef uint32_t g4_depth_fn(struct g4_depth *depth, struct g4_port *port, const
 
 /* An object's pixels in a tile of the windower that is one page of the depth buffer. */
 struct g4_depth_tile {
-    uint8_t *page;
+    uint8_t *page;    /* NULL: only stencil is tested */
+    uint8_t *stencil; /* the pixels' quarter of a page of the separate stencil buffer; NULL: there is none */
     int32_t x, y;
     const struct g4_plane *plane;
     uint32_t first, last; /* rows that may have pixels */
@@ -75,11 +76,8 @@ struct g4_depth {
     /* From Gen6 on: a stencil buffer of its own, in W tiles, and the test of depth alone. */
     g4_depth_fn *test_depth;
     struct g4_surface stencil_surface;
-    g4_address stencil_base;
-    uint32_t stencil_pitch;
-    uint32_t stencil_index;        /* array index of the image that the next four describe */
-    uint32_t stencil_x, stencil_y; /* of the image */
-    uint32_t stencil_width, stencil_height;
+    struct g4_pixel_map stencil_map; /* of array index `stencil_index` */
+    uint32_t stencil_index;
     struct g4_hiz_buffer hiz;
 };
 
@@ -166,6 +164,9 @@ struct g4_depth_ops {
     /* by format, with stencil test */
     g4_depth_fn *test[G4_DEPTH_FORMAT_D16_UNORM + 1][2];
     g4_depth_tile_fn *tile[G4_DEPTH_FORMAT_D16_UNORM + 1][2]; /* NULL: there is none */
+    /* with a separate stencil buffer */
+    g4_depth_tile_fn *tile_separate[G4_DEPTH_FORMAT_D16_UNORM + 1];
+    g4_depth_tile_fn *tile_stencil; /* without a depth test */
 };
 
 /* Reads the live pixels: four channels of sixteen pixels, 0 outside of the target. */
@@ -214,6 +215,9 @@ void g4_depth_surface(const struct g4_depth_buffer *buffer, enum g4_surface_form
 
 /* Makes depth->map describe the slice of an array index. */
 void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index);
+
+/* Makes depth->stencil_map describe the slice of the same index, if there is a separate stencil buffer. */
+void g4_stencil_select(struct g4_depth *depth);
 
 /* Returns the render target of a message, which blends by `state`.  Never NULL. */
 struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch,

@@ -34,8 +34,8 @@ WHOLE = corners(0, 0, SIDE, SIDE)
 class DepthOnly(Machine):
     """Depth 0.5 wherever a draw has pixels.  `change` overrides fields of commands by name."""
 
-    def __init__(self) -> None:
-        super().__init__("kbl")
+    def __init__(self, **options: Any) -> None:
+        super().__init__("kbl", **options)
         viewports = b"".join(block_named("SF_CLIP_VIEWPORT", self.gen).build(
             self.gen, viewport_matrix_element_m00=1.0, viewport_matrix_element_m11=1.0, viewport_matrix_element_m22=1.0,
             viewport_matrix_element_m30=float(SHIFT * i)) for i in range(2))
@@ -47,8 +47,17 @@ class DepthOnly(Machine):
              **change: dict[str, Any]) -> set[tuple[int, int]]:
         """The pixels of a slice; `distances` are clip distance 0 of each vertex."""
         self.device.memory.write(DEPTH, bytes(2 * SLICE))
-        data = b"".join(struct.pack("<4I8f", *header, x, y, 0.5, 1, 0 if distances is None else distances[i], 1, 1, 1)
-                        for i, (x, y) in enumerate(vertices))
+        self.submit([(*position, 0.5) for position in vertices], topology, header=header, distances=distances, **change)
+        layout = SurfaceLayout(DEPTH + slice * SLICE, 4 * SIDE, SIDE, SIDE, 4, Tiling.Y)
+        found = np.frombuffer(layout.read(self.device.memory), np.float32).reshape(SIDE, SIDE)
+        assert set(np.unique(found)) <= {0.0, 0.5}
+        return {(int(x), int(y)) for y, x in np.argwhere(found == 0.5)}
+
+    def submit(self, vertices: list[tuple[float, float, float]], topology: Topology = Topology.RECTLIST, *,
+               header: tuple[int, int, int, int] = (0, 0, 0, 0), distances: list[float] | None = None,
+               **change: dict[str, Any]) -> None:
+        data = b"".join(struct.pack("<4I8f", *header, *position, 1, 0 if distances is None else distances[i], 1, 1, 1)
+                        for i, position in enumerate(vertices))
         self.device.memory.write(VERTICES, data.ljust(0x1000, b"\0"))
         fields: dict[str, dict[str, Any]] = {
             "STATE_BASE_ADDRESS": {"dynamic_state_base_address": DYNAMIC,
@@ -74,6 +83,7 @@ class DepthOnly(Machine):
             "3DSTATE_BLEND_STATE_POINTERS": {},
             "3DSTATE_WM_DEPTH_STENCIL": {"depth_test_enable": True, "depth_test_function": ALWAYS,
                                          "depth_buffer_write_enable": True},
+            "3DSTATE_STENCIL_BUFFER": {},
             "3DSTATE_DEPTH_BUFFER": {
                 "surface_type": 1, "surface_format": 1, "depth_write_enable": True, "width": SIDE, "height": SIDE,
                 "depth": 2, "render_target_view_extent": 2, "surface_pitch": 4 * SIDE, "surface_qpitch": SIDE,
@@ -84,10 +94,6 @@ class DepthOnly(Machine):
             fields[name] |= change.get(name.removeprefix("3DSTATE_").lower(), {})
         words: list[Words] = [command(name, self.gen, **values) for name, values in fields.items()]
         self.run(*words)
-        layout = SurfaceLayout(DEPTH + slice * SLICE, 4 * SIDE, SIDE, SIDE, 4, Tiling.Y)
-        found = np.frombuffer(layout.read(self.device.memory), np.float32).reshape(SIDE, SIDE)
-        assert set(np.unique(found)) <= {0.0, 0.5}
-        return {(int(x), int(y)) for y, x in np.argwhere(found == 0.5)}
 
 
 def pixels(x1: int, y1: int, x2: int, y2: int) -> set[tuple[int, int]]:

@@ -1,0 +1,75 @@
+"""Random draws with a stencil buffer in W tiles leave the memory and the counts of the general path."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gen4emu._native import lib
+from gen4emu.hw.topology import PrimitiveTopology as Topology
+from tests.ff.test_depth_only_gen9 import DEPTH, DepthOnly
+from tests.ff.test_pixel_path import depth_state_of
+
+VARIANTS = range(lib.g4_variant_best() + 1)
+STENCIL = 0x80000
+D32, D24X8, D16 = 1, 3, 5
+BYTES = 0x10000  # of each buffer
+ROWS = 96  # between slices
+NULL_SURFACE = 7
+
+
+@pytest.fixture(autouse=True)
+def keep_variant() -> Iterator[None]:
+    before = lib.g4_variant_current()
+    yield
+    lib.g4_set_variant(before)
+
+
+def triangles(rng: random.Random, width: int, height: int) -> list[tuple[float, float, float]]:
+    found = []
+    for _ in range(20):
+        size = rng.choice([8, 40, 300])
+        x, y, z = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(0.2, 0.8)
+        found += [(x + rng.uniform(-size, size), y + rng.uniform(-size, size), z + rng.uniform(-0.2, 0.2))
+                  for _ in range(3)]
+    return found
+
+
+def outcome(seed: int, variant: int, **options: Any) -> tuple[Any, ...]:
+    lib.g4_set_variant(variant)
+    rng = random.Random(seed)
+    machine = DepthOnly(**options)
+    memory = machine.device.memory
+    width, height = rng.choice([(32, 32), (96, 64), (100, 70), (131, 97)])
+    state = depth_state_of(rng) | {"stencil_test_enable": rng.random() < 0.9}
+    before = [rng.randbytes(BYTES) for _ in range(2)]
+    for address, data in zip((DEPTH, STENCIL), before, strict=True):
+        memory.write(address, data)
+    machine.submit(
+        triangles(rng, width, height), Topology.TRILIST,
+        drawing_rectangle={"clipped_drawing_rectangle_x_max": width - 1, "clipped_drawing_rectangle_y_max": height - 1},
+        wm_depth_stencil=state,
+        depth_buffer={"surface_type": rng.choice([1, 1, 1, NULL_SURFACE]),
+                      "surface_format": rng.choice([D32, D24X8, D24X8, D16]), "depth_write_enable": True,
+                      "stencil_write_enable": True, "width": width - rng.randrange(4),
+                      "height": height - rng.randrange(4), "lod": rng.randrange(2), "surface_pitch": 768,
+                      "surface_qpitch": ROWS},
+        stencil_buffer={"stencil_buffer_enable": True, "surface_pitch": 384, "surface_base_address": STENCIL,
+                        "surface_qpitch": ROWS},
+        raster={"cull_mode": 1, "front_winding": rng.randrange(2)})
+    counts = {name: count for name, count in machine.device.counts().items() if not name.endswith("_ns")}
+    after = [memory.read(address, BYTES) for address in (DEPTH, STENCIL)]
+    return after, counts, after[1] != before[1]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_random_draws_have_the_bits_of_the_general_path(variant: int) -> None:
+    changed = 0
+    for seed in range(60):
+        expected = outcome(seed, 0, general_only=True)
+        assert outcome(seed, variant) == expected, seed
+        changed += expected[-1]
+    assert changed > 10
