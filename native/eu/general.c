@@ -22,7 +22,8 @@ struct g4_operands {
     struct g4_value v[G4_PASS_CHANNELS]; /* pln: second coordinate */
     double plane[4];                     /* line, pln: the 16-byte group of src0 */
     struct g4_value result[G4_PASS_CHANNELS];
-    bool raw[G4_PASS_CHANNELS]; /* store the bits of the source unchanged */
+    __int128 exact[G4_PASS_CHANNELS]; /* the result, if 64 bits may lose its sign: needs_exact() */
+    bool raw[G4_PASS_CHANNELS];       /* store the bits of the source unchanged */
 };
 
 struct g4_pass {
@@ -115,12 +116,16 @@ static uint16_t half_of(uint32_t bits) {
     return (uint16_t)(sign | half);
 }
 
-/* The half float nearest to a double.  Rounding to odd first keeps the rounding to a float from deciding a tie. */
+/* The half float nearest to a double; NaN has one pattern.  Rounding to odd first keeps the rounding to a float from
+ * deciding a tie. */
 static uint16_t half_of_double(double f) {
     uint32_t bits;
     float single = (float)f;
+    if (f != f) {
+        return 0x7e00;
+    }
     memcpy(&bits, &single, sizeof bits);
-    if (f == f && single - single == 0 && (double)single != f) {
+    if (single - single == 0 && (double)single != f) {
         const bool away = fabs((double)single) > fabs(f);
         bits = (bits - away) | 1;
     }
@@ -402,6 +407,40 @@ static double double_fraction(const struct g4_operands *o, unsigned c) {
     return part >= 1 ? 0x1.fffffffffffffp-1 : part;
 }
 
+/* A sum whose rounding leaves ties of shorter types to them: if it is not exact, its last bit is 1. */
+static double sum_to_odd(double a, double b) {
+    const double sum = a + b;
+    const double part = sum - a;
+    const double rest = (a - (sum - part)) + (b - part);
+    uint64_t bits = bits_of(sum);
+
+    if (!(sum - sum == 0) || rest == 0) {
+        return sum;
+    }
+    bits -= (rest < 0) != (sum < 0);
+    return double_of(bits | 1);
+}
+
+static double half_add(const struct g4_operands *o, unsigned c) {
+    return sum_to_odd(o->a[c].f, o->b[c].f);
+}
+
+static double half_mad(const struct g4_operands *o, unsigned c) {
+    return sum_to_odd(o->a[c].f, o->b[c].f * o->third[c].f);
+}
+
+/* Those operations whose result is not rounded before it is a half float. */
+static float_fn *half_function(unsigned opcode) {
+    switch (opcode) {
+    case G4_OPCODE_ADD:
+        return half_add;
+    case G4_OPCODE_MAD:
+        return half_mad;
+    default:
+        return float_functions[opcode];
+    }
+}
+
 /* Those operations whose result in double precision is not rounded before it is a double. */
 static float_fn *double_function(unsigned opcode) {
     switch (opcode) {
@@ -510,13 +549,28 @@ static __int128 exact(const struct g4_src *src, int64_t value) {
     return src->negate ? -(__int128)(0 - (uint64_t)value) : (__int128)(uint64_t)value;
 }
 
-/* The sum of two numbers of 64 bits within the range of the destination. */
-static int64_t saturating_sum(const struct g4_op *op, int64_t a, int64_t b) {
-    const bool is_signed = op->dst.type == G4_TYPE_Q;
-    const __int128 least = is_signed ? INT64_MIN : 0;
-    const __int128 most = is_signed ? INT64_MAX : (__int128)UINT64_MAX;
-    const __int128 sum = exact(&op->src[0], a) + exact(&op->src[1], b);
-    return (int64_t)(uint64_t)(sum < least ? least : sum > most ? most : sum);
+static bool needs_exact(const struct g4_op *op) {
+    return op->exec_type == G4_EXEC_Q || op->whole_product;
+}
+
+/* The result of integer_result(), which has its low 64 bits. */
+static __int128 exact_result(const struct g4_op *op, const struct g4_operands *o, unsigned c) {
+    const __int128 a = exact(&op->src[0], o->a[c].i);
+    const __int128 b = exact(&op->src[1], o->b[c].i);
+
+    switch (op->opcode) {
+    case G4_OPCODE_ADD:
+        return a + b;
+    case G4_OPCODE_AVG:
+        return (a + b + 1) >> 1;
+    case G4_OPCODE_SHR:
+    case G4_OPCODE_ASR:
+        return a >> ((unsigned)b & 63);
+    case G4_OPCODE_MUL:
+        return op->whole_product ? a * b : o->result[c].i;
+    default:
+        return o->result[c].i;
+    }
 }
 
 static int64_t integer_result(const struct g4_op *op, const struct g4_operands *o, unsigned c, int64_t acc) {
@@ -537,14 +591,10 @@ static int64_t integer_result(const struct g4_op *op, const struct g4_operands *
     case G4_OPCODE_SHL:
         return (int64_t)((uint64_t)a << count);
     case G4_OPCODE_SHR: /* fills signed types with the sign (docs/decisions.md 30) */
-        if (op->src[0].type == G4_TYPE_UQ) {
-            return (int64_t)((uint64_t)a >> count);
-        }
-        return a >> count;
     case G4_OPCODE_ASR:
         return a >> count;
     case G4_OPCODE_ADD:
-        return op->saturate && op->dst.size == 8 ? saturating_sum(op, a, b) : wrapping_add(a, b);
+        return wrapping_add(a, b);
     case G4_OPCODE_MUL:
         return product(op, a, b);
     case G4_OPCODE_AVG:
@@ -596,11 +646,14 @@ static float saturated(float f) {
 /* ---- extended math ---- */
 
 static uint32_t math_operand(const struct g4_src *src, const struct g4_value *value) {
+    if (src->type == G4_TYPE_HF) {
+        return g4_hw_bits((float)value->f);
+    }
     return src->type == G4_TYPE_F ? modified_float((uint32_t)value->raw, src) : (uint32_t)value->i;
 }
 
-/* The math opcode has no flags and no type conversion: `raw` has the results.  The second result of the integer
- * division goes to the next register. */
+/* The math opcode has no flags and no type conversion: `raw` has the results.  Half floats are rounded from floats.  The
+ * second result of the integer division goes to the next register. */
 static void compute_math(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     const g4_fpenv inside = g4_fpenv_get();
 
@@ -614,7 +667,8 @@ static void compute_math(const struct g4_pass *pass, const struct g4_op *op, str
         }
         g4_math_compute(op->function, op->src[0].type == G4_TYPE_D, pass->alternate ? 1 : 0, op->saturate, 0xff, &math);
         for (unsigned c = 0; c < 8 && first + c < pass->channels; c++) {
-            o->result[first + c].raw = math.out[0][c];
+            o->result[first + c].raw =
+                op->dst.type == G4_TYPE_HF ? half_of_double(g4_hw_float(math.out[0][c])) : math.out[0][c];
             o->third[first + c].raw = math.out[1][c];
             o->raw[first + c] = true;
         }
@@ -640,13 +694,19 @@ static void convert_halves(const struct g4_pass *pass, const struct g4_op *op, s
 
 static void compute(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     const union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
-    float_fn *const function = op->exec_type == G4_EXEC_DF ? double_function(op->opcode) : float_functions[op->opcode];
+    float_fn *const function = op->exec_type == G4_EXEC_DF  ? double_function(op->opcode)
+                               : op->dst.type == G4_TYPE_HF ? half_function(op->opcode)
+                                                            : float_functions[op->opcode];
 
     for (unsigned c = 0; c < pass->channels; c++) {
         struct g4_value *const out = &o->result[c];
         const unsigned slot = op->opcode == G4_OPCODE_SADA2 ? c & 14 : c & 15;
         if (op->exec_type < G4_EXEC_F) {
             out->i = integer_result(op, o, c, acc->i[pass->thread][slot]);
+            if (needs_exact(op)) {
+                o->exact[c] = exact_result(op, o, c);
+                out->i = (int64_t)(uint64_t)o->exact[c];
+            }
         } else if (op->opcode == G4_OPCODE_MAC) {
             out->f = o->a[c].f * o->b[c].f + acc->f[pass->thread][slot];
         } else if (function) {
@@ -708,11 +768,31 @@ static int64_t float_to_integer(double f, unsigned type) {
     return f >= (double)type_max(type) ? type_max(type) : (int64_t)f;
 }
 
-static int64_t clamp_integer(int64_t value, unsigned type) {
+static __int128 clamp_integer(__int128 value, unsigned type) {
+    const __int128 most = type == G4_TYPE_UQ ? (__int128)UINT64_MAX : type_max(type);
     if (value < type_min(type)) {
         return type_min(type);
     }
-    return value > type_max(type) ? type_max(type) : value;
+    return value > most ? most : value;
+}
+
+/* The number that the low bits are in a type. */
+static __int128 number_in(__int128 value, unsigned type) {
+    return type == G4_TYPE_UQ ? (__int128)(uint64_t)value : truncate_to((int64_t)(uint64_t)value, type);
+}
+
+static double double_of_integer(__int128 value) {
+    if (value >= INT64_MIN && value <= INT64_MAX) {
+        return (double)(int64_t)value;
+    }
+    return value < 0 ? -(double)(uint64_t)-value : (double)(uint64_t)value;
+}
+
+static float float_of_integer(__int128 value) {
+    if (value >= INT64_MIN && value <= INT64_MAX) {
+        return (float)(int64_t)value;
+    }
+    return value < 0 ? -(float)(uint64_t)-value : (float)(uint64_t)value;
 }
 
 /* The 32-bit float that is stored: overflow gives infinity, or FLT_MAX in ALT mode; NaN has one pattern. */
@@ -764,7 +844,7 @@ static bool float_condition(unsigned cond, double a, double b) {
     return condition(cond, (a > b) - (a < b), a != a || b != b);
 }
 
-static bool integer_condition(unsigned cond, int64_t a, int64_t b) {
+static bool integer_condition(unsigned cond, __int128 a, __int128 b) {
     return condition(cond, (a > b) - (a < b), false);
 }
 
@@ -809,13 +889,8 @@ static bool compare(const struct g4_pass *pass, const struct g4_op *op, struct g
         convert_operand(&b, floats, op->dst.type);
         floats = op->dst.type == G4_TYPE_F;
     }
-    if (!floats && op->src[0].type == G4_TYPE_UQ && op->src[1].type == G4_TYPE_UQ) {
-        const uint64_t x = (uint64_t)a.i;
-        const uint64_t y = (uint64_t)b.i;
-        return condition(op->cond, (x > y) - (x < y), false);
-    }
     if (!floats) {
-        return integer_condition(op->cond, a.i, b.i);
+        return integer_condition(op->cond, exact(&op->src[0], a.i), exact(&op->src[1], b.i));
     }
     return op->opcode == G4_OPCODE_CMP ? float_condition(op->cond, a.f, b.f) : float_condition_n(op->cond, a.f, b.f);
 }
@@ -863,21 +938,22 @@ static struct outcome finish_double(const struct g4_pass *pass, const struct g4_
 }
 
 /* The bits of an integer in memory. */
-static uint64_t stored_bits(const struct g4_op *op, int64_t value) {
+static uint64_t stored_bits(const struct g4_op *op, __int128 value) {
     return op->dst.size == 8 ? (uint64_t)value : (uint32_t)value;
 }
 
 /* Integers from doubles see all of their bits. */
 static struct outcome finish_integer_of_double(const struct g4_op *op, double f) {
     const int64_t value = float_to_integer(f, op->dst.type);
-    const double tested = op->cond == G4_COND_U ? f : (double)value;
+    const double tested = op->cond == G4_COND_U ? f : double_of_integer(number_in(value, op->dst.type));
     return (struct outcome){.bits = stored_bits(op, value), .flag = float_condition(op->cond, tested, 0)};
 }
 
 /* The end of an operation whose result is a half float; denormals are kept. */
 static struct outcome finish_half(const struct g4_op *op, double f) {
     const double clamped = op->saturate ? (!(f > 0) ? 0 : f > 1 ? 1 : f) : f;
-    const uint16_t half = half_of_double(clamped);
+    const uint16_t nearest = half_of_double(clamped);
+    const uint16_t half = op->opcode == G4_OPCODE_FRACTION && nearest == 0x3c00 ? 0x3bff : nearest;
     return (struct outcome){.bits = half, .flag = float_condition(op->cond, g4_hw_float(float_of_half(half)), 0)};
 }
 
@@ -907,7 +983,8 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
         const int64_t value = float_to_integer(single, op->dst.type);
         out.bits = stored_bits(op, value);
         /* the condition tests the stored integer (docs/decisions.md 42) */
-        out.flag = float_condition(op->cond, op->cond == G4_COND_U ? (double)single : (double)value, 0);
+        const double number = double_of_integer(number_in(value, op->dst.type));
+        out.flag = float_condition(op->cond, op->cond == G4_COND_U ? (double)single : number, 0);
     }
     if (op->cond == G4_COND_R) {
         out.flag = rounding_flag(op, x);
@@ -917,26 +994,26 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
     return out;
 }
 
-static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
+static struct outcome finish_integer(const struct g4_op *op, __int128 i) {
     const unsigned type = op->dst.type;
     struct outcome out;
 
     if (is_logic(op)) { /* the condition tests the stored bits with the sign of the destination type */
-        i = truncate_to(i, type == G4_TYPE_F ? G4_TYPE_D : type);
-    } else if (op->saturate && (is_float_type(type) || op->dst.size < 8)) {
+        i = number_in(i, type == G4_TYPE_F ? (unsigned)G4_TYPE_D : type);
+    } else if (op->saturate) {
         i = is_float_type(type) ? (i > 0) : clamp_integer(i, type);
     }
     if (type == G4_TYPE_DF || type == G4_TYPE_HF) {
-        const double number = op->src[0].type == G4_TYPE_UQ ? (double)(uint64_t)i : (double)i;
+        const double number = double_of_integer(i);
         const uint64_t bits = type == G4_TYPE_DF ? bits_of(number) : half_of_double(number);
         return (struct outcome){.bits = bits, .flag = integer_condition(op->cond, i, 0)};
     }
     /* bits that shl has shifted out are not part of its result (docs/decisions.md 43) */
     const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
     out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
-                                     : integer_condition(op->cond, shifted ? truncate_to(i, type) : i, 0);
+                                     : integer_condition(op->cond, shifted ? number_in(i, type) : i, 0);
     if (type == G4_TYPE_F) {
-        out.bits = g4_hw_bits(op->src[0].type == G4_TYPE_UQ ? (float)(uint64_t)i : (float)i);
+        out.bits = g4_hw_bits(float_of_integer(i));
     } else {
         out.bits = stored_bits(op, i);
     }
@@ -953,12 +1030,16 @@ static struct outcome outcome(const struct g4_pass *pass, const struct g4_op *op
     }
     if (o->raw[c]) {
         out = op->exec_type >= G4_EXEC_F && is_float_type(op->dst.type) ? finish_float(pass, op, o->result[c].f, 0)
+              : needs_exact(op)                                         ? finish_integer(op, o->exact[c])
                                                                         : finish_integer(op, o->result[c].i);
         out.bits = o->result[c].raw;
         return out;
     }
     if (op->exec_type >= G4_EXEC_F || op->opcode == G4_OPCODE_F16TO32) {
         return finish_float(pass, op, o->result[c].f, o->a[c].f);
+    }
+    if (needs_exact(op)) {
+        return finish_integer(op, o->exact[c]);
     }
     /* mach stores the high part; the accumulator receives the whole product */
     return finish_integer(op, op->opcode == G4_OPCODE_MACH ? o->result[c].i >> 32 : o->result[c].i);
@@ -977,6 +1058,7 @@ static void select_sources(const struct g4_pass *pass, const struct g4_op *op, s
                            : op->opcode == G4_OPCODE_SEL ? selects(pass, op, o, c)
                                                          : true;
         o->result[c] = first ? o->a[c] : o->b[c];
+        o->exact[c] = exact(&op->src[first ? 0 : 1], o->result[c].i);
         o->raw[c] = is_raw(op, &op->src[first ? 0 : 1]);
     }
 }
@@ -1125,6 +1207,9 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
     uint32_t flags = 0;
 
     clear_operands(&o, pass->channels);
+    if (needs_exact(op)) { /* for operations that do not compute it */
+        memset(o.exact, 0, sizeof o.exact);
+    }
     for (int s = 0; s < info->sources; s++) {
         read_source(pass, &op->src[s], (enum g4_exec_type)op->exec_type, values[s]);
     }

@@ -3,7 +3,7 @@
     python tests/eu/fuzz_eu.py --count 1000000 --seed 1
 
 `--count` is in instructions of straight programs and of programs with branches, each executed by one to eight threads.
-`--gen7` compares Ivy Bridge, Haswell and Kaby Lake instead of Gen4 and Gen4.5.
+`--gen7` compares Ivy Bridge, Haswell and Kaby Lake instead of Gen4 and Gen4.5, `--gen9` Kaby Lake alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.eu import flow_programs, gen7_programs
+from gen4emu._native import lib
+from gen4emu.hw.gen import Gen
+from tests.eu import flow_programs, gen7_programs, gen9_programs
 from tests.eu.differential import (
     PARTS,
     Bench,
@@ -61,25 +63,38 @@ def shortest(bench: Bench, straight: Straight, seed: int, *, fast: bool) -> tupl
     return text(start), []
 
 
-def compare_gen7(count: int, seed: int, length: int, stop: int) -> int:
-    """Random programs of Ivy Bridge and Haswell; the number of mismatches."""
+def later_flow_case(seed: int, gen: Gen) -> Case:
+    if gen is Gen.KBL and seed % 8 < 6:
+        return gen9_programs.flow_case(seed, wide=seed % 8 == 0)
+    return gen7_programs.flow_case(seed, gen, plain=seed % 4 < 2)
+
+
+def later_straight_case(seed: int, gen: Gen, length: int) -> gen7_programs.Straight:
+    if gen is Gen.KBL and seed % 8 < 6:
+        return gen9_programs.straight_case(seed, length, wide=seed % 8 == 0)
+    return gen7_programs.straight_case(seed, gen, length)
+
+
+def compare_later(parts: tuple[Gen, ...], count: int, seed: int, length: int, stop: int) -> int:
+    """Random programs of Gen7 to Gen9, on all variants in turn; the number of mismatches."""
     executed = mismatches = cases = skipped = 0
     began = time.monotonic()
     benches: dict[int, Bench] = {}
     while executed < count and mismatches < stop:
-        gen = gen7_programs.PARTS[seed % 2]
+        gen = parts[seed % len(parts)]
+        lib.g4_set_variant(seed // 3 % (lib.g4_variant_best() + 1))
         if cases % 2000 == 0:
             benches = {}
         bench = benches.get(int(gen)) or benches.setdefault(int(gen), Bench(gen, watchdog=WATCHDOG))
         found: list[str] | None
         if seed % 20 >= 18:
-            case = gen7_programs.flow_case(seed, gen, plain=seed % 4 < 2)
+            case = later_flow_case(seed, gen)
             executed += len(case.code) // 16
             found = gen7_programs.check_flow(bench, case)
             skipped += found is None
             where = text(case) if found else ""
         else:
-            straight = gen7_programs.straight_case(seed, gen, length)
+            straight = later_straight_case(seed, gen, length)
             executed += len(straight.program)
             found = gen7_programs.check(bench, straight)
             first = gen7_programs.first_difference(bench, straight) if found else None
@@ -89,6 +104,8 @@ def compare_gen7(count: int, seed: int, length: int, stop: int) -> int:
             print(f"seed {seed}", *found, where, sep="\n", flush=True)
         cases += 1
         seed += 1
+        if cases % 1000 == 0:
+            print(f"{cases} programs, {executed} instructions, {mismatches} mismatches", file=sys.stderr, flush=True)
     print(f"{cases} programs, {executed} instructions, {mismatches} mismatches, {skipped} skipped, "
           f"{time.monotonic() - began:.0f} s")
     return mismatches
@@ -102,9 +119,11 @@ def main() -> int:
     parser.add_argument("--general", action="store_true", help="the general handler only")
     parser.add_argument("--stop", type=int, default=20, help="mismatches to show before giving up")
     parser.add_argument("--gen7", action="store_true", help="Ivy Bridge, Haswell and Kaby Lake")
+    parser.add_argument("--gen9", action="store_true", help="Kaby Lake")
     args = parser.parse_args()
-    if args.gen7:
-        return 1 if compare_gen7(args.count, args.seed, args.length, args.stop) else 0
+    if args.gen7 or args.gen9:
+        parts = gen7_programs.PARTS if args.gen7 else (Gen.KBL,)
+        return 1 if compare_later(parts, args.count, args.seed, args.length, args.stop) else 0
     executed = mismatches = cases = skipped = 0
     seed, began = args.seed, time.monotonic()
     benches: dict[int, Bench] = {}

@@ -303,7 +303,7 @@ class Generator:
         out = DirectOperand(RegFile.GRF, T.UD, rng.randrange(2, 40), rng.randrange(0, 32, 4), DestRegion(1))
         match rng.randrange(5):
             case 0:
-                dst = DirectOperand(RegFile.ARF, T.UW, 0x10, 2 * rng.randrange(8), DestRegion(1))
+                dst = DirectOperand(RegFile.ARF, T.UW, 0x10, 2 * rng.randrange(addresses(self.gen)), DestRegion(1))
                 return replace(base, dst=dst, src0=Immediate(ImmType.UW, 4 * rng.randrange(1000)))
             case 1:
                 dst = DirectOperand(RegFile.ARF, T.UW, 0x30 + rng.randrange(2), 2 * rng.randrange(2), DestRegion(1))
@@ -341,7 +341,8 @@ class Generator:
         if what < 0.08 and not direct:
             return DirectOperand(RegFile.ARF, kind, 0, 0, shape)
         if what < 0.11 and not direct and not self.client:
-            return IndirectOperand(RegFile.GRF, kind, rng.randrange(8), rng.randrange(0, 512, 32), shape)
+            return IndirectOperand(RegFile.GRF, kind, rng.randrange(addresses(self.gen)), rng.randrange(0, 512, 32),
+                                   shape)
         nr = rng.randrange(2, 20) if self.client else rng.randrange(2, 100)
         return DirectOperand(RegFile.GRF, kind, nr, sub, shape)
 
@@ -355,8 +356,8 @@ class Generator:
             shape: Align1Region | Align16Region = self.region(inst)
             if isinstance(shape, Align1Region) and rng.random() < 0.5 and inst.channels <= 8:
                 shape = Align1Region(VSTRIDE_INDEXED, rng.choice((0, 0, 1, 2, 3)), rng.choice((0, 1, 1, 2)))
-            return IndirectOperand(RegFile.GRF, kind, rng.randrange(8), rng.randrange(-64, 512, 32), shape, negate,
-                                   absolute)
+            return IndirectOperand(RegFile.GRF, kind, rng.randrange(addresses(self.gen)), rng.randrange(-64, 512, 32),
+                                   shape, negate, absolute)
         if what < 0.05 and not inst.align16 and not direct:
             return DirectOperand(RegFile.ARF, kind, 0, 0, _SCALAR, negate, absolute)
         shape = self.region(inst)
@@ -408,20 +409,25 @@ def end(gen: Gen) -> Instruction:
                        end_of_thread=True)
 
 
+def addresses(gen: Gen) -> int:
+    """The words of a0."""
+    return 16 if gen & Gen.GEN9 else 8
+
+
 def prologue(gen: Gen) -> list[Instruction]:
     """Loads a0 from r127."""
-    base = Instruction(1, gen, EXEC_SIZE_CODES[8], nomask=True)
+    base = Instruction(1, gen, EXEC_SIZE_CODES[addresses(gen)], nomask=True)
     return [replace(base, dst=DirectOperand(RegFile.ARF, T.UW, 0x10, 0, DestRegion(1)),
                     src0=DirectOperand(RegFile.GRF, T.UW, 127, 0, _PACKED))]
 
 
 def epilogue(gen: Gen) -> list[Instruction]:
-    """Copies f1 and a0.0 to r124 and r125."""
+    """Copies f1 and the last of a0 to r124 and r125."""
     base = Instruction(1, gen, 0, nomask=True)
     return [replace(base, dst=DirectOperand(RegFile.GRF, T.UD, 124, 0, DestRegion(1)),
                     src0=DirectOperand(RegFile.ARF, T.UD, 0x31, 0, _SCALAR)),
             replace(base, dst=DirectOperand(RegFile.GRF, T.UW, 125, 0, DestRegion(1)),
-                    src0=DirectOperand(RegFile.ARF, T.UW, 0x10, 0, _SCALAR))]
+                    src0=DirectOperand(RegFile.ARF, T.UW, 0x10, 2 * addresses(gen) - 2, _SCALAR))]
 
 
 def start(case: Case) -> Gang:
@@ -461,11 +467,14 @@ def wide_start(seed: int, gen: Gen) -> Case:
     return case
 
 
-def straight_case(seed: int, gen: Gen, length: int, *, doubles: bool = False, wide: bool = False) -> Straight:
+def straight_case(seed: int, gen: Gen, length: int, *, doubles: bool = False, wide: bool = False,
+                  generator: type[Generator] = Generator) -> Straight:
     """A program without branches, already executed by the reference."""
     case = wide_start(seed, gen) if wide else random_start(seed, gen)
+    if gen & Gen.GEN9:
+        case.grf[:, 127, 4:] = case.grf[:, 127, :4]  # the upper half of a0
     groups = random.Random(seed)
-    make = Generator(random.Random(seed ^ 0x5EED), gen, client=seed // 4 % 2 == 1, doubles=doubles)
+    make = generator(random.Random(seed ^ 0x5EED), gen, client=seed // 4 % 2 == 1, doubles=doubles)
     found = Straight(case, start(case))
     for inst in prologue(gen):
         assert found.extend(inst)
@@ -474,7 +483,7 @@ def straight_case(seed: int, gen: Gen, length: int, *, doubles: bool = False, wi
         tries += 1
         inst = make.instruction()
         if wide and inst.channels <= 16 and groups.random() < 0.6:
-            inst = replace(inst, quarter=inst.quarter + 2)
+            inst = replace(inst, quarter=inst.quarter + 2, compacted=False)
         accepted += found.extend(inst)
     for inst in epilogue(gen):
         assert found.extend(inst)
@@ -718,6 +727,17 @@ class FlowProgram:
                 return at
         return None
 
+    def program(self) -> list[Instruction]:
+        """Limits of loops, some blocks and the end."""
+        and_ = opcode_named("and", self.gen)
+        assert and_ is not None
+        self.code.append(Instruction(and_.number, self.gen, EXEC_SIZE_CODES[16], nomask=True,
+                                     dst=self.register(8, dst=True), src0=self.register(8),
+                                     src1=Immediate(ImmType.D, 3)))
+        for _ in range(self.rng.randint(1, 3)):
+            self.block()
+        return self.finish()
+
     def finish(self) -> list[Instruction]:
         last = self.emit("nop" if self.plain else "halt")
         if not self.plain:
@@ -732,21 +752,19 @@ class FlowProgram:
         return [*self.code, *epilogue(self.gen), end(self.gen)]
 
 
-def flow_case(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -> Case:
+def flow_start(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -> Case:
     case = wide_start(seed, gen) if wide else random_start(seed, gen)
-    make = FlowProgram(seed, gen, plain=plain, wide=wide)
     if plain and seed % 4:  # numbers that give no NaN, for most of the programs
         shape = case.grf[:, 80:112].shape
         case.grf[:, 80:112] = np.random.default_rng(seed).uniform(0.25, 4, shape).astype(np.float32).view(np.uint32)
         case.grf[:, 6] = 0x3F000000
-    and_ = opcode_named("and", gen)
-    assert and_ is not None
-    first = Instruction(and_.number, gen, EXEC_SIZE_CODES[16], nomask=True, dst=make.register(8, dst=True),
-                        src0=make.register(8), src1=Immediate(ImmType.D, 3))
-    make.code.append(first)
-    for _ in range(make.rng.randint(1, 3)):
-        make.block()
-    case.code = b"".join(encode_bytes(inst) for inst in make.finish())
+    return case
+
+
+def flow_case(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -> Case:
+    case = flow_start(seed, gen, plain=plain, wide=wide)
+    make = FlowProgram(seed, gen, plain=plain, wide=wide)
+    case.code = b"".join(encode_bytes(inst) for inst in make.program())
     return case
 
 

@@ -12,7 +12,9 @@ from gen4emu.core_enums import Status
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble, encode_bytes
 from gen4emu.isa.encodings import encoding_of
-from tests.eu.gen7_programs import end
+from tests.eu.differential import Bench
+from tests.eu.gen7_programs import check, check_flow, end, first_difference
+from tests.eu.gen9_programs import flow_case, straight_case
 from tests.eu.test_gen7 import result
 from tests.harness.probe import Probe
 
@@ -285,3 +287,102 @@ def test_words_of_32_channels(instruction: str, expected: list[list[int]], varia
             assert [np.array(row, np.uint32).view(np.uint16).tolist() for row in found] == expected
     finally:
         lib.g4_set_variant(before)
+
+
+@pytest.mark.parametrize(("a", "b", "flags"), [
+    ((1 << 63) + 5, 1, {"g": 15, "l": 0, "z": 0}), ((1 << 64) - 1, 1, {"g": 15, "l": 0, "z": 0}),
+])
+def test_conditions_see_unsigned_sums_of_64_bits_whole(a: int, b: int, flags: dict[str, int]) -> None:
+    for condition, expected in flags.items():
+        code = f"add.{condition}.f0.0(4) g10<1>UQ g2<4,4,1>UQ g3<4,4,1>UQ {{ align1 1N }};\n" \
+               "mov(1) g11<1>UD f0<0,1,0>UW { align1 WE_all 1N };"
+        assert result(GEN, code, {2: quads(a), 3: quads(b), 11: 0}, reg=11)[0] == expected
+
+
+def test_the_top_bit_of_an_unsigned_logic_result_is_not_a_sign() -> None:
+    code = "or.l.f0.0(4) g10<1>UQ g2<4,4,1>UQ g3<4,4,1>UQ { align1 1N };\n" \
+           "mov(1) g11<1>UD f0<0,1,0>UW { align1 WE_all 1N };"
+    assert result(GEN, code, {2: quads(1 << 63), 3: quads(1), 11: 0}, reg=11)[0] == 0
+
+
+@pytest.mark.parametrize(("kinds", "a", "b", "greater"), [
+    ("UQ Q", 1 << 63, -1, 15), ("Q UQ", -1, 0, 0), ("UQ D", (1 << 64) - 1, -1, 15), ("Q UD", -1, 1, 0),
+])
+def test_signed_and_unsigned_numbers_are_compared_as_numbers(kinds: str, a: int, b: int, greater: int) -> None:
+    first, second = kinds.split()
+    code = f"cmp.g.f0.0(4) null<1>Q g2<4,4,1>{first} g3<4,4,1>{second} {{ align1 1N }};\n" \
+           "mov(1) g10<1>UD f0<0,1,0>UW { align1 WE_all 1N };"
+    right = quads(b) if second.endswith("Q") else [b & 0xFFFFFFFF] * 8
+    assert result(GEN, code, {2: quads(a), 3: right, 10: 0})[0] == greater
+
+
+@pytest.mark.parametrize(("code", "value", "expected"), [
+    ("mov.sat(4) g10<1>UQ g2<4,4,1>Q", -5, 0), ("mov.sat(4) g10<1>Q g2<4,4,1>UQ", 1 << 63, (1 << 63) - 1),
+    ("mov(4) g10<1>DF -g2<4,4,1>UQ", 5, struct.unpack("<Q", struct.pack("<d", -5.0))[0]),
+    ("shr(4) g10<1>UQ -g2<4,4,1>UQ 4UD", 16, -1),
+])
+def test_numbers_of_64_bits_keep_their_sign(code: str, value: int, expected: int) -> None:
+    assert result(GEN, code + " { align1 1N };", {2: quads(value), 10: 0}) == quads(expected)
+
+
+def test_whole_products_saturate() -> None:
+    code = "mul.sat(8) g10<1>UD g2<8,8,1>UD g3<8,8,1>UD { align1 1Q };"
+    assert result(GEN, code, {2: 0xFFFFFFFF, 3: 0xFFFFFFFF}) == [0xFFFFFFFF] * 8
+
+
+@pytest.mark.parametrize(("code", "a", "b"), [
+    ("add(8) g10<1>HF g2<8,8,1>HF g3<8,8,1>HF", float("inf"), float("-inf")),
+    ("mul(8) g10<1>HF -g2<8,8,1>HF g3<8,8,1>HF", float("nan"), 1.0),
+    ("math sqrt(8) g10<1>HF g2<8,8,1>HF null<8,8,1>HF", -1.0, 0.0),
+])
+def test_nan_has_one_pattern_as_a_half_float(code: str, a: float, b: float) -> None:
+    assert result(GEN, code + " { align1 1Q };", {2: halves(a), 3: halves(b), 10: 0})[:4] == [0x7E007E00] * 4
+
+
+@pytest.mark.parametrize(("name", "a", "b", "expected"), [
+    ("inv", 3.0, 0.0, 0x3555), ("sqrt", 2.0, 0.0, 0x3DA8), ("fdiv", 1.0, 10.0, 0x2E66), ("pow", -2.0, 10.0, 0x6400),
+    ("exp", -20.0, 0.0, 0x0010), ("log", 2.0 ** -24, 0.0, 0xCE00),
+])
+def test_extended_math_of_half_floats(name: str, a: float, b: float, expected: int) -> None:
+    code = f"math {name}(8) g10<1>HF g2<8,8,1>HF g3<8,8,1>HF {{ align1 1Q }};"
+    assert result(GEN, code, {2: halves(a), 3: halves(b), 10: 0})[:4] == [expected << 16 | expected] * 4
+
+
+def test_the_fraction_of_a_half_float_is_below_1() -> None:
+    code = "frc(8) g10<1>HF g2<8,8,1>HF { align1 1Q };"
+    assert result(GEN, code, {2: halves(-2.0 ** -24), 10: 0})[:4] == [0x3BFF3BFF] * 4
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(2048.0, 1 + 2.0 ** -10, 1 + 2.0 ** -10), (2049.0, 2.0 ** -100, 1.0)])
+def test_a_tiny_term_decides_a_tie_between_half_floats(a: float, b: float, c: float) -> None:
+    """2049 lies between two half floats; the second term is far below the last bit of a double."""
+    values = {reg: int(np.array([x], np.float32).view(np.uint32)[0]) for reg, x in ((2, a), (3, b), (4, c))}
+    code = "mad(8) g10<1>HF g2<4,4,1>F g3<4,4,1>F g4<4,4,1>F { align16 1Q };"
+    assert result(GEN, code, {**values, 10: 0})[:4] == halves(2050.0)[:4]
+    code = "mul(8) g4<1>F g3<8,8,1>F g4<8,8,1>F { align1 1Q };\nadd(8) g10<1>HF g2<8,8,1>F g4<8,8,1>F { align1 1Q };"
+    assert result(GEN, code, {**values, 10: 0})[:4] == halves(2050.0)[:4]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_straight_programs_agree_with_the_reference_in_all_variants(wide: bool) -> None:
+    """`tests/eu/fuzz_eu.py --gen9` runs more of them."""
+    bench = Bench(GEN)
+    before = lib.g4_variant_current()
+    for seed in range(24 if wide else 48):
+        straight = straight_case(seed, 24, wide=wide)
+        for variant in range(lib.g4_variant_best() + 1):
+            lib.g4_set_variant(variant)
+            found = check(bench, straight)
+            lib.g4_set_variant(before)
+            assert not found, (found, first_difference(bench, straight))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_compacted_programs_with_branches_agree_with_the_reference(wide: bool) -> None:
+    bench = Bench(GEN)
+    compared = 0
+    for seed in range(12):
+        found = check_flow(bench, flow_case(seed, wide=wide))
+        assert not found
+        compared += found is not None
+    assert compared >= 10

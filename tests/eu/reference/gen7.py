@@ -1,4 +1,4 @@
-"""A second EU of Gen7 and Gen7.5 in NumPy: the arithmetic of all threads of a gang at once.
+"""A second EU of Gen7, Gen7.5 and Gen9 in NumPy: the arithmetic of all threads of a gang at once.
 
 It shares nothing with the C core but the decoder of instruction words.  Whatever it does not define raises
 `Unspecified`.  Flow control is in `gen7_flow`.
@@ -42,8 +42,9 @@ from tests.eu.reference.thread import Unspecified
 
 Array = NDArray[np.generic]
 T = RegType
-SIGNED = {T.D: 32, T.W: 16, T.B: 8}
-UNSIGNED = {T.UD: 32, T.UW: 16, T.UB: 8}
+SIGNED = {T.Q: 64, T.D: 32, T.W: 16, T.B: 8}
+UNSIGNED = {T.UQ: 64, T.UD: 32, T.UW: 16, T.UB: 8}
+FLOATS = (T.HF, T.F, T.DF)
 WIDTH = SIGNED | UNSIGNED
 INF32 = 0x7F800000
 
@@ -88,30 +89,61 @@ def double_bits(d: Array) -> Array:
     return np.where(np.isnan(d), np.uint64(0x7FF8000000000000), d.view(np.uint64))
 
 
+def exponent_of(x: Fraction) -> int:
+    """The least e with abs(x) < 2 ** e."""
+    magnitude = abs(x)
+    e = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    return e + 1 if magnitude >= Fraction(2) ** e else e
+
+
 def nearest(x: Fraction, precision: int) -> Fraction:
     """Rounded to `precision` bits, ties to even."""
     if not x:
         return x
-    magnitude = abs(x)
-    e = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    if magnitude >= Fraction(2) ** e:
-        e += 1
-    scale = Fraction(2) ** (precision - e)
+    scale = Fraction(2) ** (precision - exponent_of(x))
     return Fraction(round(x * scale)) / scale
 
 
-def fused(a: Array, b: Array, c: Array, precision: int) -> Array:
+def to_odd(x: Fraction, precision: int) -> Fraction:
+    """Cut to `precision` bits, the last of which is set if others are lost; rounding to fewer gives the nearest."""
+    if not x:
+        return x
+    scale = Fraction(2) ** (precision - exponent_of(x))
+    whole = abs(x) * scale
+    kept = whole.numerator // whole.denominator
+    return (kept if kept == whole else kept | 1) / scale * (1 if x > 0 else -1)
+
+
+def half_bits(value: Array) -> Array:
+    """The nearest half floats, denormals too, of floats or whole numbers below 2 ** 53; NaN has one pattern."""
+    number = value.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = number.astype(np.float16).view(np.uint16).astype(np.uint64)
+    return np.where(np.isnan(number), np.uint64(0x7E00), found)
+
+
+def half_values(bits: Array) -> Array:
+    return (bits & np.uint64(0xFFFF)).astype(np.uint16).view(np.float16).astype(np.float64)
+
+
+def fused(a: Array, b: Array, c: Array, precision: int,
+          rounding: Callable[[Fraction, int], Fraction] = nearest) -> Array:
     """a + b * c, rounded once."""
     with np.errstate(all="ignore"):
-        plain = a + b * c
+        product = b * c
+        plain = a + product
+        part = plain - a
+        lost = (a - (plain - part)) + (product - part)  # exact if the product is
     out = plain.copy()
     for i in np.ndindex(plain.shape):
+        if (precision == 24 or rounding is to_odd) and lost[i] == 0:
+            continue
         if not (np.isfinite(a[i]) and np.isfinite(b[i]) and np.isfinite(c[i])):
             continue
         exact = Fraction(float(a[i])) + Fraction(float(b[i])) * Fraction(float(c[i]))
         if exact:
             try:
-                out[i] = float(nearest(exact, precision))
+                out[i] = float(rounding(exact, precision))
             except OverflowError:
                 out[i] = np.inf if exact > 0 else -np.inf
     return out
@@ -120,6 +152,7 @@ def fused(a: Array, b: Array, c: Array, precision: int) -> Array:
 def wrap(value: Array, kind: RegType) -> Array:
     """The low bits of integers, extended as the type demands."""
     bits = WIDTH[kind]
+    value = value.astype(object) if bits == 64 else value
     low = value & ((1 << bits) - 1)
     return np.where(low >> (bits - 1) != 0, low - (1 << bits), low) if kind in SIGNED else low
 
@@ -132,7 +165,24 @@ def bounds(kind: RegType) -> tuple[int, int]:
 def to_integer(d: Array, kind: RegType) -> Array:
     """Toward zero, clamped; NaN is 0."""
     low, high = bounds(kind)
+    if WIDTH[kind] == 64:
+        whole = [0 if np.isnan(x) else max(min(int(np.clip(x, -1e30, 1e30)), high), low) for x in d.ravel()]
+        return np.array(whole, object).reshape(d.shape)
     return np.clip(np.trunc(np.where(np.isnan(d), 0.0, d)), low, high).astype(np.int64)
+
+
+def low_bits(value: Array) -> Array:
+    """The low 64 bits of integers of any size."""
+    if value.dtype != object:
+        return value.astype(np.uint64)
+    return np.array([int(v) & (1 << 64) - 1 for v in value.ravel()], np.uint64).reshape(value.shape)
+
+
+def whole_float(value: Array) -> Array:
+    """The bits of the floats that are nearest to integers."""
+    if value.dtype != object:
+        return value.astype(np.float32).view(np.uint32).astype(np.uint64)
+    return float_bits(np.array([float(nearest(Fraction(int(v)), 24)) for v in value.ravel()]).reshape(value.shape))
 
 
 def compare(cond: int, a: Array, b: Array) -> Array:
@@ -184,7 +234,7 @@ class Gang:
     def __post_init__(self) -> None:
         n = len(self.dmask)
         self.on = list(self.dmask)
-        self.address = np.zeros((n, 8), np.uint16)
+        self.address = np.zeros((n, 16 if self.gen & Gen.GEN9 else 8), np.uint16)
         self.acc_float = np.zeros((n, 2, 16))
         self.acc_int = np.zeros((n, 2, 16), np.int64)
         self.acc_kind = np.zeros((n, 2, 16), np.uint8)
@@ -213,7 +263,7 @@ class Form:
     group: int
     same_enables: bool  # both passes use the enables of the first
     doubled: bool  # Ivy Bridge: channels are pairs of dwords
-    kind: str  # W D F DF
+    kind: str  # W D Q F DF
 
     @property
     def per_pass(self) -> int:
@@ -233,7 +283,7 @@ def sources(inst: Instruction) -> list[Operand]:
 
 def type_of(operand: Operand) -> RegType:
     if isinstance(operand, Immediate):
-        return {ImmType.V: T.W, ImmType.UV: T.UW, ImmType.VF: T.F, ImmType.DF: T.DF}.get(
+        return {ImmType.V: T.W, ImmType.UV: T.UW, ImmType.VF: T.F}.get(
             operand.type, RegType.__members__.get(operand.type.name, T.UD))
     return operand.type
 
@@ -245,8 +295,8 @@ def form_of(inst: Instruction) -> Form:
         kinds = [T.DF]
     kind = "F" if inst.info.flags & Flag.FLOAT else "W"
     for k in kinds:
-        kind = max(kind, "DF" if k is T.DF else "F" if k is T.F else "D" if TYPE_BYTES[k] == 4 else "W",
-                   key=("W", "D", "F", "DF").index)
+        own = "DF" if k is T.DF else "F" if k in FLOATS else {8: "Q", 4: "D"}.get(TYPE_BYTES[k], "W")
+        kind = max(kind, own, key=("W", "D", "Q", "F", "DF").index)
     n = inst.channels
     doubled = inst.gen in Gen.GEN7 and (inst.dst.type is T.DF or T.DF in kinds)
     size, stride = TYPE_BYTES[inst.dst.type], destination_stride(inst)
@@ -307,8 +357,8 @@ def double_offsets(src: DirectOperand | IndirectOperand, form: Form, n: int) -> 
 
 def indirect(gang: Gang, operand: IndirectOperand, row: int) -> Array:
     """The first byte by thread; the carry out of the low five bits is lost."""
-    if operand.addr_subreg + row > 7:
-        raise Unspecified("an address register beyond a0.7")
+    if operand.addr_subreg + row >= gang.address.shape[1]:
+        raise Unspecified("an address register that does not exist")
     address = gang.address[:, operand.addr_subreg + row].astype(np.int64)
     if np.any((address & 31) + (operand.addr_imm & 31) > 31):
         raise Unspecified("a carry into the register number")
@@ -336,7 +386,7 @@ def immediate_bits(imm: Immediate, n: int) -> list[int]:
             return [bits >> 4 * (c & 7) & 15 for c in range(n)]
         case ImmType.VF:
             return [_vector_float(bits >> 8 * (c & 3) & 0xFF) for c in range(n)]
-        case ImmType.UW | ImmType.W:
+        case ImmType.UW | ImmType.W | ImmType.HF:
             return [bits & 0xFFFF] * n
         case _:
             return [bits] * n
@@ -407,18 +457,20 @@ def values_of(bits: Array, src: Operand, kind: str, *, complement: bool = False)
     own = type_of(src)
     negate = not isinstance(src, Immediate) and src.negate
     absolute = not isinstance(src, Immediate) and src.abs
-    if own in (T.F, T.DF):
-        d = float_of(bits) if own is T.F else double_of(bits)
+    if own in FLOATS:
+        d = float_of(bits) if own is T.F else double_of(bits) if own is T.DF else half_values(bits)
         d = np.abs(d) if absolute else d
         return -d if negate else d
-    i = wrap(bits.astype(np.int64), own)
+    i = wrap(bits.astype(object if WIDTH[own] == 64 or kind == "Q" else np.int64), own)
     if complement and negate:
         return ~i
     if absolute:
-        i = wrap(np.abs(i), own) if own is T.D else np.abs(i)
+        i = wrap(np.abs(i), own) if own in (T.D, T.Q) else np.abs(i)
     if negate:
-        i = wrap(-i, own) if own is T.D else -i
+        i = wrap(-i, own) if own in (T.D, T.Q) else -i
     if kind == "F":
+        if i.dtype == object:
+            raise Unspecified("64 bits beside a float")
         return float_of(i.astype(np.float32).view(np.uint32))
     return i.astype(np.float64) if kind == "DF" else i
 
@@ -542,8 +594,13 @@ def _insert(mask: Array, insert: Array, base: Array) -> Array:
     return np.where(m == 0, b, (b & ~m) | ((v << shift) & m)) & 0xFFFFFFFF
 
 
-def _integer(name: str, values: list[Array], inst: Instruction) -> Array:
+def _integer(name: str, values: list[Array], inst: Instruction, kind: str) -> Array:
     a, b = values[0], values[-1]
+    assert inst.dst is not None
+    if name in ("shl", "shr", "asr") and (TYPE_BYTES[inst.dst.type] == 8 or kind == "Q"):
+        if not TYPE_BYTES[inst.dst.type] == TYPE_BYTES[type_of(sources(inst)[0])] == 8:
+            raise Unspecified("a shift from or to 64 bits")
+        return a << (b & 63) if name == "shl" else a >> (b & 63)
     first = type_of(sources(inst)[0])
     match name:
         case "not":
@@ -564,7 +621,9 @@ def _integer(name: str, values: list[Array], inst: Instruction) -> Array:
             return a + b + 1 >> 1
         case "mul":
             dwords = all(TYPE_BYTES[type_of(s)] == 4 for s in sources(inst))
-            if not dwords or inst.gen & Gen.GEN9:
+            if inst.gen & Gen.GEN9:
+                return a.astype(object) * b if dwords else a * b
+            if not dwords:
                 return a * b
             low = b & 0xFFFF
             signed = type_of(sources(inst)[1]) is T.D and not is_accumulator(inst.dst)
@@ -785,6 +844,11 @@ def compute(gang: Gang, inst: Instruction, form: Form, index: int, on: Array, ch
             value = np.abs(value) if source.abs else value
             value = -value if source.negate else value
         return Result(value)
+    if name == "csel":
+        return Result(np.where(compare(inst.cond_modifier, values[2], np.zeros(1)), values[0], values[1]))
+    if name in ("add", "mad") and kind == "F" and inst.dst.type is T.HF:
+        terms = values if name == "mad" else [values[0], values[1], np.ones(on.shape)]
+        return Result(fused(*terms, 53, to_odd))
     if name == "mad":
         if kind not in ("F", "DF"):
             raise Unspecified("mad of integers")
@@ -802,7 +866,7 @@ def compute(gang: Gang, inst: Instruction, form: Form, index: int, on: Array, ch
         if name not in FLOAT or (kind == "DF" and name not in DOUBLE):
             raise Unspecified(f"{name} of {kind}")
         return Result(FLOAT[name](*values))
-    value = _integer(name, values, inst)
+    value = _integer(name, values, inst, kind)
     if name in ("addc", "subb"):
         a, b = (v & 0xFFFFFFFF for v in values)
         return Result(value, acc=(a + b >> 32 if name == "addc" else (a < b).astype(np.int64)))
@@ -824,6 +888,9 @@ def _math(gang: Gang, inst: Instruction, form: Form, bits: list[Array], on: Arra
         found = np.array([p[inst.math_function - 12] for p in pairs], np.uint64).reshape(on.shape)
     elif inst.dst.type is T.F and all(type_of(s) is T.F for s in operands):
         found = math_bits(gang, inst, bits, on)
+    elif inst.dst.type is T.HF and all(type_of(s) is T.HF for s in operands):
+        floats = math_bits(gang, inst, [float_bits(half_values(b)) for b in bits], on)
+        found = half_bits(float_of(floats))
     else:
         raise Unspecified("math of other types")
     return Result(np.zeros(on.shape, np.int64), found, np.full(on.shape, True))
@@ -842,29 +909,41 @@ def finish(gang: Gang, inst: Instruction, form: Form, result: Result) -> tuple[A
         single = form.kind != "DF"
         if to is T.F and not single:
             value = _rounded_as_denormal(value)
-        value = round_float(value, alternate) if single or to is T.F else _round_double(value, alternate)
-        if inst.saturate and to in (T.F, T.DF):
+        if to is T.HF and (gang.alternate or not single):
+            raise Unspecified("half floats in the alternate mode, or of doubles")
+        if to is not T.HF:
+            value = round_float(value, alternate) if single or to is T.F else _round_double(value, alternate)
+        if inst.saturate and to in FLOATS:
             value = np.clip(np.where(np.isnan(value), 0.0, value), 0, 1) + 0.0
-        if to is T.F:
+        if to is T.HF:
+            bits = half_bits(value)
+            bits = np.where(bits == 0x3C00, np.uint64(0x3BFF), bits) if name == "frc" else bits
+            seen = half_values(bits)
+        elif to is T.F:
             bits, seen = float_bits(value), value
         elif to is T.DF:
             bits, seen = double_bits(value), value
         else:
             whole = to_integer(value, to)
-            bits, seen = whole.astype(np.uint64), (value if cond == CondMod.U else whole)
+            bits, seen = low_bits(whole), (value if cond == CondMod.U else whole)
     else:
         if name in ("not", "and", "or", "xor"):
             value = wrap(value, T.D if to is T.F else to)
         elif inst.saturate:
-            value = (value > 0).astype(np.int64) if to in (T.F, T.DF) else np.clip(value, *bounds(to))
-        shifted = name == "shl" and not inst.saturate and to not in (T.F, T.DF)
+            wide = value.astype(object) if TYPE_BYTES[to] == 8 else value
+            value = (value > 0).astype(np.int64) if to in FLOATS else np.clip(wide, *bounds(to))
+        shifted = name == "shl" and not inst.saturate and to not in FLOATS
         seen = wrap(value, to) if shifted else value
-        if to is T.F:
-            bits = value.astype(np.float32).view(np.uint32).astype(np.uint64)
+        if to is T.HF and (gang.alternate or form.kind == "Q"):
+            raise Unspecified("half floats in the alternate mode, or of 64 bits")
+        if to is T.HF:
+            bits = half_bits(value)
+        elif to is T.F:
+            bits = whole_float(value)
         elif to is T.DF:
             bits = value.astype(np.float64).view(np.uint64)
         else:
-            bits = value.astype(np.uint64)
+            bits = low_bits(value)
     flag = result.flag
     if flag is None and cond and not inst.info.flags & Flag.NO_FLAG_WRITE:
         flag = compare(cond, seen, np.zeros_like(seen))
@@ -916,7 +995,7 @@ def _store_architecture(gang: Gang, dst: DirectOperand, offsets: list[int], size
     for t in range(gang.threads):
         image = bytearray(32)
         if kind == Arf.A:
-            image[:16] = gang.address[t].tobytes()
+            image[:2 * gang.address.shape[1]] = gang.address[t].tobytes()
         elif kind == Arf.F:
             shift = 32 * (dst.nr & 1)
             image[:4] = (gang.flags[t] >> shift & 0xFFFFFFFF).to_bytes(4, "little")
@@ -925,11 +1004,11 @@ def _store_architecture(gang: Gang, dst: DirectOperand, offsets: list[int], size
         for c, offset in enumerate(offsets):
             if on[t, c]:
                 at = dst.subnr + offset
-                if at + size > (16 if kind == Arf.A else 4):
+                if at + size > (2 * gang.address.shape[1] if kind == Arf.A else 4):
                     raise Unspecified("an architecture register crossed")
                 image[at:at + size] = int(bits[t, c]).to_bytes(8, "little")[:size]
         if kind == Arf.A:
-            gang.address[t] = np.frombuffer(bytes(image[:16]), np.uint16)
+            gang.address[t] = np.frombuffer(bytes(image[:2 * gang.address.shape[1]]), np.uint16)
         else:
             value = int.from_bytes(image[:4], "little")
             gang.flags[t] = gang.flags[t] & ~(0xFFFFFFFF << shift) | value << shift
