@@ -147,6 +147,7 @@ struct g4_fixed_state {
     uint32_t cull_mode, front_winding, fill;
     uint32_t samples;
     bool upper_left;
+    bool conservative;
     uint8_t sample_x[8], sample_y[8]; /* 1/16 pixel; G4_FIXED_SAMPLES */
     uint32_t sample_mask;
     uint32_t flat;     /* bit i: of attribute i; there are two */
@@ -187,6 +188,8 @@ enum g4_status g4_fixed_run(struct g4_fixed *fixed, uint32_t topology, const str
 void g4_fixed_object(const struct g4_fixed *fixed, uint32_t object, struct g4_fixed_view *view);
 /* The samples of a pixel that the object covers. */
 uint32_t g4_fixed_covered(struct g4_fixed *fixed, uint32_t object, uint32_t x, uint32_t y);
+/* Whether a pixel lies inside of a conservative triangle. */
+bool g4_fixed_is_inside(const struct g4_fixed *fixed, uint32_t object, uint32_t x, uint32_t y);
 struct g4_fixed_values g4_fixed_values(const struct g4_fixed *fixed, uint32_t object, float x, float y);
 
 /* The points and objects that the tessellator makes of one patch (geometry/tessellator.h). */

@@ -301,6 +301,7 @@ struct g4_setup_state {
     bool wide_range;        /* coordinates up to 32K, else up to 8K */
     bool line_rectangles;   /* lines are rectangles perpendicular to their direction */
     bool coarse_positions;  /* vertices have 4 bits of sub-pixel precision, else 8 */
+    bool conservative;      /* triangles light all pixels that they touch */
     float bias_x, bias_y;   /* destination origin, pixels */
     uint32_t front_winding; /* enum g4_front_winding */
     uint32_t cull_mode;     /* enum g4_cull_mode */
@@ -352,6 +353,7 @@ struct g4_windower_state {
     uint8_t early_tests;       /* enum g4_early_tests */
     bool writes_sample_mask;   /* the pixel shader's messages have a sample mask */
     bool coverage_after_tests; /* the coverage that shaders see is that which early tests leave */
+    bool inner_coverage;       /* of conservative triangles they see only pixels inside */
     bool computes_stencil;     /* they have stencil references of pixels */
     bool dual_source;          /* and two colors */
     bool dispatches_samples;   /* a slot for each sample, not for each pixel */

@@ -708,6 +708,7 @@ static void load_setup(const struct g4_context *ctx, const struct gen9_3dstate_r
             : raster->dx_multisample_rasterization_enable;
     setup->viewport_transform = sf.viewport_transform_enable;
     setup->scissor = raster->scissor_rectangle_enable;
+    setup->conservative = raster->conservative_rasterization_enable;
     setup->coarse_positions = sf.vertex_sub_pixel_precision_select == GEN9_SUB_PIXEL_PRECISION_FOUR_BITS;
     setup->front_winding = raster->front_winding;
     setup->cull_mode = raster->cull_mode;
@@ -974,6 +975,7 @@ static void load_windower(const struct g4_context *ctx, const struct pixel_comma
         .uses_source_w = extra->pixel_shader_uses_source_w,
         .uses_coverage = extra->input_coverage_mask_state != GEN9_INPUT_COVERAGE_MASK_STATE_NONE,
         .coverage_after_tests = extra->input_coverage_mask_state == GEN9_INPUT_COVERAGE_MASK_STATE_DEPTH_COVERAGE,
+        .inner_coverage = extra->input_coverage_mask_state == GEN9_INPUT_COVERAGE_MASK_STATE_INNER_CONSERVATIVE,
         .has_attributes = extra->attribute_enable,
         .has_constants = ps->push_constant_enable,
         .position_offset = place_of_offset(ps->position_xy_offset_select),

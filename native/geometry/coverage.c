@@ -1,5 +1,7 @@
 #include "geometry/coverage.h"
 
+#include <stdlib.h>
+
 #include "geometry/edges.h"
 #include "geometry/lines.h"
 
@@ -10,13 +12,21 @@ enum {
 
 static const struct g4_edge_ops *const edge_variants[] = G4_VARIANT_TABLE(g4_edge_ops);
 
+/*
+ * Twice what the function of an edge gains or loses between the location of a pixel and the corners of its square.  The
+ * square reaches half a sub-pixel further than the pixel, as far as rounding may have moved the outline.
+ */
+static int64_t reach(int64_t dx, int64_t dy) {
+    return (G4_ONE_PIXEL + 1) * (llabs(dx) + llabs(dy));
+}
+
 static struct g4_edge edge_of(const struct g4_setup *setup, int a, int b, int32_t tile_x, int32_t tile_y) {
     const int64_t dx = (int64_t)setup->x[b] - setup->x[a];
     const int64_t dy = (int64_t)setup->y[b] - setup->y[a];
     const bool includes = dy < 0 || (dy == 0 && dx > 0); /* left and top edges */
     const int64_t x = (int64_t)tile_x * G4_ONE_PIXEL - setup->x[a];
     const int64_t y = (int64_t)tile_y * G4_ONE_PIXEL - setup->y[a];
-    const int64_t e = dx * y - dy * x - (includes ? 0 : 1);
+    const int64_t e = dx * y - dy * x + (setup->conservative ? reach(dx, dy) / 2 : includes ? 0 : -1);
     return (struct g4_edge){.value = e >> G4_SUB_PIXEL_BITS, .dx = (int32_t)dx, .dy = (int32_t)dy};
 }
 
@@ -92,7 +102,8 @@ static int32_t span(const int32_t v[3]) {
 }
 
 void g4_coverage_find_small(struct g4_setup *setup) {
-    setup->small = setup->type == G4_OBJECT_TRIANGLE && (uint32_t)(setup->x_max - setup->x_min) < G4_SMALL_SIZE &&
+    setup->small = setup->type == G4_OBJECT_TRIANGLE && !setup->conservative &&
+                   (uint32_t)(setup->x_max - setup->x_min) < G4_SMALL_SIZE &&
                    (uint32_t)(setup->y_max - setup->y_min) < G4_SMALL_SIZE && span(setup->x) < G4_SMALL_REACH &&
                    span(setup->y) < G4_SMALL_REACH;
     if (setup->small) {
@@ -158,6 +169,23 @@ bool g4_coverage_find(const struct g4_setup *setup, int32_t tile_x, int32_t tile
         return trim(coverage);
     }
     return polygon(setup, &w, coverage) && trim(coverage);
+}
+
+bool g4_coverage_is_inside(const struct g4_setup *setup, int32_t x, int32_t y) {
+    const int64_t size = area(setup);
+
+    for (int i = 0; i < setup->corners; i++) {
+        const int k = i + 1 == setup->corners ? 0 : i + 1;
+        const int64_t dx = (int64_t)setup->x[k] - setup->x[i];
+        const int64_t dy = (int64_t)setup->y[k] - setup->y[i];
+        const int64_t px = (int64_t)x * G4_ONE_PIXEL - setup->x[i];
+        const int64_t py = (int64_t)y * G4_ONE_PIXEL - setup->y[i];
+        const int64_t e = dx * py - dy * px;
+        if (2 * (size > 0 ? e : -e) < reach(dx, dy)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 uint32_t g4_coverage_pixels(const struct g4_coverage *coverage) {

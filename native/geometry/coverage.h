@@ -23,6 +23,10 @@ void g4_coverage_find_small(struct g4_setup *setup);
 /* The object's pixels in the tile at (tile_x, tile_y); false if there are none. */
 bool g4_coverage_find(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage);
 
+/* Whether the square of a pixel lies inside a conservative triangle, with the reach of its outline (docs/decisions.md
+ * 165). */
+bool g4_coverage_is_inside(const struct g4_setup *setup, int32_t x, int32_t y);
+
 uint32_t g4_coverage_pixels(const struct g4_coverage *coverage);
 
 #endif

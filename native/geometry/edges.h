@@ -14,8 +14,9 @@ enum {
 
 /* An edge's function at pixel (i, j) of a tile is value + j * dx - i * dy: inside where it is not negative.
  *
- * It is the determinant of the edge and the point, less one for edges that exclude their points, divided by 256 and
- * rounded down: pixels lie 256 units apart, so the sign at every pixel stays the same. */
+ * It is the determinant of the edge and the point, less one for edges that exclude their points, and more for those of
+ * conservative triangles, divided by 256 and rounded down: pixels lie 256 units apart, so the sign at every pixel stays
+ * the same. */
 struct g4_edge {
     int64_t value;
     int32_t dx, dy;

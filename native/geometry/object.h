@@ -111,6 +111,7 @@ struct g4_setup {
     bool fills_box;  /* points, upright rectangles: every pixel of the bounds is lit */
     bool contiguous; /* the setup thread permits contiguous dispatch */
     bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
+    bool conservative; /* a triangle that lights every pixel whose square it touches */
 
     const struct g4_object_planes *planes; /* NULL before Gen6 */
 

@@ -218,6 +218,19 @@ static void bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
     s->y_max = g4_ceil_pixel(g4_max_s32(g4_max_s32(y[0], y[1]), g4_max_s32(y[2], y[last])) + area) - 1;
 }
 
+/* Pixels whose squares the shape touches. */
+static void conservative_bounds(struct g4_setup *s) {
+    enum {
+        HALF = G4_ONE_PIXEL / 2
+    };
+    const int32_t *const x = s->x;
+    const int32_t *const y = s->y;
+    s->x_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(x[0], x[1]), x[2]) - HALF);
+    s->y_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(y[0], y[1]), y[2]) - HALF);
+    s->x_max = (g4_max_s32(g4_max_s32(x[0], x[1]), x[2]) + HALF) >> G4_SUB_PIXEL_BITS;
+    s->y_max = (g4_max_s32(g4_max_s32(y[0], y[1]), y[2]) + HALF) >> G4_SUB_PIXEL_BITS;
+}
+
 /* Step 11: scissor and drawing rectangle. */
 static void clip_bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
     s->x_min = g4_max_s32(s->x_min, frame->x_min);
@@ -345,7 +358,12 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
         setup->corners = 4;
         setup->fills_box = is_upright(x, y);
     }
-    bounds(frame, setup);
+    setup->conservative = frame->state->conservative && !rectangle;
+    if (setup->conservative) {
+        conservative_bounds(setup);
+    } else {
+        bounds(frame, setup);
+    }
     return true;
 }
 

@@ -62,6 +62,7 @@ static void set_state(const struct g4_fixed_state *state, struct g4_draw_state *
     draw->setup = (struct g4_setup_state){
         .viewport_transform = true,
         .wide_range = true,
+        .conservative = state->conservative,
         .bias_x = state->upper_left ? 0 : 0.5f,
         .bias_y = state->upper_left ? 0 : 0.5f,
         .front_winding = state->front_winding,
@@ -191,6 +192,10 @@ uint32_t g4_fixed_covered(struct g4_fixed *fixed, uint32_t object, uint32_t x, u
         covered |= (sampled.row[s][y % G4_TILE_SIZE] >> x % G4_TILE_SIZE & 1) << s;
     }
     return covered;
+}
+
+bool g4_fixed_is_inside(const struct g4_fixed *fixed, uint32_t object, uint32_t x, uint32_t y) {
+    return g4_coverage_is_inside(&fixed->chunk.setup[object], (int32_t)x, (int32_t)y);
 }
 
 struct g4_fixed_values g4_fixed_values(const struct g4_fixed *fixed, uint32_t object, float x, float y) {

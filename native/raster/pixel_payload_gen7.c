@@ -51,6 +51,25 @@ static uint32_t sample_ids(const struct g4_wm *wm, const struct g4_pixel_block *
     return ids;
 }
 
+/* Whether a shader sees a pixel as covered.  With inner coverage, it is if it lies inside of a conservative triangle.
+ */
+static bool sees_covered(const struct g4_wm *wm, const struct g4_pixel_block *block, uint32_t pixel) {
+    return !wm->draw->windower.inner_coverage || !block->setup->conservative ||
+           g4_coverage_is_inside(block->setup, block->x[pixel / 4] + (int32_t)(pixel & 1),
+                                 block->y[pixel / 4] + (int32_t)(pixel >> 1 & 1));
+}
+
+/* The lit pixels as a shader sees them (docs/decisions.md 165). */
+static uint32_t seen_pixels(const struct g4_wm *wm, const struct g4_pixel_block *block) {
+    uint32_t seen = block->lit;
+
+    for (uint32_t left = wm->draw->windower.inner_coverage ? seen : 0; left; left &= left - 1) {
+        const uint32_t pixel = (uint32_t)__builtin_ctz(left);
+        seen &= ~((uint32_t)!sees_covered(wm, block, pixel) << pixel);
+    }
+    return seen;
+}
+
 static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint32_t grf,
                       const struct g4_pixel_block *block) {
     const struct gen7_payload_ps_r1 slots = {
@@ -62,7 +81,7 @@ static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint3
         .subspan_2_y = block->y[2],
         .subspan_3_x = block->x[3],
         .subspan_3_y = block->y[3],
-        .lit_pixels = block->lit,
+        .lit_pixels = seen_pixels(wm, block),
         .dispatched_pixels = g4_whole_subspans(block->lit),
         .sample_ids = wm->ctx->model->quirks.pixel_payload_has_sample_ids ? sample_ids(wm, block) : 0,
     };
@@ -175,6 +194,9 @@ static void put_offsets(const struct g4_wm *wm, struct g4_gang *gang, int t, uin
 
 /* The covered samples of a pixel. */
 static uint32_t coverage_of(const struct g4_wm *wm, const struct g4_pixel_block *block, uint32_t pixel) {
+    if (!sees_covered(wm, block, pixel)) {
+        return 0;
+    }
     if (wm->draw->multisampling.samples <= 1) {
         return block->lit >> pixel & 1;
     }

@@ -39,14 +39,15 @@ static struct g4_setup seen_from(const struct g4_multisampling *m, const struct 
 bool g4_samples_find(const struct g4_wm *wm, const struct g4_setup *setup, const struct g4_tile *tile,
                      struct g4_sampled *out) {
     const struct g4_multisampling *const m = &wm->draw->multisampling;
+    const bool pattern = m->pattern && !setup->conservative; /* which covers all samples of a pixel */
     struct g4_coverage one;
     bool found = false;
 
     memset(out, 0, sizeof *out);
     out->all = (struct g4_coverage){.x = tile->x, .y = tile->y, .first = 0, .last = G4_TILE_SIZE - 1};
     for (uint32_t s = 0; s < m->samples; s++) {
-        if (s == 0 || m->pattern) {
-            const struct g4_setup seen = m->pattern ? seen_from(m, setup, s) : *setup;
+        if (s == 0 || pattern) {
+            const struct g4_setup seen = pattern ? seen_from(m, setup, s) : *setup;
             found = g4_coverage_find(&seen, tile->x, tile->y, &one);
             if (found) {
                 g4_wm_stipple(wm, setup, &one);

@@ -111,6 +111,18 @@ def test_the_drawing_rectangle_keeps_one_pixel_or_none(left: int, right: int, ex
     assert DepthOnly().draw(WHOLE, drawing_rectangle=rectangle) == expected
 
 
+def test_conservative_triangles_cover_every_pixel_that_they_touch() -> None:
+    """From the middle of pixel (3, 4) to just inside of pixels 8 and 9."""
+    triangle = [(3.625, 4.625), (9.125, 4.625), (3.625, 8.125)]
+    found = {on: DepthOnly().draw(triangle, Topology.TRILIST, raster={"conservative_rasterization_enable": on})
+             for on in (False, True)}
+    assert found[False] == {(x, y) for x, y in pixels(4, 5, 9, 8)
+                            if 7 * (x + 0.5 - 3.625) + 11 * (y + 0.5 - 4.625) < 38.5}
+    assert found[True] == {(x, y) for x, y in pixels(3, 4, 10, 9)
+                           if 7 * (max(x, 3.625) - 3.625) + 11 * (max(y, 4.625) - 4.625) < 38.5}
+    assert len(found[True]) > len(found[False]) > 5
+
+
 @pytest.mark.parametrize("buffer", [False, True])
 @pytest.mark.parametrize("test", [False, True])
 def test_depth_is_written_if_buffer_and_test_enable_it(buffer: bool, test: bool) -> None:

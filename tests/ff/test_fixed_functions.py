@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -305,6 +306,84 @@ def test_depth_is_exact_at_the_published_places(samples: int) -> None:
         for dx, dy in SAMPLES[samples]:
             assert fixed.values(x + dx / 16, y + dy / 16).z == (x + dx / 16) / 128 + (y + dy / 16) / 256
 
+
+
+# ---- conservative rasterization: in units of 1/512 pixel, the square of a pixel reaches 257 from its center ----
+Point = tuple[Fraction, Fraction]
+REACH = 257
+
+
+def touches(corners: Sequence[tuple[int, int]], x: int, y: int) -> bool:
+    """Whether the closed triangle and the closed square have a common point: what remains of the triangle if it is cut
+    at the four sides."""
+    polygon: list[Point] = [(Fraction(2 * cx), Fraction(2 * cy)) for cx, cy in corners]
+    for axis, center in ((0, 512 * x + 256), (1, 512 * y + 256)):
+        for side in (-1, 1):
+            cut: list[Point] = []
+            for a, b in zip(polygon, polygon[1:] + polygon[:1], strict=True):
+                da, db = (REACH - side * (p[axis] - center) for p in (a, b))
+                if da >= 0:
+                    cut.append(a)
+                if (da < 0) != (db < 0) and da != 0 and db != 0:
+                    t = da / (da - db)
+                    cut.append((a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])))
+            polygon = cut
+    return bool(polygon)
+
+
+def contains(corners: Sequence[tuple[int, int]], x: int, y: int) -> bool:
+    """Whether the closed triangle has all four corners of the square."""
+    (ax, ay), (bx, by), (cx, cy) = corners
+    sign = 1 if (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > 0 else -1
+    for px in (512 * x + 256 - REACH, 512 * x + 256 + REACH):
+        for py in (512 * y + 256 - REACH, 512 * y + 256 + REACH):
+            for (ax, ay), (bx, by) in zip(corners, [*corners[1:], corners[0]], strict=True):
+                if sign * ((bx - ax) * (py - 2 * ay) - (by - ay) * (px - 2 * ax)) < 0:
+                    return False
+    return True
+
+
+@pytest.mark.parametrize("samples", [1, 4])
+def test_conservative_coverage_is_exact(samples: int) -> None:
+    """Random triangles, large and smaller than a pixel; a third of them with corners on the sides of pixels."""
+    random = Random(samples)
+    partly = inside = 0
+    for i in range(90):
+        step = (1, 16, 128)[i % 3]
+        size = (16, 3, 1)[i // 3 % 3] * 256
+        corners = [(6 * 256 + random.randrange(0, size + 1, step), 6 * 256 + random.randrange(0, size + 1, step))
+                   for _ in range(3)]
+        fixed = Fixed(samples, {"conservative": True}).run([on_screen(x / 256, y / 256) for x, y in corners])
+        (ax, ay), (bx, by), (cx, cy) = corners
+        if (bx - ax) * (cy - ay) == (by - ay) * (cx - ax):
+            assert fixed.objects == 0
+            continue
+        for x in range(4, 25):
+            for y in range(4, 25):
+                expected = touches(corners, x, y)
+                assert fixed.covered(x, y) == (expected and (1 << samples) - 1), (corners, x, y)
+                assert fixed.inside(x, y) == contains(corners, x, y), (corners, x, y)
+                inside += contains(corners, x, y)
+                partly += expected and not contains(corners, x, y)
+    assert partly > 1000
+    assert inside > 200
+
+
+def test_points_lines_and_rectangles_ignore_conservative_rasterization() -> None:
+    shapes = (([on_screen(9.4, 9.4)], PrimitiveTopology.POINTLIST),
+              ([on_screen(3.3, 5.1), on_screen(19.2, 11.7)], PrimitiveTopology.LINELIST),
+              ([on_screen(12.7, 12.7), on_screen(4.6, 12.7), on_screen(4.6, 4.6)], PrimitiveTopology.RECTLIST))
+    for corners, topology in shapes:
+        plain, other = (Fixed(fields={"conservative": on}).run(corners, topology) for on in (False, True))
+        found = [plain.covered(x, y) for x in range(24) for y in range(24)]
+        assert [other.covered(x, y) for x in range(24) for y in range(24)] == found
+        assert 1 in found
+
+
+def test_the_drawing_rectangle_cuts_conservative_triangles() -> None:
+    fixed = Fixed(fields={"conservative": True, "guardband": 16.0}).run(HUGE)
+    view = fixed.view()
+    assert (view.x_min, view.y_min, view.x_max, view.y_max) == (0, 0, SIZE - 1, SIZE - 1)
 
 def test_masked_samples_are_not_covered() -> None:
     assert Fixed(4, {"sample_mask": 0b1010, "guardband": 16.0}).run(HUGE).covered(9, 9) == 0b1010

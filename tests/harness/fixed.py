@@ -78,6 +78,9 @@ class Fixed:
     def covered(self, x: int, y: int, i: int = 0) -> int:
         return int(harness().g4_fixed_covered(self._handle, i, x, y))
 
+    def inside(self, x: int, y: int, i: int = 0) -> bool:
+        return bool(harness().g4_fixed_is_inside(self._handle, i, x, y))
+
     def values(self, x: float, y: float, i: int = 0) -> Any:
         """At a place of the screen, in pixels from the upper left corner."""
         return harness().g4_fixed_values(self._handle, i, x - 0.5, y - 0.5)
