@@ -73,6 +73,22 @@ INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t
     return !columns || (map->x0 + x + map->dx) * BYTES % G4_PIXEL_MAP_COLUMN == 0;
 }
 
+/* The colors of a thread: floats from one channel, and from one half of the pixels, to the next. */
+struct colors {
+    const float *first;
+    size_t channel, half;
+};
+
+INLINE struct colors colors_of(const struct g4_wide_message *message, uint32_t thread) {
+    const size_t near = G4_COLOR_STRIDE;
+    const size_t far = message->in_pairs ? 2 * near : 4 * near;
+    return (struct colors){
+        .first = message->color + (size_t)8 * thread,
+        .channel = message->in_pairs ? far : near,
+        .half = message->in_pairs ? near : far,
+    };
+}
+
 /* Vectors are assembled in registers, because loading one that was stored in parts is slow.  Lane 4 * s + p is pixel p
  * of subspan s; in memory, the upper pixels of subspans come before the lower ones. */
 INLINE __m256i load_4x2(const uint8_t *upper, const uint8_t *lower) {
@@ -102,10 +118,11 @@ INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
     store_4x2(at->upper[1], at->lower[1], _mm512_extracti64x4_epi64((__m512i)pixels, 1));
 }
 
-INLINE vf load_color(const float *color, uint32_t half, uint32_t c) {
+INLINE vf load_color(const struct colors *colors, uint32_t half, uint32_t c) {
     (void)half;
-    const __m512 low = _mm512_castps256_ps512(_mm256_loadu_ps(color + c * (size_t)G4_COLOR_STRIDE));
-    return (vf)_mm512_insertf32x8(low, _mm256_loadu_ps(color + (4 + c) * (size_t)G4_COLOR_STRIDE), 1);
+    const float *const first = colors->first + c * colors->channel;
+    const __m512 low = _mm512_castps256_ps512(_mm256_loadu_ps(first));
+    return (vf)_mm512_insertf32x8(low, _mm256_loadu_ps(first + colors->half), 1);
 }
 
 INLINE vu choose_lit(uint32_t lit, vu new, vu old) {
@@ -122,8 +139,8 @@ INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
     store_4x2(at->upper[half], at->lower[half], (__m256i)pixels);
 }
 
-INLINE vf load_color(const float *color, uint32_t half, uint32_t c) {
-    return vf_load(color + (4 * half + c) * (size_t)G4_COLOR_STRIDE);
+INLINE vf load_color(const struct colors *colors, uint32_t half, uint32_t c) {
+    return vf_load(colors->first + c * colors->channel + half * colors->half);
 }
 
 INLINE vu choose_lit(uint32_t lit, vu new, vu old) {
@@ -145,7 +162,7 @@ enum wide_blend_shape {
 
 /* Writes one vector of a thread: `byte` is the position of each channel in a pixel. */
 INLINE void write_vector(const struct g4_target *target, const struct pieces *pieces, uint32_t half, uint32_t lit,
-                         const float *color, const uint32_t byte[4], enum wide_blend_shape shape) {
+                         const struct colors *colors, const uint32_t byte[4], enum wide_blend_shape shape) {
     const bool all = lit == (1u << LANES) - 1;
     struct blend_inputs in;
     vu old = vu_all(0);
@@ -155,7 +172,7 @@ INLINE void write_vector(const struct g4_target *target, const struct pieces *pi
         old = load_pieces(pieces, half);
     }
     for (uint32_t c = 0; c < 4; c++) {
-        in.source[c] = vf_saturate(load_color(color, half, c));
+        in.source[c] = vf_saturate(load_color(colors, half, c));
         if (shape != REPLACE) {
             in.destination[c] = unorm8_decode(old >> (8 * byte[c]) & vu_all(255));
         }
@@ -186,10 +203,11 @@ INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, co
         if (!find_pieces(target, port, message->x[t], message->y[t], &pieces)) {
             break;
         }
+        const struct colors colors = colors_of(message, t);
         for (uint32_t half = 0; half < HALVES; half++) {
             const uint32_t lit = message->live[t] >> (LANES * half) & ((1u << LANES) - 1);
             if (lit) {
-                write_vector(target, &pieces, half, lit, message->color + (size_t)8 * t, byte, shape);
+                write_vector(target, &pieces, half, lit, &colors, byte, shape);
             }
         }
     }

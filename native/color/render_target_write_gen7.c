@@ -30,7 +30,7 @@ struct message {
     bool last, has_header;
     uint32_t first, pixels;    /* of the block: 0 or 8; 8 or 16 */
     const uint32_t *header[2]; /* NULL without */
-    struct g4_pixel_block *block;
+    const struct g4_pixel_block *block;
     uint32_t source0_alpha, sample_mask, color, source_depth, stencil; /* payload registers; NONE: there are none */
     struct g4_target *target;
 };
@@ -518,6 +518,70 @@ static void write_thread(struct message *m, uint32_t index) {
     }
 }
 
+/* ---- the most common message: sixteen pixels of color, nothing to test ---- */
+
+enum {
+    COLORS = 8, /* registers */
+};
+
+/* Whether colors are all that the messages of a draw have, and nothing but the target decides what is written. */
+static bool has_colors_only(const struct message *m) {
+    const struct g4_windower_state *const state = &m->cc->windower;
+    return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16 && !m->has_header && m->send->mlen == COLORS &&
+           !state->writes_sample_mask && state->computed_depth == G4_DEPTH_NOT_COMPUTED && !state->computes_stencil &&
+           !m->eu->observed && m->cc->multisampling.samples <= 1 && !m->cc->state.alpha_test.enable &&
+           !m->cc->state.alpha_to_one;
+}
+
+/* Subspans side by side, with the first one lit, of a thread whose pixels were tested before. */
+static bool is_row(const struct g4_pixel_block *block, uint32_t live) {
+    const uint16_t *const x = block->x;
+    const uint16_t *const y = block->y;
+    return (live & 15) && block->iz_mode == G4_IZ_P && !block->antialias && x[0] < UINT16_MAX - 6 && x[1] == x[0] + 2 &&
+           x[2] == x[0] + 4 && x[3] == x[0] + 6 && y[1] == y[0] && y[2] == y[0] && y[3] == y[0];
+}
+
+/* The colors of thread 0; NULL if their registers do not follow each other. */
+static const float *colors_in_order(const struct message *m) {
+    const float *const first = (const float *)g4_payload(m->gang, m->send, 0, 0);
+    for (uint32_t reg = 1; reg < COLORS; reg++) {
+        if ((const float *)g4_payload(m->gang, m->send, reg, 0) != first + (size_t)G4_COLOR_STRIDE * reg) {
+            return NULL;
+        }
+    }
+    return first;
+}
+
+/* Writes the first threads together.  Returns those that are left, all after the others. */
+static uint32_t write_together(struct message *m, uint32_t index, bool second) {
+    const float *const colors = has_colors_only(m) ? colors_in_order(m) : NULL;
+    struct g4_wide_message wide = {.threads = 0};
+    struct g4_target *target = NULL;
+    uint32_t left = m->send->threads;
+
+    for (; colors && left; left &= left - 1) {
+        m->thread = __builtin_ctz(left);
+        m->block = (const struct g4_pixel_block *)m->gang->unit_data[m->thread] + second;
+        const uint32_t live = live_pixels(m);
+        const struct g4_target_key key = {.index = index, .array_index = m->block->array_index};
+        if (!target) {
+            target = g4_target_get(m->eu->worker, m->gang->dispatch, &key, &m->cc->state.target[0]);
+        }
+        if (!target->wide || !target->write || target->event != G4_EVENTS || (target->blend && target->dual_source) ||
+            target->key.array_index != key.array_index || !is_row(m->block, live)) {
+            break;
+        }
+        wide.threads |= 1u << m->thread;
+        wide.x[m->thread] = m->block->x[0];
+        wide.y[m->thread] = m->block->y[0];
+        wide.live[m->thread] = (uint16_t)live;
+    }
+    m->cc->recent = wide.threads ? target : NULL;
+    wide.color = colors;
+    wide.in_pairs = true;
+    return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
+}
+
 enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const uint32_t descriptor = send->descriptor;
     const bool second = gen7_render_cache_data_port_message_slot_group(descriptor);
@@ -540,13 +604,13 @@ enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gan
     }
     m.pixels = is_simd16(&m) ? PIXELS : HALF;
     m.first = m.type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8_DUAL_SOURCE_HIGH ? HALF : 0;
+    const uint32_t index = gen7_render_cache_data_port_message_binding_table_index(descriptor);
     port->unit = G4_UNIT_CC;
-    for (m.thread = 0; m.thread < G4_GANG_THREADS; m.thread++) {
-        if (send->threads >> m.thread & 1) {
-            m.block = gang->unit_data[m.thread];
-            m.block += second;
-            write_thread(&m, gen7_render_cache_data_port_message_binding_table_index(descriptor));
-        }
+    for (uint32_t left = write_together(&m, index, second); left; left &= left - 1) {
+        m.thread = __builtin_ctz(left);
+        m.block = gang->unit_data[m.thread];
+        m.block += second;
+        write_thread(&m, index);
     }
     port->unit = unit;
     return G4_OK;

@@ -109,7 +109,10 @@ struct g4_wide_message {
     uint32_t threads;                                /* bit t: thread t is one */
     uint16_t x[G4_GANG_THREADS], y[G4_GANG_THREADS]; /* of the first subspan */
     uint16_t live[G4_GANG_THREADS];                  /* pixels; the first subspan has some */
-    const float *color; /* of thread 0: R, G, B, A of two subspans, then of the other two, as in a SIMD16 message */
+    /* Of thread 0: R, G, B, A of two subspans, then of the other two; or, from Gen6 on, the four registers of the other
+     * two between them. */
+    const float *color;
+    bool in_pairs;
 };
 
 /* Writes the pixels of threads, the lowest first, until those of one are not contiguous.  Returns the threads that are

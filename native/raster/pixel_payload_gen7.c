@@ -119,6 +119,8 @@ static void find_places(const struct g4_wm *wm, const struct g4_pixel_block *blo
         const uint32_t py = block->y[i / 4] + (i >> 1 & 1);
         places->x[i] = (float)px;
         places->y[i] = (float)py;
+    }
+    for (uint32_t i = 0; i < G4_BLOCK_PIXELS && wm->draw->multisampling.samples > 1; i++) {
         const int sample = sample_at(wm, block, i, place);
         if (sample >= 0) {
             double x, y;

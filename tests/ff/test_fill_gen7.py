@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from gen4emu._native import lib
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
+from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.hw.gen4.state import BlendFactor
 from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
@@ -56,12 +59,23 @@ KERNELS: dict[str, tuple[list[str], list[str]]] = {
 }
 
 
+# fields of BLEND_STATE of all targets
+BLENDING: dict[str, dict[str, Any]] = {
+    "none": {},
+    "over": {"color_buffer_blend_enable": True, "source_blend_factor": BlendFactor.SRC_ALPHA,
+             "destination_blend_factor": BlendFactor.INV_SRC_ALPHA},
+    "sum": {"color_buffer_blend_enable": True, "source_blend_factor": BlendFactor.DST_COLOR,
+            "destination_blend_factor": BlendFactor.INV_SRC_COLOR},
+}
+
+
 @dataclass
 class Shader(Listener):
-    """Gives all pixel shaders other instructions."""
+    """Gives all pixel shaders other instructions, and all targets other blending."""
 
     device: Device
     kernels: tuple[bytes, bytes]
+    blending: dict[str, Any]
 
     def draw_started(self, words: Any) -> None:
         gen7 = self.device.state.gen7
@@ -69,15 +83,22 @@ class Shader(Listener):
             self.device.memory.write(gen7.instruction_base + place, kernel)
         if gen7.ps[1] and gen7.ps[7]:  # of 8 and of 16 pixels
             gen7.ps[1], gen7.ps[7] = PLACE_8, PLACE_16
+        if self.blending:
+            gen = self.device.info.gen
+            pointers = command_named("3DSTATE_BLEND_STATE_POINTERS", gen).view(list(gen7.blend_state_pointers), gen=gen)
+            at = gen7.dynamic_state_base + pointers.blend_state_pointer
+            blend = block_named("BLEND_STATE", gen).build(gen, entries=[self.blending] * 8)
+            self.device.memory.write(at, blend)
 
 
-def outcome(device: str, name: str, general_only: bool) -> tuple[bytes, dict[str, int], list[int]]:
+def outcome(device: str, name: str, general_only: bool,
+            blending: str = "none") -> tuple[bytes, dict[str, int], list[int]]:
     stream = list(open_trace(str(TRACES / f"triangle-{device}.aub.xz")))
     header = next(e for e in stream if isinstance(e, events.Header))
     info = BY_PCI_ID[header.pci_id or 0]
     with Device(info, Options(workers=1, general_only=general_only)) as made:
         eight, sixteen = (assemble("\n".join(lines), info.gen) for lines in KERNELS[name])
-        made.add_listener(Shader(made, (eight, sixteen)))
+        made.add_listener(Shader(made, (eight, sixteen), BLENDING[blending]))
         for event in stream:
             made.apply(event)
         counts = {count: value for count, value in made.counts().items() if not count.endswith("_ns")}
@@ -90,3 +111,16 @@ def test_pixels_and_counts_are_those_of_threads(name: str, device: str) -> None:
     filled = outcome(device, name, general_only=False)
     assert filled == outcome(device, name, general_only=True)
     assert len({filled[0][at:at + 4] for at in range(0, TARGET_BYTES, 4)}) > 1
+
+
+@pytest.mark.parametrize("variant", range(lib.g4_variant_best() + 1))
+@pytest.mark.parametrize("blending", ["over", "sum"])
+def test_threads_are_blended_together_as_one_by_one(blending: str, variant: int) -> None:
+    before = lib.g4_variant_current()
+    lib.g4_set_variant(variant)
+    try:
+        found = outcome("hsw", "barycentrics", False, blending)
+        assert found == outcome("hsw", "barycentrics", True, blending)
+        assert found[0] != outcome("hsw", "barycentrics", False)[0]
+    finally:
+        lib.g4_set_variant(before)
