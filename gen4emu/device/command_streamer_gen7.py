@@ -14,6 +14,7 @@ from gen4emu.device.registers import InterruptNames
 from gen4emu.device.state_gen7 import Gen7ContextState
 from gen4emu.device.stored_commands import draw as core_draw
 from gen4emu.device.stored_commands import leave_if, leave_if_zero, write_immediate
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
@@ -88,6 +89,7 @@ class Gen7CommandStreamer(CommandStreamer):
         self._sources = tuple(offset(f"MI_PREDICATE_{name}") for name in ("SRC0", "SRC1", "DATA"))
         self._result = offset("MI_PREDICATE_RESULT")
         self._dimensions = tuple(offset(f"GPGPU_DISPATCHDIM{axis}") for axis in "XYZ")
+        self._end_offset = offset("3DPRIM_END_OFFSET")
         self._parameters = tuple(offset(f"3DPRIM_{name}") for name in _PARAMETERS)
 
     def hook_registers(self) -> None:
@@ -139,13 +141,21 @@ class Gen7CommandStreamer(CommandStreamer):
                 parameters = [self.registers.read(offset) for offset in self._parameters]
                 words = _memoryview([header & ~indirect, words[1], *parameters])
             if words[1] & to_the_end:
-                self.findings.add("3DPRIMITIVE with End Offset Enable is not executed", self._where())
-                return
+                words = _memoryview([words[0], words[1] & ~to_the_end, self._vertices_to_the_end(), *words[3:]])
             if words[2] and words[4]:  # vertices, instances
                 run(words)
 
         return self.state.stored.add(leave_if(0, predicated | indirect), leave_if(1, to_the_end), leave_if_zero(2),
                                      leave_if_zero(4), core_draw(), fallback=draw)
+
+    def _vertices_to_the_end(self) -> int:
+        """The structures of vertex buffer 0 that lie below 3DPRIM_END_OFFSET as a whole."""
+        buffer = block_named("VERTEX_BUFFER_STATE", self.gen).view(list(self.state.own.vertex_buffer[0]), gen=self.gen)
+        if buffer.null_vertex_buffer or not buffer.buffer_pitch:
+            self.findings.add("3DPRIMITIVE with End Offset Enable draws nothing: vertex buffer 0 has no structures",
+                              self._where())
+            return 0
+        return self.registers.read(self._end_offset) // int(buffer.buffer_pitch)
 
     # --- compute ---------------------------------------------------------------------------------------------------
     def _walker(self) -> Handler:

@@ -26,15 +26,16 @@ class Streamed(Machine):
         self.device.memory.write(VERTICES, struct.pack("<64f", *range(1, 65)))
         self.device.memory.write(INDICES, struct.pack("<32H", *range(31, -1, -1)))
 
-    def draw(self, topology: Topology, *more: Words, size: int = 256, indices: int = 64, enabled: bool = True,
-             reorder: ReorderMode = ReorderMode.LEADING, raw: int = 0, **primitive: Any) -> list[float]:
+    def draw(self, topology: Topology, *more: Words, size: int = 256, pitch: int = 4, indices: int = 64,
+             enabled: bool = True, reorder: ReorderMode = ReorderMode.LEADING, raw: int = 0,
+             **primitive: Any) -> list[float]:
         """`raw` is added to dword 1 of the draw; `size` and `indices` are bytes of the buffers."""
         self.device.memory.write(OUTPUT, struct.pack(f"<{ROOM}f", *[UNTOUCHED] * ROOM))
         last = command("3DPRIMITIVE", self.gen, **{"instance_count": 1} | primitive)
         last[1] |= raw
         self.run(
             command("3DSTATE_VERTEX_BUFFERS", self.gen, vertex_buffers=[{
-                "address_modify_enable": True, "buffer_pitch": 4, "buffer_starting_address": VERTICES,
+                "address_modify_enable": True, "buffer_pitch": pitch, "buffer_starting_address": VERTICES,
                 "buffer_size": size}]),
             command("3DSTATE_VERTEX_ELEMENTS", self.gen, vertex_elements=[{
                 "valid": True, "source_element_format": 0x0D8, "component_0_control": SRC,
@@ -111,11 +112,23 @@ def test_parameters_come_from_registers() -> None:
     assert machine.draw(Topology.POINTLIST, **fields, **RANDOM) == [28, 27]
 
 
-def test_a_draw_to_the_end_offset_is_reported() -> None:
+@pytest.mark.parametrize(("offset", "topology", "expected"), [
+    (12, Topology.POINTLIST, [1, 2, 3]), (15, Topology.POINTLIST, [1, 2, 3]), (16, Topology.POINTLIST, [1, 2, 3, 4]),
+    (20, Topology.TRILIST, [1, 2, 3]), (3, Topology.POINTLIST, [])])
+def test_a_draw_to_the_end_offset_has_whole_vertices(offset: int, topology: Topology, expected: list[float]) -> None:
     machine = Streamed()
-    assert machine.draw(Topology.POINTLIST, vertex_count_per_instance=2, end_offset_enable=True) == []
+    machine.device.registers.write(machine.device.registers.offset("3DPRIM_END_OFFSET"), offset)
+    assert machine.draw(topology, vertex_count_per_instance=9, end_offset_enable=True) == expected
+    assert machine.counters()[0] == offset // 4
+
+
+def test_a_draw_to_the_end_offset_needs_a_pitch() -> None:
+    machine = Streamed()
+    machine.device.registers.write(machine.device.registers.offset("3DPRIM_END_OFFSET"), 64)
+    assert machine.draw(Topology.POINTLIST, pitch=0, end_offset_enable=True) == []
     (streamer,) = (s for s in machine.device.streamers.values() if s.findings.count)
-    assert list(streamer.findings.count) == ["3DPRIMITIVE with End Offset Enable is not executed"]
+    assert list(streamer.findings.count) == [
+        "3DPRIMITIVE with End Offset Enable draws nothing: vertex buffer 0 has no structures"]
 
 
 def test_a_disabled_buffer_overflows_at_once() -> None:
