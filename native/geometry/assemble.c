@@ -36,7 +36,7 @@ void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8]
     }
 }
 
-/* The vertices of a range: position 0, which fans and loops use again, and a run of positions. */
+/* The vertices of a range: a run of positions, and position 0 before it, if a fan or a loop uses that again. */
 struct needs {
     bool zero;
     uint32_t first, count; /* positions first .. first+count-1 */
@@ -44,7 +44,7 @@ struct needs {
 
 /* `whole`: a shader takes the objects with adjacency, quads and patches. */
 static struct needs needs_of(uint32_t topology, const struct g4_range *range, bool whole) {
-    struct needs n = {.zero = true, .first = UINT32_MAX};
+    struct needs n = {.first = UINT32_MAX};
     uint32_t last = 0;
     for (uint32_t i = 0; i < range->objects; i++) {
         /* the positions of the first two and last two objects enclose those of all others */
@@ -67,6 +67,7 @@ static struct needs needs_of(uint32_t topology, const struct g4_range *range, bo
         }
         for (uint32_t v = 0; v < count; v++) {
             if (position[v] == 0 && range->first_object != 0) {
+                n.zero = true;
                 continue; /* the center of a fan, or the end of a loop */
             }
             n.first = position[v] < n.first ? position[v] : n.first;
@@ -78,6 +79,11 @@ static struct needs needs_of(uint32_t topology, const struct g4_range *range, bo
     return n;
 }
 
+/* Whether slot 0 is the vertex at position 0; else no object uses the slot. */
+static bool has_zero(const struct needs *needs) {
+    return needs->zero || needs->first == 0;
+}
+
 struct assembly {
     struct g4_worker *worker;
     const struct g4_draw_state *draw;
@@ -85,7 +91,7 @@ struct assembly {
     struct g4_vertex_fetch fetch;
     struct g4_sf_frame frame;
     struct g4_entries entries;
-    /* By slot: slot 0 is the vertex at position 0, slot 1 + i the one at position `first` + i. */
+    /* By slot: slot 0 is the vertex at position 0 (has_zero), slot 1 + i the one at position `first` + i. */
     uint32_t *entry_of;
     const struct g4_vertex **vertex_of;
     bool *inner;     /* by entry, as in g4_vertex; NULL without edge flags */
@@ -177,7 +183,7 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
         return G4_NO_MEMORY;
     }
     g4_fetch_indices(&a->worker->port, &a->fetch, from + needs->first, needs->count, a->index + 1);
-    a->index[0] = needs->first == 0 && needs->count ? a->index[1] : g4_fetch_index(&a->worker->port, &a->fetch, from);
+    a->index[0] = needs->zero ? g4_fetch_index(&a->worker->port, &a->fetch, from) : a->index[1];
     if (a->fetch.uses_primitive_id || !a->draw->vertex_cache) {
         return G4_OK;
     }
@@ -208,7 +214,7 @@ static enum g4_status notify_fetched(const struct assembly *a, const struct need
 
     g4_port_init(&look, a->worker->ctx->mem, G4_UNIT_VF, false);
     look.quiet = true;
-    for (uint32_t i = 0; i <= needs->count; i++) { /* the one at position 0 comes last */
+    for (uint32_t i = 0; i < needs->count + has_zero(needs); i++) { /* the one at position 0 comes last */
         const uint32_t position = i < needs->count ? needs->first + i : 0;
         const uint32_t entry = a->entry_of[i < needs->count ? 1 + i : 0];
         const uint32_t at = p->start_vertex + a->range->start + position;
@@ -279,7 +285,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     for (uint32_t i = 0; i < needs->count; i++) {
         a->entry_of[1 + i] = entry_at(a, 1 + i, needs->first + i);
     }
-    a->entry_of[0] = needs->first == 0 && needs->count ? a->entry_of[1] : entry_at(a, 0, 0);
+    a->entry_of[0] = needs->zero ? entry_at(a, 0, 0) : a->entry_of[1];
 
     if (a->worker->eu.counters) {
         count_fetched(a);
@@ -307,7 +313,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
 /* The vertices of the range and its objects, before any other shader takes them. */
 static void record_range(struct assembly *a, const struct needs *needs, const struct g4_strip *strip,
                          struct g4_mesh *mesh) {
-    for (uint32_t i = 0; i <= needs->count; i++) { /* the one at position 0 comes last */
+    for (uint32_t i = 0; i < needs->count + has_zero(needs); i++) { /* the one at position 0 comes last */
         const uint32_t slot = i < needs->count ? 1 + i : 0;
         const uint32_t position = slot ? needs->first + i : 0;
         const struct g4_vertex_ids ids = ids_of(a, position, a->index ? a->index[slot] : 0);

@@ -113,6 +113,19 @@ def test_indices_are_fetched_once_where_they_repeat() -> None:
     assert counters.fragments.fragments == 64
 
 
+@pytest.mark.parametrize("topology", [T.POINTLIST, T.LINELIST, T.TRILIST])
+def test_the_vertices_of_long_lists_are_fetched_once(topology: T) -> None:
+    """The ranges that a primitive is split into share no vertex; a shader with side effects runs once for each."""
+    counters = drawn(Scene(), [vertex(i % 32, i % 31) for i in range(3000)], topology)
+    assert (counters.vertices.vertices, counters.vertices.vertices_fetched) == (3000, 3000)
+
+
+def test_each_range_of_a_fan_has_its_center() -> None:
+    """600 triangles are three ranges, of which the second and third fetch the center and one vertex again."""
+    counters = drawn(Scene(), [vertex(i % 32, i % 31) for i in range(602)], T.TRIFAN)
+    assert (counters.vertices.vertices, counters.vertices.vertices_fetched) == (602, 602 + 2 * 2)
+
+
 @pytest.mark.parametrize(("points", "fields", "reason"), [
     ([(0, 0), (8, 0), (0, 8)], {"cull_mode": "BOTH"}, "culled"),
     ([(0, 0), (8, 0), (4, 0)], {}, "degenerate"),
