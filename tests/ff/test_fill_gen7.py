@@ -5,7 +5,7 @@ The triangle of a capture is drawn with other pixel shaders.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ class Shader(Listener):
 
     device: Device
     kernels: tuple[bytes, bytes]
-    blending: dict[str, Any]
+    blending: dict[str, Any] = field(default_factory=dict)
 
     def draw_started(self, words: Any) -> None:
         gen7 = self.device.state.gen7
