@@ -652,7 +652,7 @@ static uint32_t math_operand(const struct g4_src *src, const struct g4_value *va
     return src->type == G4_TYPE_F ? modified_float((uint32_t)value->raw, src) : (uint32_t)value->i;
 }
 
-/* The math opcode has no flags and no type conversion: `raw` has the results.  Half floats are rounded from floats.  The
+/* The math opcode has no flags and no type conversion: `raw` has the results.  Half floats are rounded from floats. The
  * second result of the integer division goes to the next register. */
 static void compute_math(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     const g4_fpenv inside = g4_fpenv_get();
