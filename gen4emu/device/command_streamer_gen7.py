@@ -116,7 +116,7 @@ class Gen7CommandStreamer(CommandStreamer):
             self.registers.on_write(offset, write)
 
     def _privileged(self, name: str, handler: Handler) -> Handler:
-        """All batches may use these commands: the kernel decides which of their operands are harmless."""
+        """All batches may use these commands (docs/decisions.md 169)."""
         return handler
 
     def _not_executed(self, name: str) -> Handler:

@@ -170,6 +170,24 @@ def test_a_chained_batch_does_not_return() -> None:
     assert machine.dwords(DATA, 1) == [0]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", ["ivb", "hsw", "kbl"])
+def test_user_batches_may_use_privileged_commands_and_any_register(name: str, strict: bool) -> None:
+    """docs/decisions.md 169."""
+    machine = Machine(name, strict=strict)
+    instpm = machine.device.registers.offset("RENDER_INSTPM")
+    machine.device.memory.write(DATA, (0x00400040).to_bytes(4, "little"))
+    machine.put(BATCH, *(command(kind, machine.gen, **fields) for kind, fields in (
+        ("MI_LOAD_REGISTER_MEM", {"register_address": instpm, "memory_address": DATA}),
+        ("MI_STORE_REGISTER_MEM", {"register_address": instpm, "memory_address": DATA + 4}),
+        ("MI_STORE_DATA_IMM", {"address": DATA + 8, "data_dword_0": 5}), ("MI_BATCH_BUFFER_END", {}))))
+    machine.submit(command("MI_BATCH_BUFFER_START", machine.gen, address_space_indicator=1,
+                           batch_buffer_start_address=BATCH))
+    assert machine.dwords(DATA + 4, 2) == [machine.register("RENDER_INSTPM"), 5]
+    assert machine.register("RENDER_INSTPM") & 0x40
+    assert not machine.device.findings.count
+
+
 @pytest.mark.parametrize(("memory", "stored"), [(5, 0), (6, 1)])
 def test_a_conditional_end_compares_memory_with_its_dword(memory: int, stored: int) -> None:
     machine = Later()
