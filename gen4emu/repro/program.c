@@ -1,7 +1,8 @@
 /* @TITLE@
  *
- * It submits the buffers to the i915 driver of the kernel, which relocates their addresses, and compares the render
- * targets with those of the emulator.  Exit status: 0 equal, 1 different, 2 could not run.
+ * It submits the buffers to the i915 driver of the kernel, which relocates their addresses or, with 48 bits, leaves
+ * them where they were in the trace, and compares the render targets with those of the emulator.  Exit status: 0 equal,
+ * 1 different, 2 could not run.
  *
  *     cc -Wall -Wextra repro.c -o repro && ./repro          on a @CHIP@
  *     gen4emu run --device @DEVICE@ -- ./repro              on the emulator
@@ -40,7 +41,8 @@ enum {
 };
 
 struct object {
-    uint32_t size, address; /* the address in the trace */
+    uint32_t size;
+    uint64_t address; /* in the trace */
     int is_written;
 };
 
@@ -212,7 +214,8 @@ static void submit(void) {
             .relocs_ptr = (uintptr_t)(entries + first),
             .alignment = 4096,
             .offset = objects[object].address,
-            .flags = objects[object].is_written ? EXEC_OBJECT_WRITE : 0,
+            .flags = (objects[object].is_written ? EXEC_OBJECT_WRITE : 0) |
+                     (PINNED ? EXEC_OBJECT_PINNED | EXEC_OBJECT_SUPPORTS_48B_ADDRESS : 0),
         };
     }
     struct drm_i915_gem_execbuffer2 request = {

@@ -51,6 +51,11 @@ def _comment(text: str) -> str:
     return "".join(c if c.isalnum() or c in " .,:;()[]_-+=%#<>!" else "_" for c in text)
 
 
+def _canonical(address: int) -> int:
+    """As the kernel wants addresses: bits 63 to 48 repeat bit 47."""
+    return address | 0xFFFF << 48 if address >> 47 else address
+
+
 def _data(script: Script, layout: Layout, targets: Sequence[tuple[Target, bytes]]) -> Iterator[str]:
     if script.engine not in _ENGINES:
         raise Gen4emuError(f"the {script.engine.value} engine is not supported")
@@ -59,10 +64,10 @@ def _data(script: Script, layout: Layout, targets: Sequence[tuple[Target, bytes]
     lines, runs = _contents(layout)
     yield (f"enum {{ CHIP = 0x{script.device.pci_id:04x}, ENGINE = {engine}, OBJECTS = {len(layout.buffers)}, "
            f"RUNS = {len(runs)}, RELOCATIONS = {len(layout.relocations)}, TILED_RANGES = {len(layout.tiles)}, "
-           f"TARGETS = {len(targets)}, BATCH_BYTES = {len(script.batch_bytes)} }};\n")
+           f"TARGETS = {len(targets)}, BATCH_BYTES = {len(script.batch_bytes)}, PINNED = {int(layout.is_pinned)} }};\n")
     yield "static const struct object objects[OBJECTS] = {"
     for buffer in layout.buffers:
-        yield f"    {{0x{len(buffer.data):x}, 0x{buffer.address:08x}, {int(buffer.is_written)}}},"
+        yield f"    {{0x{len(buffer.data):x}, 0x{_canonical(buffer.address):08x}, {int(buffer.is_written)}}},"
     yield "};\n"
     yield from lines
     yield "\nstatic const struct run runs[RUNS] = {"

@@ -74,11 +74,12 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Buffers, of which the last one is the batch."""
+    """Buffers, of which the last one is the batch.  Those of chips with 48-bit addresses stay where they are."""
 
     buffers: tuple[Buffer, ...]
     relocations: tuple[Relocation, ...]
     tiles: tuple[Tiles, ...]
+    is_pinned: bool = False
 
     def find(self, address: int) -> tuple[int, int]:
         """The buffer that has an address, and its offset there."""
@@ -98,7 +99,13 @@ class _Addresses:
 
 
 def layout_of(script: Script, targets: Sequence[Target]) -> Layout:
-    """The buffers of a script.  It was executed with all of them elsewhere, and has written the same pixels."""
+    """The buffers of a script.
+
+    It was executed with all of them elsewhere, and has written the same pixels; or the buffers need not move, because
+    programs choose addresses of 48 bits themselves.
+    """
+    if script.device.address_bits > 32:
+        return _pinned(script, targets)
     with NewDevice(script.device) as device:
         load(device.memory, script)
         found = _addresses(script, device.memory)
@@ -204,6 +211,19 @@ def _arranged(script: Script, found: _Addresses, pages: set[int], written: set[i
     layout = Layout(tuple(buffers), (), ())
     starts = sorted((buffer.address, number) for number, buffer in enumerate(buffers))
     return replace(layout, relocations=tuple(_relocations(found, buffers, starts)), tiles=tuple(_tiles(found, layout)))
+
+
+def _pinned(script: Script, targets: Sequence[Target]) -> Layout:
+    """Buffers where the trace has them.  Memory controllers of these chips do not swizzle tiles."""
+    pages, written, _ = _execute(script, targets)
+    ranges = [(page, page + PAGE_SIZE) for page in pages]
+    ranges += [(target.address, target.address + target.pitch * (target.y + target.height)) for target in targets]
+    buffers = [_buffer(start, end, script.memory, written) for start, end in _joined(ranges)]
+    size = -(-len(script.batch_bytes) // PAGE_SIZE) * PAGE_SIZE
+    buffers.append(Buffer(script.batch, script.batch_bytes.ljust(size, b"\0")))
+    if sum(len(buffer.data) for buffer in buffers) > MOST_BYTES:
+        raise Gen4emuError(f"its buffers have more than {MOST_BYTES >> 20} MiB")
+    return Layout(tuple(buffers), (), (), is_pinned=True)
 
 
 def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

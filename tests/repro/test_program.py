@@ -58,7 +58,7 @@ def replayed(name: str, draw: int) -> list[bytes]:
 @pytest.mark.parametrize(("name", "draw", "device"), [
     ("gears-g4x", 4, "gm45"), ("texture-g4x", 0, "gm45"), ("fbo-g4x", 3, "gm45"), ("stencil-brw", 2, "965gm"),
     ("texture-brw", 1, "965gm"), ("later/triangle-ivb", 2, "ivb"), ("later/triangle-ivb", 4, "ivb"),
-    ("later/triangle-hsw", 3, "hsw")])
+    ("later/triangle-hsw", 3, "hsw"), ("later/triangle-kbl", 2, "kbl"), ("later/triangle-skl", 4, "skl")])
 def test_the_program_compiles_without_warnings_and_draws_the_bits_of_the_replay(name: str, draw: int, device: str,
                                                                                 tmp_path: Path) -> None:
     output = compiled(exported(tmp_path, name, draw) / "repro.c")
