@@ -187,7 +187,7 @@ def test_why_leads_from_the_colour_to_the_vertices(opened: Page) -> None:
     opened.wait("document.querySelectorAll('.tree .why').length > 8")
     text = opened.evaluate("document.querySelector('.tree').textContent")
     assert "the shader sent R 0, G 0.7576, B 0.1894, A 1" in text and "pixel shader thread" in text
-    assert "object 814: TRILIST" in text and "vertex 514 of the vertex buffers, vertex shader thread 1221" in text
+    assert "object 814: TRILIST" in text and "vertex 514 of the vertex buffers, vertex shader thread 1219" in text
     assert ".0 x " in text, "the attributes of the vertex"
 
 
