@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -11,14 +12,19 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from gen4emu.check.execute import Task
 from gen4emu.check.manifest import Case
 from gen4emu.check.results import Outcome, Result
+from gen4emu.check.worker import Start
 from gen4emu.check.worker import main as serve
 from gen4emu.children import Child, Process, forked
+from gen4emu.sandbox import Mode, Sandbox
 
+_ANSWER_BYTES = 1 << 30
 _START_SECONDS = 120.0  # for a process to import everything
 _CODE = "import sys; sys.path[:] = {path!r}; from gen4emu.check.worker import main; main({handle})"
 
@@ -29,24 +35,52 @@ class Limits:
 
     timeout: float | None = None  # seconds; None: as the manifest says
     memory: int = 0  # bytes of address space; 0: no limit
+    sandbox: Mode = Mode.AUTO
 
     def timeout_of(self, case: Case) -> float:
         return case.timeout if self.timeout is None else self.timeout
 
 
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """What a child may read and write."""
+
+    reads: frozenset[Path]
+    writes: frozenset[Path]
+
+    def covers(self, other: _Reach) -> bool:
+        return (all(self.reads & {path, *path.parents} for path in other.reads)
+                and all(self.writes & {path, *path.parents} for path in other.writes))
+
+    def __or__(self, other: _Reach) -> _Reach:
+        return _Reach(self.reads | other.reads, self.writes | other.writes)
+
+
 class _Worker(Child):
     """A child process and the case it runs."""
 
-    def __init__(self, limits: Limits, fork: bool) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, fork: bool, mode: Mode, reach: _Reach) -> None:
+        self.limits, self.reach = limits, reach
         self.running: _Run | None = None
+        self._results: Path | None = None
         self._is_ready = False
+        self._temporary = TemporaryDirectory(prefix="gen4emu-", ignore_cleanup_errors=True)
         super().__init__(forked(serve) if fork else _spawn)
         with contextlib.suppress(BrokenPipeError):  # if it could not even start, the first answer will be its end
-            self.connection.send(limits.memory)
+            self.connection.send(Start(limits.memory, mode, Path(self._temporary.name),
+                                       tuple(reach.reads), tuple(reach.writes)))
+
+    def end(self, patience: float = 0.0) -> tuple[str, str]:
+        ended = super().end(patience)
+        self._temporary.cleanup()
+        return ended
+
+    def kill(self) -> None:
+        super().kill()
+        self._temporary.cleanup()
 
     def start(self, run: _Run, task: Task) -> None:
-        self.running = run
+        self.running, self._results = run, task.results
         run.started = time.monotonic()
         with contextlib.suppress(BrokenPipeError):
             self.connection.send((run.case, task, self.limits.timeout_of(run.case)))
@@ -59,15 +93,15 @@ class _Worker(Child):
 
     def receive(self) -> Iterator[Result | None]:
         """The result, None if the process has died, nothing if it has only become ready."""
+        assert self.running is not None
         try:
-            result = self.connection.recv()
-        except (EOFError, OSError):
+            answer = json.loads(self.connection.recv_bytes(_ANSWER_BYTES))
+            if answer is not None:
+                yield Result.from_json(self.running.case, answer, self._results)
+                return
+        except (EOFError, OSError, ValueError, TypeError, KeyError, RecursionError):
             yield None
             return
-        if isinstance(result, Result):
-            yield result
-            return
-        assert self.running is not None
         self._is_ready = True
         self.running.started = time.monotonic()
 
@@ -77,6 +111,7 @@ def _spawn(handle: int, log: BinaryIO) -> Process:
     # Dask sets this variable for its workers.  With it, replays, which allocate large buffers again and again, take
     # twice as long.
     environment = {name: value for name, value in os.environ.items() if name != "MALLOC_TRIM_THRESHOLD_"}
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process that has threads cannot be confined
     return subprocess.Popen([sys.executable, "-P", "-c", _CODE.format(path=sys.path, handle=handle)],
                             stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(handle,), env=environment)
 
@@ -92,17 +127,26 @@ class _Run:
 class Runner:
     """Worker processes that live until `close`, and are replaced when they die.  `task` may change between runs.
 
-    `fork` starts them by fork, which is for processes that have no device and no thread at work.
+    `fork` starts them by fork, which is for processes that have no device and no thread at work.  They may read the
+    files of the cases only; those that are not forked, which take long to start, also what is beside these files, and
+    `reads`.
     """
 
-    def __init__(self, task: Task, limits: Limits | None = None, jobs: int = 1, fork: bool = False) -> None:
+    def __init__(self, task: Task, limits: Limits | None = None, jobs: int = 1, fork: bool = False,
+                 reads: Sequence[Path] = ()) -> None:
         self.task, self.limits, self.jobs, self.fork = task, limits or Limits(), max(1, jobs), fork
         self._workers: list[_Worker] = []
+        self._reach = _Reach(frozenset(path.absolute() for path in reads), frozenset())
+        # Those that children write to; --update writes golden pictures to many, and accepts traces as they are.
+        self._mode = Mode.OFF if task.update else self.limits.sandbox
+        self._directories = Sandbox(self._mode)
+        self._directories.wanted = self._mode is not Mode.OFF  # whoever this process belongs to
 
     def close(self) -> None:
         for worker in self._workers:
             worker.kill()
         self._workers.clear()
+        self._directories.remove_empty()
 
     def __enter__(self) -> Runner:
         return self
@@ -112,6 +156,7 @@ class Runner:
 
     def run(self, cases: Sequence[Case]) -> Iterator[tuple[int, Result]]:
         """Run cases; yields the index and the result of each as it ends."""
+        self._allow(cases)
         waiting = deque(_Run(case, i) for i, case in enumerate(cases))
         left = len(waiting)
         while left:
@@ -123,11 +168,27 @@ class Runner:
                     left -= 1
                     yield run.index, result
 
+    def _allow(self, cases: Sequence[Case]) -> None:
+        """Replace workers that may not read or write what these cases need."""
+        reads: set[Path] = set()
+        writes = set() if self.task.results is None else {self.task.results.absolute()}
+        for case in cases:
+            trace, golden = case.trace.absolute(), [case.golden, *(o.golden for o in case.accepted if o.golden)]
+            reads |= {trace if self.fork else trace.parent, *(path.absolute() for path in golden)}
+        reach = _Reach(frozenset(reads), frozenset(writes))
+        for path in writes:
+            self._directories.write_directory(path)
+        if not self._reach.covers(reach):
+            self._reach |= reach
+        for worker in [worker for worker in self._workers if not worker.reach.covers(reach)]:
+            self._workers.remove(worker)
+            worker.kill()
+
     def _hand_out(self, waiting: deque[_Run]) -> None:
         idle = [worker for worker in self._workers if worker.running is None]
         while waiting and (idle or len(self._workers) < self.jobs):
             if not idle:
-                idle.append(_Worker(self.limits, self.fork))
+                idle.append(_Worker(self.limits, self.fork, self._mode, self._reach))
                 self._workers.append(idle[-1])
             idle.pop().start(waiting.popleft(), self.task)
 

@@ -11,6 +11,7 @@ import click
 from gen4emu.api.trace import Trace
 from gen4emu.bisect.find import Finding, Side, find, find_against
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain
 from gen4emu.cli.two_ways import devices_option, labels, options_option
 from gen4emu.device.options import Options
@@ -25,10 +26,11 @@ from gen4emu.trace.reader import open as open_trace
 @click.option("--against", metavar="FILE", help="Compare one TRACE with the digests that `gen4emu digest` has written.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: tuple[Options, Options] | None,
            against: str | None, as_json: bool, kind: str | None, base: int, device: Device | None, force_device: bool,
-           partial: bool) -> int:
+           partial: bool, confinement: Confinement) -> int:
     """Find the first draw that differs between two executions, its first pixel, and the instruction and cause.
 
     Both are executed side by side. Draws that only one of them has are listed and left out. Exit status 0: the same, 1:
@@ -48,6 +50,8 @@ def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: 
     chips = devices or (device, device)
     choices = pair or (Options(), Options())
     sides = labels(files, devices, pair)
+    confinement.limit(" and ".join(files))
+    confinement.enter(*files, *([against] if against is not None else []))
     with ExitStack() as stack:
         progress = Progress("comparing", scrolls=not as_json)
         stack.callback(progress.done)

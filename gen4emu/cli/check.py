@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -27,18 +26,18 @@ from gen4emu.check.verdict import judge, skipped
 from gen4emu.cli import options
 from gen4emu.cli.printable import printable
 from gen4emu.cli.results_options import dask_option, in_shard, results_options, writer
+from gen4emu.cli.sandbox_options import sandbox_option
 from gen4emu.cli.terminal import Progress, complain, is_quiet, is_verbose, some, wants_color
 from gen4emu.cluster.pool import ClusterLost
 from gen4emu.cluster.traces import ClusterRunner
 from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device
+from gen4emu.sandbox import Mode
 from gen4emu.suite.lines import Writer
 from gen4emu.suite.shards import Shard
 from gen4emu.suite.traces import SUITE, input_digest, line_of, result_of
 
-_SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
-_MIN_MEMORY = 256 << 20
 _LOG_LINES = 20  # of a crashed process; reports have more
 _COLORS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.CRASH: "red", Outcome.TIMEOUT: "red",
            Outcome.UNEXPECTED_PASS: "red", Outcome.EXPECTED_FAIL: "yellow", Outcome.FLAKE: "yellow",
@@ -46,19 +45,6 @@ _COLORS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.CRASH: "red", Out
 _WORDS = {Outcome.PASS: "ok", Outcome.FAIL: "FAILED", Outcome.CRASH: "CRASHED", Outcome.TIMEOUT: "TIMED OUT",
           Outcome.UNEXPECTED_PASS: "UNEXPECTED PASS", Outcome.EXPECTED_FAIL: "expected failure",
           Outcome.FLAKE: "flake", Outcome.SKIP: "skipped"}
-
-
-def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
-    """4G, 512M or bytes."""
-    if value is None:
-        return 0
-    found = _SIZE.fullmatch(value.strip())
-    if found is None:
-        raise click.BadParameter(f"{value!r} is not a size (examples: 4G, 1500M)", ctx, param)
-    number = int(found[1]) << 10 * " kmgt".index(found[2].lower() or " ")
-    if not _MIN_MEMORY <= number < 1 << 62:
-        raise click.BadParameter(f"{value} is below {_MIN_MEMORY >> 20}M, which no replay fits in", ctx, param)
-    return number
 
 
 @click.command()
@@ -73,7 +59,9 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
 @click.option("--update", is_flag=True, help="Record what is drawn now as the expected result, and print the changes.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="Time for each trace.  [default: from the manifest, else 300]")
-@click.option("--memory", callback=size, metavar="SIZE", help="Limit on the address space of each replay, such as 4G.")
+@click.option("--memory", callback=options.size, metavar="SIZE",
+              help="Limit on the address space of each replay, such as 4G.")
+@sandbox_option
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="check-results",
               show_default=True, help="Where failures leave actual, expected and heat map.")
 @results_options
@@ -88,7 +76,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
               help="What --history calls this run, such as a commit.  [default: the version of gen4emu]")
 @options.verbosity_options
 def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: Device | None, force_device: bool,
-          hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, results: Path,
+          hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, mode: Mode, results: Path,
           shard: Shard | None, earlier: tuple[Path, ...], jsonl: Path | None, resume: bool, dask: str | None,
           as_json: bool, junit: Path | None, html: Path | None, history: Path | None, revision: str) -> int:
     """Replay the traces of manifests (TOML; a directory means its manifest.toml) and compare with expected pictures.
@@ -110,11 +98,13 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
     for other, value in (("--jsonl", jsonl), ("--dask", dask)):
         if update and value is not None:
             raise click.UsageError(f"{other} and --update exclude each other")
+    if update and mode is Mode.ON:
+        raise click.UsageError("--sandbox on and --update exclude each other")
     file = writer(jsonl, resume)
     runs = [] if history is None else read(history)
     task = Task(results, update, Options(workers=1 if jobs > 1 else 0, hierarchical_depth=hiz), device, force_device,
                 thumbnails=html is not None)
-    limits = Limits(timeout, memory)
+    limits = Limits(timeout, memory, mode)
     report = Report([m.file for m in manifests], stale=stale)
     lost = False
     started = time.perf_counter()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
 from gen4emu import trace as traces
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text, some
 from gen4emu.errors import TraceError
 from gen4emu.hw.chips import Device
@@ -20,9 +22,10 @@ from gen4emu.trace.conversion import CONTAINERS, Converted
 @click.option("--to", "container", type=click.Choice(CONTAINERS), help="The container, whatever DESTINATION is called.")
 @click.option("--force", is_flag=True, help="Let DESTINATION replace SOURCE.")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def convert(source: str, destination: str, container: str | None, force: bool, kind: str | None, base: int,
-            device: Device | None, force_device: bool, partial: bool) -> int:
+            device: Device | None, force_device: bool, partial: bool, confinement: Confinement) -> int:
     """Convert SOURCE (any container that can be read) to DESTINATION.
 
     The name of DESTINATION chooses the container, .aub or .g4c, and the compression: .xz, .gz, .zst or none.
@@ -33,6 +36,8 @@ def convert(source: str, destination: str, container: str | None, force: bool, k
     """
     if not force and _is_same(source, destination):
         raise TraceError(destination, None, "is SOURCE itself: use another name, or --force to replace it")
+    confinement.limit(source)
+    confinement.enter(source, outputs=(Path(destination),))
     trace = traces.open(source, device=device, force_device=force_device, base=base, kind=kind)
     before = _size(source)
     progress = Progress(f"converting {source}", lambda: trace.fraction)

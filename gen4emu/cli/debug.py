@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import click
 
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain, damaged
 from gen4emu.debugger.shell import OnError, Read, Shell, completions
 from gen4emu.device import bookmark_file
@@ -34,10 +35,11 @@ from gen4emu.trace.reader import open as open_trace
 @click.option("--skip-prims", type=click.IntRange(0), default=0, help="Skip the first N 3DPRIMITIVEs.")
 @click.option("--max-prims", type=click.IntRange(0), help="Only the first N 3DPRIMITIVEs; skipped ones count.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
+@confinement_options
 @options.verbosity_options
 def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool, web: bool, port: int, opens: bool,
           kind: str | None, base: int, device: Part | None, force_device: bool, partial: bool, skip_prims: int,
-          max_prims: int | None, watchdog: int) -> int:
+          max_prims: int | None, watchdog: int, confinement: Confinement) -> int:
     """Replay TRACE under a debugger: traps, breakpoints, single steps, the history of pixels.
 
     `help` lists the commands. Without a terminal, commands are the lines of standard input. Those and the ones of -c
@@ -61,11 +63,17 @@ def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool
     if web:
         if commands or as_json or keep_going:
             raise click.UsageError("--web excludes --command, --json and --keep-going")
+        confinement.refuse("--web")
         return _serve(trace, reopen, device, reduced, port, opens)
     if port or opens:
         raise click.UsageError("--port and --open need --web")
     is_script = bool(commands) or not sys.stdin.isatty()
     on_error = OnError.FORGIVE if not is_script else OnError.COUNT if keep_going else OnError.STOP
+    confinement.limit(trace)
+    index = bookmark_file.read_if_valid(trace, complain) if device is None and kind is None else None
+    if not is_script:
+        _complete_words()  # reads the user's settings of the terminal
+    confinement.enter(trace)
     opened = reopen()
     progress = Progress(f"running {trace}", lambda: opened.fraction)
 
@@ -75,7 +83,6 @@ def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool
 
     shell = Shell(opened, device, reduced, _reader(commands, progress), say, as_json, complain if is_script else say,
                   on_error, lambda number: progress.tick(lambda: f"draw {number}"))
-    index = bookmark_file.read_if_valid(trace, complain) if device is None and kind is None else None
     if index is not None:
         shell.session.use(index.with_options(reduced), index.primitives)
     try:
@@ -115,7 +122,6 @@ def _reader(commands: tuple[str, ...], progress: Progress) -> Read:
         return _given(iter(commands))
     if not sys.stdin.isatty():
         return _given(iter(sys.stdin))
-    _complete_words()
 
     def ask(prompt: str) -> str | None:
         progress.clear()

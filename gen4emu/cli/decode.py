@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from gen4emu import trace as traces
 from gen4emu.cli import options
-from gen4emu.cli.terminal import Progress, Write, complain, damaged, output, some, wants_color
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
+from gen4emu.cli.terminal import Progress, Write, complain, damaged, output, some, uses_pager, wants_color
 from gen4emu.decode import select
 from gen4emu.decode.compatible_text import RENDERERS
 from gen4emu.decode.document import Document
@@ -48,12 +50,14 @@ from gen4emu.selection import ALL, Selection
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colours.")
 @click.option("--pager/--no-pager", default=True, help="On a terminal, use a pager.")
 @click.option("-o", "--output", "output_path", metavar="PATH", help="Write to this file.")
+@confinement_options
 @options.verbosity_options
 def decode(file: str, as_json: bool, lint: bool, submissions: Selection | None, frames: Selection | None,
            draws: Selection | None, only: str | None, at: int | None, as_name: str | None, count: int, layout: str,
            headers: bool, no_offsets: bool, no_follow: bool, repeat: bool, max_vbo_lines: int, all_bb: bool,
            forget: bool, strict_pte: bool, kind: str | None, base: int, device: Device | None,
-           force_device: bool, partial: bool, color: str, pager: bool, output_path: str | None) -> int:
+           force_device: bool, partial: bool, color: str, pager: bool, output_path: str | None,
+           confinement: Confinement) -> int:
     """Decode FILE (AUB, error state, raw batch or hex dump; also compressed; - is stdin).
 
     \b
@@ -69,6 +73,9 @@ def decode(file: str, as_json: bool, lint: bool, submissions: Selection | None, 
     select.check_names(names, file)
     choices = Options(follow=not no_follow, max_rows=max_vbo_lines, repeat=repeat, lint=lint, all_batches=all_bb,
                       forget=forget, strict_pte=strict_pte, submissions=submissions or ALL)
+    confinement.limit(file)
+    if output_path is not None or as_json or not uses_pager(pager):
+        confinement.enter(file, outputs=(None if output_path is None else Path(output_path),))
     trace = traces.open(file, device=device, force_device=force_device, base=base, kind=kind,
                         again=frames is not None or lint)
     marked = (frames is not None or lint) and trace.has_marks()

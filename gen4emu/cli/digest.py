@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from gen4emu.api.trace import open as open_trace
 from gen4emu.bisect import digests
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain, damaged
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import Device
@@ -16,9 +19,10 @@ from gen4emu.hw.chips import Device
 @click.argument("file", metavar="TRACE")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where the digests go.  [default: standard output]")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def digest(file: str, output: str, kind: str | None, base: int, device: Device | None, force_device: bool,
-           partial: bool) -> int:
+           partial: bool, confinement: Confinement) -> int:
     """Execute TRACE and write a digest of each surface that a draw has written, a line of JSON for each draw.
 
     `gen4emu bisect TRACE --against FILE` compares another execution with it, on another machine or by another version.
@@ -27,6 +31,8 @@ def digest(file: str, output: str, kind: str | None, base: int, device: Device |
     Example:
       gen4emu digest trace.aub.xz -o trace.digests
     """
+    confinement.limit(file)
+    confinement.enter(file, outputs=(Path(output),))
     progress = Progress(f"executing {file}", lambda: trace.fraction, scrolls=output == "-")
     with open_trace(file, device=device, force_device=force_device, base=base, kind=kind, partial=True,
                     progress=lambda unit, number: progress.tick(lambda: f"{unit} {number}")) as trace:

@@ -13,6 +13,7 @@ import click
 
 from gen4emu import trace as traces
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.tables import table
 from gen4emu.cli.terminal import Progress, damaged, some
 from gen4emu.decode.document import Document
@@ -35,9 +36,10 @@ BRIEF_ROWS = 20
 @click.option("--draws", is_flag=False, flag_value="all", metavar="[N,N-N,...]",
               help="Execute FILE, and list what these draws did; without numbers, all of them.")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def info(file: str, as_json: bool, brief: bool, draws: str | None, kind: str | None, base: int, device: Device | None,
-         force_device: bool, partial: bool) -> int:
+         force_device: bool, partial: bool, confinement: Confinement) -> int:
     """Show what FILE holds: device, submissions, memory, commands, surfaces, kernels.
 
     Frames are known only where the trace marks them; otherwise each submission counts as one.
@@ -49,6 +51,8 @@ def info(file: str, as_json: bool, brief: bool, draws: str | None, kind: str | N
     """
     if draws is not None and file == "-" and Path(draws).is_file():  # `--draws FILE`, without numbers
         file, draws = draws, "all"
+    confinement.limit(file)
+    confinement.enter(file)
     if draws is not None:
         from gen4emu.cli.draw_list import list_draws
 

@@ -11,6 +11,7 @@ import click
 
 from gen4emu.api.trace import open as open_trace
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.tables import table
 from gen4emu.cli.terminal import Progress, damaged, some
 from gen4emu.decode.kernel_uses import KernelUse
@@ -29,9 +30,10 @@ SCHEMA = "gen4emu.kernels/1"
 @options.draws_option
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def kernels(file: str, directory: Path | None, draws: Selection | None, as_json: bool, kind: str | None, base: int,
-            device: Device | None, force_device: bool, partial: bool) -> int:
+            device: Device | None, force_device: bool, partial: bool, confinement: Confinement) -> int:
     """List the kernels of TRACE with their stages, addresses and the draws that run them, or write them to files.
 
     \b
@@ -39,6 +41,8 @@ def kernels(file: str, directory: Path | None, draws: Selection | None, as_json:
       gen4emu kernels trace.aub.xz
       gen4emu kernels trace.aub.xz --draws 4 -o kernels/
     """
+    confinement.limit(file)
+    confinement.enter(file, directory=directory)
     progress = Progress(f"reading {file}", lambda: trace.fraction)
     with open_trace(file, device=device, force_device=force_device, base=base, kind=kind, partial=True,
                     progress=lambda unit, number: progress.tick(lambda: some(number + 1, unit))) as trace:

@@ -12,6 +12,7 @@ import click
 
 from gen4emu import trace as traces
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, Write, complain, damaged, output, some
 from gen4emu.decode.document import Document
 from gen4emu.decode.findings import Baseline, Finding, Report, damage_texts, findings
@@ -44,10 +45,11 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Severi
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
 @click.option("-o", "--output", "output_path", metavar="PATH", help="Write to this file.")
+@confinement_options
 @options.verbosity_options
 def lint(files: tuple[str, ...], select: str, threshold: Severity, baseline: Path | None, update_baseline: bool,
          rules: bool, explain: str | None, as_json: bool, kind: str | None, base: int, device: Device | None,
-         force_device: bool, partial: bool, output_path: str | None) -> int:
+         force_device: bool, partial: bool, output_path: str | None, confinement: Confinement) -> int:
     """Report the rules that traces break.
 
     Errors are commands that cannot be followed, warnings state that hardware may not execute as meant (docs/lint.md).
@@ -71,8 +73,12 @@ def lint(files: tuple[str, ...], select: str, threshold: Severity, baseline: Pat
         selection = RuleSelection(select, threshold)
     except SelectionError as e:
         raise click.BadParameter(str(e), param_hint="--select") from None
+    confinement.limit(", ".join(files))
     old = Baseline() if baseline is None or update_baseline else Baseline.read(baseline)
     report, errors = Report(selection, old), _Errors(partial)
+
+    confinement.enter(*files, outputs=(baseline if update_baseline else None,
+                                       None if output_path is None else Path(output_path)))
 
     def opened(file: str) -> Trace:
         return traces.open(file, device=device, force_device=force_device, base=base, kind=kind, again=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,9 @@ from gen4emu.selection import ALL, Selection
 Command = Callable[..., Any]
 
 CODE_LIMIT = 64 << 20  # bytes of a file of EU code or assembly: thousands of times the largest kernel
+
+_SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_MIN_MEMORY = 256 << 20
 
 
 def address(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -40,6 +44,19 @@ def device(ctx: click.Context, param: click.Parameter, value: str | None) -> Dev
     if found is None:
         raise click.BadParameter(unknown_device(value), ctx, param)
     return found
+
+
+def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
+    """4G, 512M or bytes."""
+    if value is None:
+        return 0
+    found = _SIZE.fullmatch(value.strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not a size (examples: 4G, 1500M)", ctx, param)
+    number = int(found[1]) << 10 * " kmgt".index(found[2].lower() or " ")
+    if not _MIN_MEMORY <= number < 1 << 62:
+        raise click.BadParameter(f"{value} is below {_MIN_MEMORY >> 20}M, which no replay fits in", ctx, param)
+    return number
 
 
 def unknown_device(text: str) -> str:

@@ -17,7 +17,7 @@ import click
 from gen4emu.cli import options
 from gen4emu.cli.replay_parts import FrameRange, Job, Joined, parts_of, replay_parts
 from gen4emu.cli.replay_run import Report, Writer, extent, replay_frames
-from gen4emu.cli.sandbox_options import sandbox_option
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain
 from gen4emu.core_enums import ErrorPolicy, HierarchicalDepthMode
 from gen4emu.debugger.history import trap_pixel
@@ -37,7 +37,7 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import MAX_PICTURES, PictureStore
-from gen4emu.sandbox import Mode, Sandbox
+from gen4emu.sandbox import Sandbox
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.reader import open as open_trace
 
@@ -138,7 +138,7 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
               show_default=True, help="Count them; stop the draw; or let threads hang that touch the register.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 after unmodelled or invalid operations.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, instead of paths and a summary.")
-@sandbox_option
+@confinement_options
 @options.verbosity_options
 def replay(trace: str, output: Path | None, kind: str | None, base: int, device: Part | None, force_device: bool,
            partial: bool, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
@@ -148,7 +148,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
            watchdog: int, hiz: HierarchicalDepthMode, general: bool, skip_primitives: int, max_primitives: int | None,
            objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None,
            traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool, as_json: bool,
-           sandbox: Mode) -> int:
+           confinement: Confinement) -> int:
     """Execute TRACE and write its render targets as pictures.
 
     With --processes the result is the same; only whole frames can be divided.
@@ -169,6 +169,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
                             ("--bad-messages", policy != "lenient"), ("standard input", trace == STDIN)):
             if given:
                 raise click.UsageError(f"--processes and {name} exclude each other")
+    confinement.limit(trace)
     silent = as_json or raw_video == STDOUT
     choices = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
                       workers=workers, strict=strict, hierarchical_depth=hiz,
@@ -198,12 +199,14 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
         choices = replace(choices, workers=workers or max(1, (os.cpu_count() or 1) // processes))
         asked = ALL if frames is None else frames
         parts = parts_of(trace, choices, asked, processes)
-        outer = click.get_current_context().with_resource(Sandbox(sandbox))
-        outer.write_directory(directory)
+        confinement.sandbox().write_directory(directory)
 
         def confined() -> Sandbox:
-            inner = Sandbox(sandbox)
-            _confine(inner, trace, directory)
+            inner = Sandbox(confinement.mode)
+            if trace != STDIN:
+                inner.read(Path(trace))
+            inner.write_directory(directory)
+            inner.enter()
             return inner
 
         def pictures(give: Callable[[dict[str, Any]], None] | None = None) -> PictureStore:
@@ -218,7 +221,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     at = None
     if device is None and kind is None and not traps and macroblocks is None and policy == "lenient":
         at = _bookmark(trace, choices, frames, submissions, draws)
-    _confine(click.get_current_context().with_resource(Sandbox(sandbox)), trace, directory, raw_video, macroblocks)
+    confinement.enter(trace, outputs=(raw_video, macroblocks), directory=directory)
     run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
                  device, choices, on_start=start, on_draw=after_draw, at=at)
     report = Report(run, trace, directory, strict, partial)
@@ -283,17 +286,6 @@ def _replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: 
     if joined.error is not None:
         raise joined.error
     return int(status)
-
-
-def _confine(sandbox: Sandbox, trace: str, directory: Path, *files: Path | None) -> None:
-    """Allow what a replay reads and writes, nothing else, from now on."""
-    if trace != STDIN:
-        sandbox.read(Path(trace))
-    sandbox.write_directory(directory)
-    for file in files:
-        if file is not None and file != STDOUT:
-            sandbox.write_file(file)
-    sandbox.enter()
 
 
 def _bookmark(trace: str, chosen: Options, *selections: Selection | None) -> Bookmark | None:

@@ -16,7 +16,9 @@ import click
 from gen4emu.api.trace import Trace
 from gen4emu.bisect.find import Side
 from gen4emu.cli import options
+from gen4emu.cli.browser import Browser
 from gen4emu.cli.replay import STDIN, trace_name
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text, some
 from gen4emu.cli.two_ways import devices_option, labels, options_option
 from gen4emu.device.options import Options
@@ -27,6 +29,7 @@ from gen4emu.report.many import SCHEMA as LIST_SCHEMA
 from gen4emu.report.many import bytes_of, directories, write_reports
 from gen4emu.report.record import SCHEMA, Choices, Recorded, Recorder
 from gen4emu.report.writer import PAGE, write_directory, write_file
+from gen4emu.sandbox import Sandbox
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace as Source
 from gen4emu.trace.reader import open as open_trace
@@ -66,12 +69,13 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
               help="Worker threads, or traces at a time; 0: one per processor.")
 @click.option("--open", "opens", is_flag=True, help="Show the report in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the overview as JSON instead of the path.")
+@confinement_options
 @options.verbosity_options
 def report(traces: tuple[str, ...], output: Path | None, single_file: Path | None, max_size: int, against: str | None,
            devices: tuple[Device, Device] | None, pair: tuple[Options, Options] | None, kind: str | None, base: int,
            device: Device | None, force_device: bool, partial: bool, frames: Selection | None,
            draws_full: Selection | None, thumbs: int, no_kernels: bool, no_lint: bool, workers: int, opens: bool,
-           as_json: bool) -> int:
+           as_json: bool, confinement: Confinement) -> int:
     """Execute each TRACE and write a page that shows its draws, state, pictures, surfaces, kernels and counters.
 
     The page needs no server and no network: open index.html in a browser. A trace that is damaged, or that hangs the
@@ -95,6 +99,7 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
         raise click.UsageError("--against, --devices and --options exclude each other")
     if devices is not None and device is not None:
         raise click.UsageError("--devices and --device exclude each other")
+    confinement.limit(", ".join(dict.fromkeys(traces)))
     choices = Choices(thumbs, draws_full, frames, kernels=not no_kernels, lint=not no_lint, partial=partial,
                       options=Options(workers=workers))
 
@@ -111,8 +116,12 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
         if STDIN in several:
             raise click.UsageError("standard input cannot be one of several traces")
         return _reports(several, output or Path("report"), workers or os.cpu_count() or 1, choices,
-                        lambda name: opened(name, device), device, _Outlook(opens, as_json))
+                        lambda name: opened(name, device), device, _Outlook(opens, as_json), confinement)
     (trace,) = several
+    place = output or Path("report", trace_name(trace))
+    browser = Browser(single_file or place / PAGE) if opens else None
+    confinement.enter(trace, *([against] if against is not None else []), outputs=(single_file,),
+                      directory=place if single_file is None else None)
     if ways:
         names = (trace, against or trace)
         sides = _Sides(names, labels([*dict.fromkeys(names)], devices, pair), devices or (device, device),
@@ -133,7 +142,7 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
         for text in write_file(page, recorded, max_size):
             complain(f"left out {text}")
     else:
-        page = write_directory(output or Path("report", trace_name(trace)), recorded)
+        page = write_directory(place, recorded)
     if as_json:
         document = {"schema": SCHEMA, "file": trace, "page": str(page), **recorded.overview,
                     "errors": recorded.errors(trace), "status": recorded.status}
@@ -143,8 +152,8 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
     if not is_quiet():
         total = page.stat().st_size if single_file is not None else bytes_of(page)
         click.echo(f"{recorded.overview['counts']['draws']} draws, {size_text(total)}", err=True)
-    if opens:
-        webbrowser.open(page.resolve().as_uri())
+    if browser is not None:
+        browser.show()
     if recorded.hang is not None:
         raise HangError(f"{trace}: {recorded.hang}", recorded.hang)
     return damaged(trace, recorded.damage, partial) or recorded.status
@@ -159,9 +168,15 @@ class _Outlook:
 
 
 def _reports(traces: Sequence[str], directory: Path, jobs: int, choices: Choices, opened: Callable[[str], Source],
-             device: Device | None, outlook: _Outlook) -> int:
+             device: Device | None, outlook: _Outlook, confinement: Confinement) -> int:
     """Reports of several traces, `jobs` at a time; the exit status."""
     alone = replace(choices, options=replace(choices.options, workers=max(1, jobs // len(traces))))
+
+    def confined(trace: str, place: Path) -> Sandbox:
+        box = Sandbox(confinement.mode)
+        box.read(Path(trace))
+        box.write_directory(place)
+        return box
 
     def record(trace: str) -> Recorded:
         source = opened(trace)
@@ -180,7 +195,7 @@ def _reports(traces: Sequence[str], directory: Path, jobs: int, choices: Choices
     progress = Progress("reporting", lambda: ended / len(traces))
     try:
         entries = write_reports(directory, dict(zip(traces, directories([trace_name(t) for t in traces]),
-                                                    strict=True)), record, jobs, idle)
+                                                    strict=True)), record, jobs, idle, confined)
     finally:
         progress.done()
     status = max(entry.status for entry in entries)

@@ -1,16 +1,82 @@
-"""The option --sandbox of verbs that execute what others have made."""
+"""The options --sandbox, --memory and --timeout of verbs that execute what others have made."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 import click
 
-from gen4emu.sandbox import Mode
+from gen4emu.cli.options import size
+from gen4emu.limits import limit_memory, limit_time
+from gen4emu.sandbox import Mode, Sandbox
+
+Command = Callable[..., Any]
+STREAM = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What the process of a verb may reach and use."""
+
+    mode: Mode = Mode.AUTO
+    memory: int = 0  # bytes; 0: no limit
+    timeout: float | None = None  # seconds
+
+    def limit(self, name: str) -> None:
+        """Set the limits; `name` is in the messages.  Before anything is read or started."""
+        limit_time(self.timeout, name)
+        limit_memory(self.memory)
+
+    def refuse(self, why: str) -> None:
+        """Of a way to work that is not confined, and has no limits."""
+        for name, given in (("--sandbox on", self.mode is Mode.ON), ("--memory", self.memory),
+                            ("--timeout", self.timeout is not None)):
+            if given:
+                raise click.UsageError(f"{name} and {why} exclude each other")
+
+    def sandbox(self) -> Sandbox:
+        """For this process, which leaves it when the verb has ended."""
+        return click.get_current_context().with_resource(Sandbox(self.mode))
+
+    def enter(self, *inputs: str, outputs: tuple[Path | None, ...] = (), directory: Path | None = None) -> None:
+        """Allow to read and write these, and nothing else from now on."""
+        box = self.sandbox()
+        for trace in inputs:
+            if trace != STREAM:
+                box.read(Path(trace))
+        if directory is not None:
+            box.write_directory(directory)
+        for file in outputs:
+            if file is not None and str(file) != STREAM:
+                box.write_file(file)
+        box.enter()
 
 
 def _mode(ctx: click.Context, param: click.Parameter, value: str) -> Mode:
     return Mode(value)
 
 
-sandbox_option = click.option("--sandbox", callback=_mode, default="auto", show_default=True,
+sandbox_option = click.option("--sandbox", "mode", callback=_mode, default="auto", show_default=True,
                               type=click.Choice([mode.value for mode in Mode]),
-                              help="Confine this process: no other files, sockets, programs.  auto: if it can.")
+                              help="Confine the process: no other files, sockets, programs.  auto: if it can.")
+_OPTIONS = (
+    sandbox_option,
+    click.option("--memory", callback=size, metavar="SIZE", help="Limit on the address space, such as 4G."),
+    click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+                 help="End with exit status 2 after this time."),
+)
+
+
+def confinement_options(command: Command) -> Command:
+    """Gives a verb `confinement`."""
+    @functools.wraps(command)
+    def collect(mode: Mode, memory: int, timeout: float | None, **arguments: Any) -> Any:
+        return command(confinement=Confinement(mode, memory, timeout), **arguments)
+
+    for option in reversed(_OPTIONS):
+        collect = option(collect)
+    return collect

@@ -8,7 +8,8 @@ import click
 
 from gen4emu.api.trace import open as open_trace
 from gen4emu.cli import options
-from gen4emu.cli.terminal import damaged, output, wants_color
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
+from gen4emu.cli.terminal import damaged, output, uses_pager, wants_color
 from gen4emu.decode.fieldtext import COLOR, PLAIN
 from gen4emu.hw.chips import Device
 
@@ -22,8 +23,9 @@ SCHEMA = "gen4emu.state/1"
 @options.trace_options
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colours.")
 @click.option("--pager/--no-pager", default=True, help="On a terminal, use less.")
+@confinement_options
 def state(file: str, draw: int, as_json: bool, kind: str | None, base: int, device: Device | None, force_device: bool,
-          partial: bool, color: str, pager: bool) -> int:
+          partial: bool, color: str, pager: bool, confinement: Confinement) -> int:
     """Show the state in force at a draw of TRACE: commands, blocks and kernels, and which commands set them.
 
     TRACE is executed up to the draw, and memory is read as the draw has left it. The trace of a device that does not
@@ -33,6 +35,9 @@ def state(file: str, draw: int, as_json: bool, kind: str | None, base: int, devi
     Example:
       gen4emu state trace.aub.xz --draw 4
     """
+    confinement.limit(file)
+    if as_json or not uses_pager(pager):
+        confinement.enter(file)
     with open_trace(file, device=device, force_device=force_device, kind=kind, base=base, partial=partial) as trace:
         found = trace.state(draw)
         group = trace.group(draw)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from gen4emu.cli import options
-from gen4emu.cli.check import check, size
+from gen4emu.cli.check import check
 from gen4emu.cli.printable import printable
 from gen4emu.cli.results_options import dask_option, in_shard, results_options, writer
 from gen4emu.cli.terminal import Progress, complain, some
@@ -37,7 +37,7 @@ _RUN_OPTIONS = (
                  help="Worker threads of the device for each program."),
     click.option("--timeout", type=click.FloatRange(0, min_open=True), default=60, show_default=True,
                  metavar="SECONDS", help="Time for each test."),
-    click.option("--memory", callback=size, metavar="SIZE",
+    click.option("--memory", callback=options.size, metavar="SIZE",
                  help="Limit on the address space of a program, such as 4G."),
     click.option("--silicon", type=_FILE, metavar="FILE", help="The list of tests that silicon fails."),
     click.option("--flakes", type=_FILE, metavar="FILE", help="The list of tests that are unstable."),

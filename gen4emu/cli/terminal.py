@@ -33,7 +33,7 @@ def output(path: str | None, pager: bool) -> Iterator[Write]:
         with Output(path) as file, _collected(lambda text: file.write(text.encode())) as write:
             yield write
         return
-    less = _pager_command() if pager and sys.stdout.isatty() else None
+    less = _pager_command() if uses_pager(pager) else None
     if less is None:
         with _collected(sys.stdout.write) as write:
             yield write
@@ -48,6 +48,11 @@ def output(path: str | None, pager: bool) -> Iterator[Write]:
             process.stdin.close()
         except BrokenPipeError:
             return  # the reader has left the pager
+
+
+def uses_pager(wanted: bool) -> bool:
+    """Whether results for standard output go to a pager."""
+    return wanted and sys.stdout.isatty() and _pager_command() is not None
 
 
 def _pager_command() -> list[str] | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gen4emu.check.execute import Task, remove_evidence
 from gen4emu.check.history import key
 from gen4emu.check.manifest import Case
-from gen4emu.check.results import Outcome, Result
+from gen4emu.check.results import EVIDENCE, Outcome, Result
 from gen4emu.check.runner import Limits, Runner
 from gen4emu.cluster.files import Store, Wanted, code_digest, default_store
 from gen4emu.cluster.pool import Call, ClusterLost, Failed, Pool, Worker
@@ -30,7 +30,6 @@ TWICE = 100  # one case of so many is run on two workers
 _CALL_SECONDS = 0.5  # of short cases, one call runs several
 _MOST_SENT = 1 << 30  # bytes that stay in the memory of the cluster
 _TRIES = 3
-_PICTURES = ("actual", "expected", "heatmap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def _runner(task: Task, limits: Limits) -> Runner:
     if runner is None or runner.limits != limits:
         if runner is not None:
             runner.close()
-        runner = _local.runner = Runner(task, limits)
+        runner = _local.runner = Runner(task, limits, reads=[default_store()])
         _runners.append(runner)
     runner.task = task
     return runner
@@ -146,7 +145,7 @@ def _take_evidence(result: Result, results: Path) -> dict[str, bytes]:
     """The files that a failure has left; the result then has their paths in the directory of results."""
     found = {}
     for picture in result.pictures:
-        for kind in _PICTURES:
+        for kind in EVIDENCE:
             path = getattr(picture, kind)
             if path is not None:
                 relative = path.relative_to(results)
@@ -308,7 +307,7 @@ def _put_evidence(result: Result, evidence: Mapping[str, bytes], results: Path) 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     for picture in result.pictures:
-        for kind in _PICTURES:
+        for kind in EVIDENCE:
             relative: Any = getattr(picture, kind)
             if relative is not None:
                 setattr(picture, kind, results / relative)

@@ -20,6 +20,7 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.image.picture import replacing
 from gen4emu.report.record import Recorded
 from gen4emu.report.writer import DATA, PAGE, encoded, write_directory
+from gen4emu.sandbox import Mode, Sandbox
 
 SCHEMA = "gen4emu.reports/1"
 _CRASHED = 2  # the exit status of a trace whose process died
@@ -59,10 +60,12 @@ def directories(names: Sequence[str]) -> list[str]:
 
 
 def write_reports(directory: Path, traces: Mapping[str, str], record: Callable[[str], Recorded], jobs: int,
-                  idle: Callable[[int], object] = lambda done: None) -> list[Entry]:
+                  idle: Callable[[int], object] = lambda done: None,
+                  confined: Callable[[str, Path], Sandbox] = lambda trace, place: Sandbox(Mode.OFF)) -> list[Entry]:
     """Write a report of each trace, and the list of them as `index.html`; `jobs` traces at a time.
 
     `traces` has the directory of each trace, below `directory`.  `idle` is called meanwhile with how many have ended.
+    `confined` is called in the process of a trace, with its directory.
     """
     directory.mkdir(parents=True, exist_ok=True)
     places = [(trace, directory / name) for trace, name in traces.items()]
@@ -70,7 +73,9 @@ def write_reports(directory: Path, traces: Mapping[str, str], record: Callable[[
     entries: list[Entry | None] = [None] * len(places)
 
     def work(trace: str, place: Path, tell: Tell) -> None:
-        entry = asdict(_entry(trace, place, record))
+        with confined(trace, place) as box:
+            box.enter()
+            entry = asdict(_entry(trace, place, record))
         tell({name: value for name, value in entry.items() if name not in ("file", "directory")})
 
     for i, message in messages([partial(work, trace, place) for trace, place in places], jobs,

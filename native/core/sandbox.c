@@ -318,8 +318,22 @@ static void allow_threads(struct filter *filter) {
     end_call(filter, jump);
 }
 
+/* prlimit64 of this process without new limits: a process with privileges could raise those that it has. */
+static void allow_reads_of_limits(struct filter *filter) {
+    const uint16_t jump = begin_call(filter, __NR_prlimit64);
+    static const uint32_t zeros[] = {offsetof(struct seccomp_data, args), offsetof(struct seccomp_data, args[2]),
+                                     offsetof(struct seccomp_data, args[2]) + sizeof(uint32_t)};
+    for (uint32_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
+        load(filter, zeros[i]);
+        add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+        deny(filter, EPERM);
+    }
+    answer(filter, SECCOMP_RET_ALLOW);
+    end_call(filter, jump);
+}
+
 static void make_filter(struct filter *filter) {
-    const uint32_t self = (uint32_t)getpid(), zero = 0;
+    const uint32_t self = (uint32_t)getpid();
 
     load(filter, offsetof(struct seccomp_data, arch));
     add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0));
@@ -335,7 +349,7 @@ static void make_filter(struct filter *filter) {
     allow_unless_writable_code(filter, __NR_mprotect);
     allow_call_with(filter, __NR_ioctl, 1, allowed_ioctls, sizeof allowed_ioctls / sizeof *allowed_ioctls);
     allow_call_with(filter, __NR_prctl, 0, allowed_prctls, sizeof allowed_prctls / sizeof *allowed_prctls);
-    allow_call_with(filter, __NR_prlimit64, 0, &zero, 1);
+    allow_reads_of_limits(filter);
     allow_call_with(filter, __NR_kill, 0, &self, 1);
     allow_call_with(filter, __NR_tgkill, 0, &self, 1);
     deny(filter, EPERM);

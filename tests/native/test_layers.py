@@ -22,7 +22,7 @@ C_ORDER = [{"api"}, {"core"}, {"eu", "image"}, {"sampler", "color"}, {"functions
 SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"}, {"kms"}, {"driver.h"},
               {"ioctls.h"}, {"ioctls.c", "driver.c"}, {"hooks"}]
 PYTHON_ORDER = [{"_native", "children", "core_enums", "deferred", "errors", "ownership", "__init__"},
-                {"selection", "single_page", "loopback", "sandbox"}, {"hw"}, {"isa"}, {"trace"},
+                {"selection", "single_page", "loopback", "sandbox", "limits"}, {"hw"}, {"isa"}, {"trace"},
                 {"device"}, {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"suite", "bisect"},
                 {"cluster", "repro"}, {"report", "selftest"}, {"debugger_web", "live_web"},
                 {"cli", "pytest_plugin"}, {"__main__"}]

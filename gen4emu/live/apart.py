@@ -1,0 +1,158 @@
+"""A device server in a process of its own, which can be confined.
+
+The process that makes it starts programs, has the directory by which they reach the server, and writes the result.  Of
+the server it reads JSON only: a program that takes over the server must not take over this process, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
+
+from gen4emu.errors import Gen4emuError
+from gen4emu.limits import limit_memory
+from gen4emu.live.server import Server
+from gen4emu.sandbox import Sandbox
+
+_MESSAGE_BYTES = 64 << 20
+_WAIT_SECONDS = 0.2  # until a signal is noticed that has interrupted nothing
+_IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+class ServerLost(Gen4emuError):
+    """The process of the server has ended too early."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """How a program ended, or why it was not started."""
+
+    status: int | None = None  # its exit status; None: there was no program, or it was not started
+    error: str = ""
+    error_status: int = 0  # of this process, if there is an error
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a server says at the end."""
+
+    status: int
+    document: str = ""  # the result as JSON, if that is wanted
+
+
+Serve = Callable[[Callable[[], ProgramEnd]], Verdict]  # gets a function that waits until programs have ended
+
+
+class Apart:
+    """The process of a server.  `serve` runs there; it is called when the process is confined."""
+
+    def __init__(self, server: Server, serve: Serve, sandbox: Sandbox, memory: int = 0) -> None:
+        sandbox.prepare()
+        sandbox.overwrite(server.error_file)
+        self._server = server
+        self._connection, theirs = Pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._process = os.fork()
+        if self._process == 0:
+            self._connection.close()
+            _run(server, serve, sandbox, memory, theirs)
+        theirs.close()
+        server.close_listener()
+        if self._receive() is None:
+            raise self._lost()
+
+    def end(self, end: ProgramEnd, patience: float | None = None) -> Verdict:
+        """Let the server execute what has arrived, and end.  Without patience it takes as long as it takes."""
+        self.ask_to_end(end)
+        if patience is not None and not self._connection.poll(patience):
+            os.kill(self._process, signal.SIGKILL)
+        return self.verdict()
+
+    def ask_to_end(self, end: ProgramEnd) -> None:
+        with contextlib.suppress(OSError):  # it is gone: `verdict` says so
+            self._connection.send_bytes(json.dumps(asdict(end)).encode())
+
+    def wait_until(self, stop: threading.Event) -> None:
+        """Wait until `stop` is set by a signal, or the server has ended."""
+        while not stop.is_set() and not self._connection.poll(_WAIT_SECONDS):
+            pass
+
+    def verdict(self) -> Verdict:
+        """Wait for the end of the server."""
+        answer = self._receive()
+        if answer is None:
+            raise self._lost()
+        os.waitpid(self._process, 0)
+        return Verdict(int(answer["status"]), str(answer["document"]))
+
+    def _lost(self) -> ServerLost:
+        self._connection.close()
+        _, status = os.waitpid(self._process, 0)
+        code = os.waitstatus_to_exitcode(status)
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        return ServerLost(f"the device server ended with {how}")
+
+    def _receive(self) -> dict[str, Any] | None:
+        """None: the process has ended.  Raises its errors."""
+        try:
+            answer = json.loads(self._connection.recv_bytes(_MESSAGE_BYTES))
+        except (EOFError, OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(answer, dict):
+            return None
+        if "error" in answer:
+            os.waitpid(self._process, 0)
+            raise Gen4emuError(str(answer["error"]))
+        return answer
+
+    def close(self) -> None:
+        """Remove the directory of the server, whose process has ended."""
+        self._connection.close()
+        self._server.remove_directory()
+
+
+def _run(server: Server, serve: Serve, sandbox: Sandbox, memory: int, connection: Connection) -> None:
+    """The process of the server; does not return."""
+    status = 1
+    try:
+        for number in _IGNORED:  # the terminal sends them to all processes; this one ends when it is told
+            signal.signal(number, signal.SIG_IGN)
+        server.keeps_directory = True
+
+        def tell(**answer: Any) -> None:
+            with contextlib.suppress(BrokenPipeError):
+                connection.send_bytes(json.dumps(answer).encode())
+
+        def wait() -> ProgramEnd:
+            tell()  # ready
+            try:
+                return ProgramEnd(**json.loads(connection.recv_bytes()))
+            except (EOFError, ConnectionError):  # the other process was killed
+                return ProgramEnd(error="gen4emu was killed", error_status=1)
+
+        try:
+            limit_memory(memory)
+            sandbox.enter()
+            verdict = serve(wait)
+            tell(**asdict(verdict))
+        except Gen4emuError as e:
+            tell(error=str(e))
+        sys.stdout.flush()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(status)
