@@ -69,7 +69,7 @@ class Usage:
 
 
 class Process:
-    """One server, a process of its own."""
+    """One server: the process that was started, and its child, which serves."""
 
     def __init__(self, device: str, folder: Path) -> None:
         self.device, self.directory, self._log = device, folder / device, folder / f"{device}.log"
@@ -82,6 +82,8 @@ class Process:
         assert self.process.stdout is not None
         if not select.select([self.process.stdout], [], [], START_SECONDS)[0] or not self.process.stdout.readline():
             raise SoakError(f"{device}: the server does not start: {self.log}")
+        pid = self.process.pid
+        self.server = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])  # which serves
 
     @property
     def log(self) -> str:
@@ -104,7 +106,7 @@ class Process:
         """The usage when the last connection has ended."""
         end = time.monotonic() + SETTLE_SECONDS
         while True:
-            usage = Usage.of(self.process.pid)
+            usage = Usage.of(self.server)
             before = self.usage
             if before is None or (usage.descriptors <= before.descriptors and usage.threads <= before.threads
                                   and usage.shared_kib <= before.shared_kib):
@@ -262,7 +264,7 @@ def soak(minutes: float, seed: int) -> None:
 def _report(rounds: int, work: Soak) -> None:
     actions = ", ".join(f"{name} {count}" for name, count in sorted(work.counts.items()))
     now = "; ".join(f"{s.device} {u.resident_kib >> 10} MiB, {u.descriptors} fds, {u.threads} threads"
-                    for s in work.servers for u in [Usage.of(s.process.pid)])
+                    for s in work.servers for u in [Usage.of(s.server)])
     print(f"round {rounds}: {actions}; {now}", flush=True)
 
 

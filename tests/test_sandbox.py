@@ -1,10 +1,15 @@
-"""Code inside a confined process tries to break out of it."""
+"""Code inside confined processes tries to break out of them."""
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
+import re
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,39 +18,70 @@ from gen4emu._native import lib
 
 ROOT = Path(__file__).parents[1]
 TRACE = ROOT / "traces/triangle-g4x.aub.xz"
+OTHER = ROOT / "traces/texture-g4x.aub.xz"
 
 needs_sandbox = pytest.mark.skipif(not lib.g4_sandbox_available(), reason="the kernel has no Landlock or seccomp")
 
-# Runs in place of the replay, after everything that precedes it in the command.
+# Runs in place of a function of the verb, after everything that precedes it.
 HOOK = """
-import ctypes, mmap, os, signal, socket, subprocess, sys, threading
-import gen4emu.cli.main, gen4emu.cli.replay
+import ctypes, importlib, json, mmap, os, signal, socket, subprocess, sys, threading
+import gen4emu.cli.main
 from gen4emu.ownership import own_process
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
+place, attempts = sys.argv.pop(1), json.loads(sys.argv.pop(1))
 
 def call(function, *arguments):
     if function(*arguments) in (-1, ctypes.c_void_p(-1).value):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
-def attempt(*arguments, **options):
-    {attempt}
-
 def hook(*arguments, **options):
-    try:
-        attempt()
-    except BaseException as e:
-        print(type(e).__name__)
-    else:
-        print("done")
-    sys.stdout.flush()
+    ends = {}
+    for name, statements in attempts.items():
+        try:
+            exec(statements)
+        except BaseException as e:
+            ends[name] = type(e).__name__
+        else:
+            ends[name] = "done"
+    os.write(2, f"ENDS{json.dumps(ends)}\\n".encode())
     os._exit(0)
 
-gen4emu.cli.replay.Replay = hook
+module, _, name = place.partition(":")
+*parents, name = name.split(".")
+owner = importlib.import_module(module)
+for parent in parents:
+    owner = getattr(owner, parent)
+setattr(owner, name, hook)
 own_process()
 sys.exit(gen4emu.cli.main.run(sys.argv[1:]))
 """
+
+# Arguments, and the function that is replaced.
+VERBS = {
+    "replay": (["replay", str(TRACE), "-o", "output"], "gen4emu.cli.replay:Replay"),
+    "replay with limits": (["replay", str(TRACE), "-o", "output", "--timeout", "300", "--memory", "4G"],
+                           "gen4emu.cli.replay:Replay"),
+    "info": (["info", str(TRACE)], "gen4emu.cli.info:traces.open"),
+    "info --draws": (["info", str(TRACE), "--draws"], "gen4emu.cli.draw_list:open_trace"),
+    "decode": (["decode", str(TRACE)], "gen4emu.cli.decode:traces.open"),
+    "lint": (["lint", str(TRACE)], "gen4emu.cli.lint:traces.open"),
+    "kernels": (["kernels", str(TRACE), "-o", "output"], "gen4emu.cli.kernels:open_trace"),
+    "state": (["state", str(TRACE), "--draw", "0"], "gen4emu.cli.state:open_trace"),
+    "digest": (["digest", str(TRACE)], "gen4emu.cli.digest:open_trace"),
+    "bisect": (["bisect", str(TRACE), str(OTHER)], "gen4emu.cli.bisect:open_trace"),
+    "convert": (["convert", str(TRACE), "output/x.g4c"], "gen4emu.cli.convert:traces.open"),
+    "debug": (["debug", str(TRACE), "-c", "draws"], "gen4emu.cli.debug:Shell"),
+    "report": (["report", str(TRACE), "-o", "output"], "gen4emu.cli.report:Recorder"),
+    "report of several traces": (["report", str(TRACE), str(OTHER), "-o", "output", "-j", "1"],
+                                 "gen4emu.cli.report:Recorder"),
+    "check": (["check", "traces", "-k", "=triangle", "--results", "output"], "gen4emu.check.worker:run_case"),
+    "run": (["run", "--", "true"], "gen4emu.live.server:Server.start"),
+    "run --serve": (["run", "--serve", "live"], "gen4emu.live.server:Server.start"),
+    "capture": (["capture", "-o", "output/x.g4c", "--", "true"], "gen4emu.live.server:Server.start"),
+}
+SERVERS = ("run", "run --serve", "capture")
 
 DENIED = {
     "read a file": "open('{outside}').read()",
@@ -71,6 +107,7 @@ DENIED = {
     "type into the terminal": "__import__('fcntl').ioctl(0, 0x5412, b'x')",
     "change limits of another process":
         "__import__('resource').prlimit(os.getppid(), __import__('resource').RLIMIT_NOFILE)",
+    "change its own limits": "call(libc.setrlimit, 7, (ctypes.c_uint64 * 2)(64, 64))",
     "make a call of another architecture's numbers": "call(libc.syscall, 0x40000000 + 39)",
 }
 ALLOWED = {
@@ -80,42 +117,72 @@ ALLOWED = {
     "import a module": "import sqlite3, wave",
     "make a temporary file": "import tempfile; tempfile.TemporaryFile().write(b'x')",
     "map code": "call(libc.mmap, None, ctypes.c_size_t(4096), 5, 0x22, -1, ctypes.c_size_t(0))",
+    "read its limits": "__import__('resource').getrlimit(7)",
     "signal itself": "os.kill(os.getpid(), 0)",
 }
 
 
-def attempt(text: str, tmp_path: Path, mode: str = "on") -> str:
-    """What happens to the statements in a confined replay: the exception's name, or done."""
+# Of servers only: programs load the libraries that this directory names.
+DENIED_TO_SERVERS = {
+    "replace the socket": "os.unlink(arguments[0].directory / 'socket')",
+    "create a file beside the socket": "open(arguments[0].directory / 'new', 'w')",
+    "make a directory beside the socket": "os.mkdir(arguments[0].directory / 'new')",
+}
+
+
+def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = "on") -> dict[str, str]:
+    """What happens to statements in the process of a verb: for each the exception's name, or done."""
     folder, output = tmp_path / "folder", tmp_path / "output"
     folder.mkdir()
+    output.mkdir()
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces/manifest.toml").write_text(f'[[trace]]\nname = "triangle"\nfile = "{TRACE}"\n')
     outside = folder / "outside"
     outside.write_text("secret")
-    statements = text.format(outside=outside, folder=folder, output=output)
-    done = subprocess.run([sys.executable, "-c", HOOK.replace("{attempt}", statements), "replay", str(TRACE), "-o",
-                           str(output), "--sandbox", mode], capture_output=True, text=True, check=False, cwd=ROOT,
-                          stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
-    assert (done.returncode, done.stderr) == (0, "")
+    arguments, place = VERBS[verb]
+    statements = {name: text.format(outside=outside, folder=folder, output=output) for name, text in attempts.items()}
+    done = subprocess.run([sys.executable, "-c", HOOK, place, json.dumps(statements), *arguments, "--sandbox", mode]
+                          if "--" not in arguments else
+                          [sys.executable, "-c", HOOK, place, json.dumps(statements), arguments[0], "--sandbox", mode,
+                           *arguments[1:]], capture_output=True, text=True, check=False, cwd=tmp_path,
+                          stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1",
+                                                         "PYTHONPATH": str(ROOT)})
+    found = re.search("ENDS({.*})", done.stderr + done.stdout)
+    assert found is not None, done.stderr + done.stdout
     if mode == "on":
         assert outside.read_text() == "secret"
         assert [path.name for path in folder.iterdir()] == ["outside"]
-    return done.stdout
+    ends: dict[str, str] = json.loads(found[1])
+    assert list(ends) == list(attempts)
+    return ends
 
 
 @needs_sandbox
-@pytest.mark.parametrize("name", DENIED)
-def test_a_confined_replay_cannot(name: str, tmp_path: Path) -> None:
-    assert attempt(DENIED[name], tmp_path) in ("PermissionError\n", "OSError\n")
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_confined_process_cannot_break_out(verb: str, tmp_path: Path) -> None:
+    attempts = DENIED | (DENIED_TO_SERVERS if verb in SERVERS else {})
+    ends = attempt(verb, attempts, tmp_path)
+    assert {name: end for name, end in ends.items() if end not in ("PermissionError", "OSError")} == {}
 
 
 @needs_sandbox
-@pytest.mark.parametrize("name", ALLOWED)
-def test_a_confined_replay_can(name: str, tmp_path: Path) -> None:
-    assert attempt(ALLOWED[name], tmp_path) == "done\n"
+def test_a_confined_replay_can_work(tmp_path: Path) -> None:
+    assert set(attempt("replay", ALLOWED, tmp_path).values()) == {"done"}
 
 
-@pytest.mark.parametrize("name", ["read a file", "make a socket", "start a program"])
-def test_a_replay_without_confinement_can(name: str, tmp_path: Path) -> None:
-    assert attempt(DENIED[name], tmp_path, "off") == "done\n"
+@pytest.mark.parametrize("verb", ["replay", "check", "run"])
+def test_without_confinement_it_can_break_out(verb: str, tmp_path: Path) -> None:
+    attempts = {name: DENIED[name] for name in ("read a file", "make a socket", "start a program")}
+    assert set(attempt(verb, attempts, tmp_path, "off").values()) == {"done"}
+
+
+def test_functions_that_are_replaced_exist() -> None:
+    for _, place in VERBS.values():
+        module, _, name = place.partition(":")
+        owner = importlib.import_module(module)
+        for part in name.split("."):
+            owner = getattr(owner, part)
+        assert callable(owner)
 
 
 @needs_sandbox
@@ -149,3 +216,63 @@ def test_a_program_that_calls_the_command_line_is_not_confined(capsys: pytest.Ca
 
     assert run(["replay", str(TRACE), "--no-pictures", "--sandbox", "on"]) == 2
     assert capsys.readouterr().err == "gen4emu: --sandbox on: only a process of gen4emu itself can be confined\n"
+
+
+def run(*arguments: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "gen4emu", *arguments], cwd=cwd, check=False, capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": str(ROOT), **more})
+
+
+def test_a_replay_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "trace")
+    started = time.monotonic()
+    with open(os.open(tmp_path / "trace", os.O_RDWR), "wb"):  # a trace that never comes
+        done = run("replay", "trace", "-o", "out", "--timeout", "2", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "gen4emu: trace: not done after 2 s (--timeout)\n"
+    assert time.monotonic() - started < 60
+    assert [path.name for path in tmp_path.iterdir()] == ["trace"]
+
+
+def test_a_replay_within_its_limits_ends_as_without(tmp_path: Path) -> None:
+    done = run("replay", str(TRACE), "-q", "--timeout", "300", "--memory", "4G", "-o", "out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "out").glob("*.png"))) == 2
+    assert run("replay", "missing", "--timeout", "300", cwd=tmp_path).returncode == 2
+
+
+def test_a_replay_that_needs_more_memory_than_it_may_is_an_error(tmp_path: Path) -> None:
+    done = run("replay", str(TRACE), "--memory", "256M", "-o", "out", "--surface",
+               "0x0,B8G8R8A8_UNORM,8192x8192,linear,32768", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr and "out of memory" in done.stderr
+    assert not list(tmp_path.rglob("*surface*"))
+
+
+def test_a_program_that_takes_too_long_is_ended_with_its_server(tmp_path: Path) -> None:
+    done = run("run", "--timeout", "1", "--", "sleep", "300", cwd=tmp_path, TMPDIR=str(tmp_path))
+    assert done.returncode == 128 + 15
+    assert "gen4emu: sleep: ended after 1 s (--timeout)\n" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_takes_too_long_ends(tmp_path: Path) -> None:
+    done = run("run", "--serve", "gpu", "--timeout", "1", cwd=tmp_path, TMPDIR=str(tmp_path))
+    assert done.returncode == 1
+    assert "gen4emu: ended after 1 s (--timeout)\n" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_dies_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys
+import gen4emu.cli.main, gen4emu.live.server
+from gen4emu.ownership import own_process
+gen4emu.live.server.Server.close = lambda self: os.kill(os.getpid(), signal.SIGSEGV)
+own_process()
+sys.exit(gen4emu.cli.main.run(sys.argv[1:]))
+"""
+    done = subprocess.run([sys.executable, "-c", code, "run", "-q", "--", "true"], cwd=ROOT, check=False,
+                          capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (2, "gen4emu: the device server ended with SIGSEGV\n")
+    assert list(tmp_path.iterdir()) == []

@@ -55,8 +55,10 @@ def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, g
     watch_capture(server, output, driver)
     if not options.device.executes:
         server.log(f"{options.device.name} does not execute yet: batches are recorded, pictures stay empty")
-    status = run_program(server, command, options, output, driver=driver)
+    verdict = run_program(server, command, options, output, driver=driver)
+    status = verdict.status
     if checkpoints is not None:
-        for captured in server.totals.captures:
-            status = write_index(str(captured.path), checkpoints) or status
+        for captured in verdict.captures:
+            if Path(captured).parent == output.parent:
+                status = write_index(captured, checkpoints) or status
     return status

@@ -15,24 +15,29 @@ from typing import Any
 
 import click
 
-from gen4emu.cli.options import device, hiz_option
+from gen4emu.cli.options import device, hiz_option, size
+from gen4emu.cli.sandbox_options import sandbox_option
 from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, NotExecutedError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT
 from gen4emu.live import program, summary
+from gen4emu.live.apart import Apart, ProgramEnd, Verdict
 from gen4emu.live.driver_output import DriverOutput
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.screen import Screen, View
 from gen4emu.live.server import Server
+from gen4emu.ownership import is_own_process
+from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.trace.output import Output
 
 Command = Callable[..., Any]
 # Messages about a program, by how far it used the GPU.
 _ABSENCES = {"used": "", "display": "showed pictures but never drew with the GPU",
              "opened": "opened the GPU but never used it", "unused": "never opened the GPU"}
+_PATIENCE = 10.0  # seconds for a server whose time is over to execute what has arrived
 PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -50,6 +55,9 @@ class LiveOptions:
     error_state: Path | None
     strict: bool
     require_gpu: bool
+    mode: Mode  # of --sandbox
+    memory: int
+    timeout: float | None
     quiet: bool
     verbose: bool
 
@@ -87,6 +95,11 @@ def live_options(command: Command) -> Command:
         click.option("--strict", is_flag=True,
                      help="Unknown commands hang; exit with status 1 after unmodelled or invalid operations."),
         click.option("--require-gpu", is_flag=True, help="Exit with status 1 if no program used the GPU."),
+        sandbox_option,
+        click.option("--memory", callback=size, metavar="SIZE",
+                     help="Limit on the address space of the emulated devices, with the buffers of programs."),
+        click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+                     help="End PROGRAM and the devices after this time."),
         click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
         click.option("-v", "--verbose", is_flag=True,
                      help="Report when programs open and close the device, and their unmodelled or invalid "
@@ -113,29 +126,76 @@ def make_server(options: LiveOptions, directory: Path | None = None, screen: Scr
 
 
 def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, trace: Path | None = None,
-                view: View | None = None, driver: DriverOutput | None = None) -> int:
-    """The program's exit status, unless it is 0 and the server has a reason for another one."""
-    program_status: int | None = None
-    try:
+                view: View | None = None, driver: DriverOutput | None = None) -> Verdict:
+    """The status is the program's, unless it is 0 and the server has a reason for another one."""
+    stdout = sys.stderr if options.json == "-" or options.frames == STDOUT else None
+
+    def execute() -> ProgramEnd:
+        try:
+            started = program.start(command, server.directory, stdout, driver)
+            ended = program.wait(started, None if view is None else view.idle, options.timeout)
+        except program.ProgramError as e:
+            return ProgramEnd(error=str(e), error_status=e.status)
+        return ProgramEnd(ended.status, f"{command[0]}: ended after {options.timeout:g} s (--timeout)"
+                          if ended.timed_out else "")
+
+    def serve(wait: Callable[[], ProgramEnd]) -> Verdict:
         with driver or nullcontext(), server:
-            stdout = sys.stderr if options.json == "-" or options.frames == STDOUT else None
             if view is not None:
                 view.start()
+            end = ProgramEnd()
             try:
-                program_status = program.wait(program.start(command, server.directory, stdout, driver),
-                                              None if view is None else view.idle)
+                end = wait()
             finally:
                 if view is not None:  # before the server closes: a pause would keep it waiting
                     view.end(f"{Path(command[0]).name} has ended"
-                             + ("." if program_status is None else f" with status {program_status}."))
-    except program.ProgramError as e:
-        server.error(str(e))
-        status = e.status
-    else:
-        verdict = _verdict(server, options, command[0], trace)
-        status = program_status or verdict
-    _write_result("run" if trace is None else "capture", server, options, status, command, program_status)
-    return status
+                             + ("." if end.status is None else f" with status {end.status}."))
+        if end.error:
+            server.error(end.error)
+        status = end.status or end.error_status
+        if not end.error_status:
+            verdict = _verdict(server, options, command[0], trace)
+            status = status or verdict
+        return _result("run" if trace is None else "capture", server, options, status, command, end.status)
+
+    if not _is_apart(options, view):
+        return _conclude(serve(execute), options)
+    with Sandbox(options.mode) as sandbox:
+        _allow(sandbox, options, trace)
+        if driver is not None:
+            driver.open()
+
+        def serve_driver(wait: Callable[[], ProgramEnd]) -> Verdict:
+            if driver is not None:
+                driver.started()  # the other process gives it to the program
+            return serve(wait)
+
+        apart = Apart(server, serve_driver, sandbox, options.memory)
+        try:
+            end = execute()
+            return _conclude(apart.end(end, None if options.timeout is None else _PATIENCE), options)
+        finally:
+            apart.close()
+            if driver is not None:
+                driver.leave()
+
+
+def _is_apart(options: LiveOptions, view: View | None) -> bool:
+    """Whether the server gets a process of its own: not for a view, which needs sockets, programs and a display."""
+    if view is not None or is_own_process():
+        return view is None
+    if options.mode is Mode.ON or options.memory:
+        raise click.UsageError("--sandbox on and --memory are for a process of gen4emu itself")
+    return False
+
+
+def _allow(sandbox: Sandbox, options: LiveOptions, trace: Path | None = None) -> None:
+    """Allow what a server writes."""
+    if options.frames is not None and options.frames != STDOUT:
+        sandbox.write_directory(options.frames)
+    for file in (options.error_state, trace):
+        if file is not None:
+            sandbox.write_file(file)
 
 
 def _verdict(server: Server, options: LiveOptions, name: str, trace: Path | None = None) -> int:
@@ -158,12 +218,18 @@ def _verdict(server: Server, options: LiveOptions, name: str, trace: Path | None
     return 1 if failed else 0
 
 
-def _write_result(verb: str, server: Server, options: LiveOptions, status: int, command: tuple[str, ...] = (),
-                  program_status: int | None = None) -> None:
+def _result(verb: str, server: Server, options: LiveOptions, status: int, command: tuple[str, ...] = (),
+            program_status: int | None = None) -> Verdict:
+    return Verdict(status, "" if options.json is None else
+                   summary.result_json(verb, server.chip.name, server.totals, status, command, program_status),
+                   tuple(str(captured.path) for captured in server.totals.captures))
+
+
+def _conclude(verdict: Verdict, options: LiveOptions) -> Verdict:
     if options.json is not None:
         with Output(options.json) as output:
-            output.write(summary.result_json(verb, server.chip.name, server.totals, status, command,
-                                             program_status).encode())
+            output.write(verdict.document.encode())
+    return verdict
 
 
 @click.command(context_settings=PASS_ON)
@@ -194,6 +260,10 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
         raise click.UsageError("name a PROGRAM to run, or --serve DIR")
     if web and window:
         raise click.UsageError("--web and --window exclude each other")
+    if web or window:
+        for name, given in (("--sandbox on", options.mode is Mode.ON), ("--memory", options.memory)):
+            if given:
+                raise click.UsageError(f"{name} excludes --web and --window")
     if (port or opens) and not web:
         raise click.UsageError("--port and --open need --web")
     if attach is not None:
@@ -216,8 +286,8 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
             cleanup.callback(view.end, "The server has ended.")
         server = make_server(options, serve, screen)
         if serve is None:
-            return run_program(server, command, options, view=view)
-        return _serve(server, options, view)
+            return run_program(server, command, options, view=view).status
+        return _serve(server, options, view).status
 
 
 def _web_view(screen: Screen, title: str, options: LiveOptions, port: int, opens: bool) -> View:
@@ -240,26 +310,54 @@ def _window_view(screen: Screen, title: str, options: LiveOptions) -> View:
                       lambda text: None if options.quiet else click.echo(f"gen4emu: {text}", err=True))
 
 
-def _serve(server: Server, options: LiveOptions, view: View | None) -> int:
-    """Until SIGINT or SIGTERM."""
+def _serve(server: Server, options: LiveOptions, view: View | None) -> Verdict:
+    """Until SIGINT or SIGTERM, or the end of --timeout."""
+    def serve(wait: Callable[[], ProgramEnd]) -> Verdict:
+        with server:
+            if view is not None:
+                view.start()
+            try:
+                for name, value in program.additions(server.directory, {}, for_shells=True).items():
+                    click.echo(f"{name}={value}")
+                sys.stdout.flush()
+            except Gen4emuError as e:
+                click.echo(f"gen4emu: {e}", err=True)
+                return Verdict(2)
+            end = wait()
+            if view is not None:
+                view.end("The server has ended.")
+        if end.error:
+            server.error(end.error)
+        return _result("run", server, options, end.error_status or _verdict(server, options, ""))
+
     stop = threading.Event()
+    end = ProgramEnd()
+
+    def timed_out(number: int, frame: object) -> None:
+        nonlocal end
+        end = ProgramEnd(error=f"ended after {options.timeout:g} s (--timeout)", error_status=1)
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
-    with server:
-        if view is not None:
-            view.start()
-        try:
-            for name, value in program.additions(server.directory, {}, for_shells=True).items():
-                click.echo(f"{name}={value}")
-        except Gen4emuError as e:
-            click.echo(f"gen4emu: {e}", err=True)
-            return 2
+    signal.signal(signal.SIGALRM, timed_out)
+    if options.timeout is not None:
+        signal.setitimer(signal.ITIMER_REAL, options.timeout)
+
+    def wait() -> ProgramEnd:
         if view is None or view.idle is None:
             stop.wait()
         while view is not None and view.idle is not None and not stop.is_set():
             view.idle()
-        if view is not None:
-            view.end("The server has ended.")
-    status = _verdict(server, options, "")
-    _write_result("run", server, options, status)
-    return status
+        return end
+
+    if not _is_apart(options, view):
+        return _conclude(serve(wait), options)
+    with Sandbox(options.mode) as sandbox:
+        _allow(sandbox, options)
+        apart = Apart(server, serve, sandbox, options.memory)
+        try:
+            apart.wait_until(stop)
+            return _conclude(apart.end(end, None if options.timeout is None else _PATIENCE), options)
+        finally:
+            apart.close()

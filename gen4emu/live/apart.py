@@ -48,6 +48,7 @@ class Verdict:
 
     status: int
     document: str = ""  # the result as JSON, if that is wanted
+    captures: tuple[str, ...] = ()  # the files
 
 
 Serve = Callable[[Callable[[], ProgramEnd]], Verdict]  # gets a function that waits until programs have ended
@@ -74,27 +75,20 @@ class Apart:
 
     def end(self, end: ProgramEnd, patience: float | None = None) -> Verdict:
         """Let the server execute what has arrived, and end.  Without patience it takes as long as it takes."""
-        self.ask_to_end(end)
+        with contextlib.suppress(OSError):  # it is gone, which is noticed below
+            self._connection.send_bytes(json.dumps(asdict(end)).encode())
         if patience is not None and not self._connection.poll(patience):
             os.kill(self._process, signal.SIGKILL)
-        return self.verdict()
-
-    def ask_to_end(self, end: ProgramEnd) -> None:
-        with contextlib.suppress(OSError):  # it is gone: `verdict` says so
-            self._connection.send_bytes(json.dumps(asdict(end)).encode())
+        answer = self._receive()
+        if answer is None:
+            raise self._lost()
+        os.waitpid(self._process, 0)
+        return Verdict(int(answer["status"]), str(answer["document"]), tuple(map(str, answer["captures"])))
 
     def wait_until(self, stop: threading.Event) -> None:
         """Wait until `stop` is set by a signal, or the server has ended."""
         while not stop.is_set() and not self._connection.poll(_WAIT_SECONDS):
             pass
-
-    def verdict(self) -> Verdict:
-        """Wait for the end of the server."""
-        answer = self._receive()
-        if answer is None:
-            raise self._lost()
-        os.waitpid(self._process, 0)
-        return Verdict(int(answer["status"]), str(answer["document"]))
 
     def _lost(self) -> ServerLost:
         self._connection.close()

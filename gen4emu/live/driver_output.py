@@ -120,20 +120,34 @@ class DriverOutput:
         self._lock = threading.Lock()
         self._ended = False
         self._passes = True
+        self._is_open = False
         self._thread = threading.Thread(target=self._run, name="driver output")
 
+    def open(self) -> None:
+        """Make the pipe, before a process that reads it is forked from the one that starts the program."""
+        if not self._is_open:
+            self._is_open = True
+            self._pipe, self.descriptor = os.pipe()
+            self._stopped, self._stop = os.pipe()
+            os.set_blocking(self._pipe, False)
+            self._capacity = fcntl.fcntl(self._pipe, fcntl.F_GETPIPE_SZ)
+
     def __enter__(self) -> Self:
-        self._pipe, self.descriptor = os.pipe()
-        self._stopped, self._stop = os.pipe()
-        os.set_blocking(self._pipe, False)
-        self._capacity = fcntl.fcntl(self._pipe, fcntl.F_GETPIPE_SZ)
+        self.open()
         self._thread.start()
         return self
 
     def started(self) -> None:
-        """The program has the other end of the pipe."""
+        """The program has the other end of the pipe, or another process gives it to the program."""
         os.close(self.descriptor)
         self.descriptor = -1
+
+    def leave(self) -> None:
+        """Close the pipe in a process that does not read it."""
+        if self.descriptor >= 0:
+            self.started()
+        for descriptor in (self._pipe, self._stopped, self._stop):
+            os.close(descriptor)
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 from gen4emu.device.device import Device
 from gen4emu.device.error_state import write_error_state
 from gen4emu.errors import Gen4emuError
-from gen4emu.live import sysfs
-from gen4emu.live.server import ROOT, Server
+from gen4emu.live.server import Server
 
 _LIMIT_BYTES = 16 << 20  # of buffer contents in each file
 _MAX_FILES = 16  # a program that hangs repeatedly must not fill the disk
@@ -24,7 +23,7 @@ class ErrorStates:
 
     def __init__(self, server: Server, path: Path | None) -> None:
         self._server = server
-        self._in_sysfs = server.directory / ROOT / sysfs.ERROR
+        self._in_sysfs = server.error_file
         self._path = path
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()

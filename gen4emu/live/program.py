@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import IO, NoReturn
@@ -24,6 +26,7 @@ _PRELOADS = "preload"
 _GL_VARIABLES = {"GALLIUM_THREAD": "0", "mesa_glthread": "false"}
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # the exit statuses of shells
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_GRACE_SECONDS = 5.0  # for a program that is to end
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
 
@@ -95,17 +98,37 @@ def _cannot_start(name: str, error: OSError) -> ProgramError:
     return ProgramError(f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
 
 
-def wait(program: subprocess.Popen[bytes], idle: Callable[[], None] | None = None) -> int:
-    """Wait until the program ends; its exit status, or 128 plus the number of a signal.
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a program has ended."""
+
+    status: int  # its exit status, or 128 plus the number of a signal
+    timed_out: bool = False
+
+
+def wait(program: subprocess.Popen[bytes], idle: Callable[[], None] | None = None,
+         timeout: float | None = None) -> End:
+    """Wait until the program ends; it is ended after `timeout` seconds.
 
     Signals to this process are forwarded to the program meanwhile.  `idle`, which takes a moment, is called again and
     again.
     """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    timed_out = False
     with _forwarding(program):
-        while idle is not None and program.poll() is None:
+        while idle is not None and program.poll() is None and (deadline is None or time.monotonic() < deadline):
             idle()
-        status = program.wait()
-    return 128 - status if status < 0 else status
+        try:
+            status = program.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            timed_out = True
+            program.terminate()
+            try:
+                status = program.wait(_GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                program.kill()
+                status = program.wait()
+    return End(128 - status if status < 0 else status, timed_out)
 
 
 @contextmanager

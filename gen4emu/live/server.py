@@ -61,6 +61,7 @@ class Server:
         self.error_state: Callable[[Device, str, str, int], Path | None] | None = None  # returns the file
         self.records_buffers = False
         self.finds_targets = False
+        self.keeps_directory = False  # another process removes it
         self._max_connections = max_connections
         self._factories: list[ObserverFactory] = []
         self._warnings: set[str] = set()
@@ -74,7 +75,7 @@ class Server:
             program.place_shims(self.directory)
             self._listener = self._listen()
         except BaseException:
-            self._remove()
+            self.remove_directory()
             raise
         self._thread = threading.Thread(target=self._accept, name="listener", daemon=True)
 
@@ -101,6 +102,11 @@ class Server:
     def start(self) -> None:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._thread.start()
+
+    @property
+    def error_file(self) -> Path:
+        """The error state that programs see."""
+        return self.directory / ROOT / sysfs.ERROR
 
     def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]:
         return [factory(connection, device) for factory in self._factories]
@@ -235,9 +241,14 @@ class Server:
             connection.thread.join(_CLOSE_SECONDS)
             connection.shut_down()  # a client that reads no answers would block the thread forever
             connection.thread.join()
-        self._remove()
+        if not self.keeps_directory:
+            self.remove_directory()
 
-    def _remove(self) -> None:
+    def close_listener(self) -> None:
+        """Of this process: another one has the same socket."""
+        self._listener.close()
+
+    def remove_directory(self) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)  # missing, or a client has written into it: not an error
 
     def __enter__(self) -> Self:
