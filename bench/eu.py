@@ -73,7 +73,6 @@ L_top:
     while(16) Jump: L_top { align1 };
 L_end:
 """
-MANDELBROT_LENGTH = 14
 
 
 def loop(line: str) -> str:

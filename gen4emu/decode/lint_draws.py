@@ -20,7 +20,6 @@ STAGES = ("VS", "HS", "DS", "GS", "PS")
 _LINEAR = 0x38  # of the barycentric modes: those without perspective
 _D16, _D32 = 5, 1  # SURFACE_FORMAT of 3DSTATE_DEPTH_BUFFER
 _1D, _NULL = 0, 7
-_PUSH_AREA = 32 << 10
 
 
 @dataclass(slots=True)

@@ -291,11 +291,6 @@ class CommandStreamer:
     def _load_returns(self, returns: tuple[int, ...]) -> None:
         """Take over what `_saved_returns` has returned."""
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether this is inside a submission."""
-        return self._pause is not None
-
     def resume(self) -> None:
         """Execute the rest of the submission that was loaded."""
         pause, self._pause = self._pause, None

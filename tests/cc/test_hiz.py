@@ -31,7 +31,6 @@ SAMPLES = (1, 2, 4, 8, 16)
 ONE = 0xFFFFFF  # depth 1.0
 HALF = 16  # pixels
 FULL = range(32)
-LEFT_HALF = ((0, -64), (4, -64), (4, 64), (0, 64))
 FLAT = (0.25, 0.0, 0.0)  # a plane that every format stores exactly in part: 0.25 rounds to 0x400000
 SLOPE = (0.5, -0.002, 0.001)
 

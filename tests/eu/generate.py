@@ -80,7 +80,6 @@ _MIXED_OPS = (Opcode.MOV, Opcode.MOV, Opcode.MOV, Opcode.ADD, Opcode.MUL, Opcode
 _UNARY = (Opcode.MOV, Opcode.NOT, Opcode.FRC, Opcode.RNDD, Opcode.RNDE, Opcode.RNDZ, Opcode.RNDU, Opcode.LZD)
 _DOTS = (Opcode.DP4, Opcode.DPH, Opcode.DP3, Opcode.DP2)
 _ROUNDS = (Opcode.RNDD, Opcode.RNDE, Opcode.RNDZ, Opcode.RNDU)
-_ACC_READERS = (Opcode.MAC, Opcode.MACH, Opcode.SADA2)
 
 
 class Generator:

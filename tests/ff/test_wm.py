@@ -22,8 +22,6 @@ D24 = 2
 TEST = {"depth_test_enable": True, "depth_test_function": "LESS"}
 WRITE = {"depth_buffer_write_enable": True}
 STENCIL = {"stencil_test_enable": True, "stencil_test_function": "ALWAYS"}
-ALL_MODES = [f"dispatch_{n}_pixel_enable" for n in (8, 16, 32)] + [
-    f"contiguous_{n}_pixel_dispatch_enable" for n in (32, 64)]
 
 
 def f32(bits: int) -> float:

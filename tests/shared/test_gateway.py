@@ -10,7 +10,6 @@ from tests.harness.probe import Event, Probe, Status
 
 OPEN, CLOSE, FORWARD, RESERVED = 0x03100000, 0x03100001, 0x03100002, 0x03100003
 ACK = 0x00014000
-NOTIFY = 1 << 15
 EOT = 1 << 31
 A, B = 1, 2  # the two threads, as masks
 OK, TOO_LARGE, CLOSED, WRONG_KEY, LIMIT, BAD_OPCODE, BAD_SIZE = range(7)

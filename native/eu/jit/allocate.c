@@ -14,12 +14,12 @@ enum {
 };
 
 /* For each place, the positions at which it is taken. */
-struct places {
+struct taken_places {
     uint64_t *taken;
     uint32_t words; /* of a place */
 };
 
-static bool is_free(const struct places *places, unsigned place, uint32_t from, uint32_t to) {
+static bool is_free(const struct taken_places *places, unsigned place, uint32_t from, uint32_t to) {
     const uint64_t *const taken = places->taken + (size_t)place * places->words;
     for (uint32_t w = from / WORD_BITS; w <= to / WORD_BITS; w++) {
         uint64_t wanted = ~UINT64_C(0);
@@ -36,14 +36,14 @@ static bool is_free(const struct places *places, unsigned place, uint32_t from, 
     return true;
 }
 
-static void take(const struct places *places, unsigned place, uint32_t from, uint32_t to) {
+static void take(const struct taken_places *places, unsigned place, uint32_t from, uint32_t to) {
     uint64_t *const taken = places->taken + (size_t)place * places->words;
     for (uint32_t i = from; i <= to; i++) {
         taken[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
     }
 }
 
-static int find_free(const struct places *places, unsigned first, unsigned count, const struct ir_value *value) {
+static int find_free(const struct taken_places *places, unsigned first, unsigned count, const struct ir_value *value) {
     for (unsigned p = first; p < first + count; p++) {
         if (is_free(places, p, value->from, value->to)) {
             take(places, p, value->from, value->to);
@@ -137,7 +137,7 @@ static int by_score(const void *a, const void *b) {
 }
 
 static bool place_all(struct ir *ir, const struct ir_registers *registers, const struct candidate *candidates,
-                      uint32_t count, const struct places *places) {
+                      uint32_t count, const struct taken_places *places) {
     const unsigned masks = registers->vectors;
     const unsigned slots = masks + registers->masks;
     for (uint32_t i = 0; i < count; i++) {
@@ -165,7 +165,7 @@ bool ir_allocate(struct ir *ir, const struct ir_registers *registers) {
     if (ir->failed) {
         return false;
     }
-    struct places places = {.words = (2 * ir->count + 2) / WORD_BITS + 1};
+    struct taken_places places = {.words = (2 * ir->count + 2) / WORD_BITS + 1};
     const size_t count = (size_t)registers->vectors + registers->masks + registers->slots;
     struct candidate *const candidates = malloc((ir->value_count + 1) * sizeof *candidates);
     uint32_t used = 0;

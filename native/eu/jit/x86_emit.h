@@ -264,13 +264,6 @@ static inline void emit_pop(struct g4_code *code, enum x86_reg reg) {
     emit_byte(code, 0x58 | reg);
 }
 
-/* mov dst, src: of 64 bits */
-static inline void emit_mov64(struct g4_code *code, enum x86_reg dst, enum x86_reg src) {
-    emit_rex(code, true, src, dst);
-    emit_byte(code, X86_MOV | 1);
-    emit_rm(code, src, x86_rm_reg(dst));
-}
-
 static inline void emit_alu_immediate(struct g4_code *code, enum x86_alu op, bool wide, enum x86_reg dst,
                                       int32_t value) {
     const bool is_short = value >= INT8_MIN && value <= INT8_MAX;

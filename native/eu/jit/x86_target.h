@@ -106,7 +106,6 @@ enum x86_form {
     X86_COMPARE_UD_512 = X86_FORM(3, 1, 0, 0x1e),
 
     /* VEX */
-    X86_MOVE_256 = X86_FORM(1, 1, 0, 0x6f),    /* vmovdqa */
     X86_AND_NOT_256 = X86_FORM(1, 1, 0, 0xdf), /* not the first, and the second */
     X86_BROADCAST_D_256 = X86_FORM(2, 1, 0, 0x58),
     X86_BLEND_256 = X86_FORM(3, 1, 0, 0x4a),      /* vblendvps: where the mask is set, the last operand */
@@ -140,7 +139,6 @@ enum x86_mask_form {
     X86_K_AND = 0x41,  /* k0..k2 */
     X86_K_ANDN = 0x42, /* not the first, and the second */
     X86_K_OR = 0x45,
-    X86_K_XOR = 0x47,
 };
 
 enum {
