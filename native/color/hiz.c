@@ -84,12 +84,14 @@ uint32_t g4_hiz_quantize(uint32_t format, float z, float minimum, float maximum)
     return (uint32_t)((double)saturated * (format == G4_DEPTH_FORMAT_D16_UNORM ? 65535.0 : scale) + 0.5);
 }
 
-uint32_t g4_hiz_plane_depth(uint32_t format, const struct g4_hiz_plane *plane, double x, double y) {
+/* The depth of a plane at a place in the group, as the test would store it. */
+static uint32_t plane_depth(uint32_t format, const struct g4_hiz_plane *plane, double x, double y) {
     const float z = (float)(plane->c0 + plane->cx * x + plane->cy * y);
     return is_float(format) ? g4_hw_bits(z) : g4_hiz_quantize(format, z, 0, 1);
 }
 
-double g4_hiz_scaled(uint32_t format, uint32_t depth) {
+/* A depth in units of 2^-24, without rounding: depths are in the same order.  NaN stays. */
+static double scaled(uint32_t format, uint32_t depth) {
     if (is_float(format)) {
         return g4_hw_float(depth) * scale; /* 24 bits times 24 bits are exact */
     }
@@ -97,7 +99,7 @@ double g4_hiz_scaled(uint32_t format, uint32_t depth) {
 }
 
 bool g4_hiz_bounds(uint32_t format, uint32_t depth, uint32_t *below, uint32_t *above) {
-    const double value = g4_hiz_scaled(format, depth);
+    const double value = scaled(format, depth);
 
     if (!(value >= 0 && value <= scale)) {
         return false;
@@ -107,8 +109,8 @@ bool g4_hiz_bounds(uint32_t format, uint32_t depth, uint32_t *below, uint32_t *a
     return true;
 }
 
-bool g4_hiz_compare(uint32_t format, uint32_t function, uint32_t source, uint32_t destination) {
-    return g4_cc_compare(function, g4_hiz_scaled(format, source), g4_hiz_scaled(format, destination));
+static bool compare(uint32_t format, uint32_t function, uint32_t source, uint32_t destination) {
+    return g4_cc_compare(function, scaled(format, source), scaled(format, destination));
 }
 
 /* ---- the first level ---- */
@@ -156,7 +158,7 @@ static struct g4_hiz_range join(struct g4_hiz_range a, struct g4_hiz_range b) {
 }
 
 static struct g4_hiz_range with_depth(struct g4_hiz_range range, uint32_t format, uint32_t depth) {
-    const double value = g4_hiz_scaled(format, depth);
+    const double value = scaled(format, depth);
     return join(range, (struct g4_hiz_range){value, value, !isnan(value)});
 }
 
@@ -242,8 +244,8 @@ uint32_t g4_hiz_inside(uint32_t columns, uint32_t rows) {
 static uint32_t plane_sample(const struct g4_hiz_group *group, const struct g4_hiz_plane *plane, uint32_t pixel,
                              uint32_t sample) {
     const uint8_t *const place = group->surface->position[sample];
-    return g4_hiz_plane_depth(group->surface->format, plane, g4_hiz_pixel_x(pixel) + place[0] / 16.0,
-                              g4_hiz_pixel_y(pixel) + place[1] / 16.0);
+    return plane_depth(group->surface->format, plane, g4_hiz_pixel_x(pixel) + place[0] / 16.0,
+                       g4_hiz_pixel_y(pixel) + place[1] / 16.0);
 }
 
 /* The pixels whose depths are in the depth buffer; the others are clear, unless the entry is a plane. */
@@ -309,7 +311,7 @@ static bool is_consistent(const struct g4_hiz_group *group) {
         const bool ranged = half.mask >> p % G4_HIZ_HALF_PIXELS & 1;
         for (uint32_t s = 0; s < surface->samples; s++) {
             const uint32_t depth = memory->load(memory->owner, p, s);
-            const double value = g4_hiz_scaled(surface->format, depth);
+            const double value = scaled(surface->format, depth);
             if (is_plane ? depth != plane_sample(group, &plane, p, s)
                 : ranged ? half.minimum <= half.maximum && !(value >= half.minimum && value <= half.maximum)
                          : depth != surface->clear_bits) {
@@ -364,7 +366,7 @@ static void test_samples(const struct g4_hiz_group *group, const struct g4_hiz_o
         for (uint32_t left = object->covered[p]; left; left &= left - 1) {
             const uint32_t s = (uint32_t)__builtin_ctz(left);
             const uint32_t old = g4_hiz_depth(group, p, s);
-            const bool pass = g4_hiz_compare(surface->format, function, object->depth[p * surface->samples + s], old);
+            const bool pass = compare(surface->format, function, object->depth[p * surface->samples + s], old);
             passed[p] |= (uint16_t)(pass << s);
             counts->depth_read_bytes += !is_plane && (mask >> p & 1) ? g4_hiz_sample_bytes(surface->format) : 0;
         }

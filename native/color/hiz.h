@@ -86,13 +86,8 @@ struct g4_hiz_plane g4_hiz_decode_plane(const struct g4_hiz_entry *entry);
 
 /* The depth that the depth test stores for z. */
 uint32_t g4_hiz_quantize(uint32_t format, float z, float minimum, float maximum);
-/* The depth of a plane at a place in the group, as the test would store it. */
-uint32_t g4_hiz_plane_depth(uint32_t format, const struct g4_hiz_plane *plane, double x, double y);
-/* A depth in units of 2^-24, without rounding: depths are in the same order.  NaN stays. */
-double g4_hiz_scaled(uint32_t format, uint32_t depth);
 /* The 24 bits at or below and at or above a depth.  False: it is not in 0..1. */
 bool g4_hiz_bounds(uint32_t format, uint32_t depth, uint32_t *below, uint32_t *above);
-bool g4_hiz_compare(uint32_t format, uint32_t function, uint32_t source, uint32_t destination);
 uint32_t g4_hiz_sample_bytes(uint32_t format);
 
 /* ---- the first level ---- */

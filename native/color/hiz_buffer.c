@@ -13,7 +13,7 @@ enum {
 
 /* ---- the depth buffer ---- */
 
-struct group {
+struct depth_group {
     struct g4_depth *depth;
     struct g4_port *port;
     uint32_t x, y; /* of its upper left corner, in the image */
@@ -21,7 +21,7 @@ struct group {
     struct g4_hiz_group entry;
 };
 
-static g4_address address_of(const struct group *group, uint32_t pixel, uint32_t sample) {
+static g4_address address_of(const struct depth_group *group, uint32_t pixel, uint32_t sample) {
     const struct g4_pixel_map *const map = &group->depth->map;
     uint32_t x = group->x + g4_hiz_pixel_x(pixel);
     uint32_t y = group->y + g4_hiz_pixel_y(pixel);
@@ -29,7 +29,7 @@ static g4_address address_of(const struct group *group, uint32_t pixel, uint32_t
     return g4_pixel_map_address(map, (map->x0 + x) * map->bytes, map->y0 + y);
 }
 
-static uint32_t raw(struct group *group, uint32_t pixel, uint32_t sample) {
+static uint32_t raw(struct depth_group *group, uint32_t pixel, uint32_t sample) {
     const uint8_t *const host = g4_pixel_map_host(&group->depth->map, group->port, address_of(group, pixel, sample));
     uint32_t value = 0;
     if (host) {
@@ -38,17 +38,17 @@ static uint32_t raw(struct group *group, uint32_t pixel, uint32_t sample) {
     return value;
 }
 
-static uint32_t unused_bits(const struct group *group) {
+static uint32_t unused_bits(const struct depth_group *group) {
     return group->depth->format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT ? 0xff000000 : 0;
 }
 
 static uint32_t load(void *owner, uint32_t pixel, uint32_t sample) {
-    struct group *const group = owner;
+    struct depth_group *const group = owner;
     return raw(group, pixel, sample) & ~unused_bits(group);
 }
 
 static void store(void *owner, uint32_t pixel, uint32_t sample, uint32_t depth) {
-    struct group *const group = owner;
+    struct depth_group *const group = owner;
     const uint32_t keep = unused_bits(group);
     const uint32_t value = keep ? (raw(group, pixel, sample) & keep) | depth : depth;
     uint8_t *const host = g4_mem_write_ptr(group->port, address_of(group, pixel, sample));
@@ -60,15 +60,16 @@ static void store(void *owner, uint32_t pixel, uint32_t sample, uint32_t depth) 
 
 /* ---- entries ---- */
 
-static g4_address entry_address(const struct group *group) {
+static g4_address entry_address(const struct depth_group *group) {
     const struct g4_hiz_buffer *const hiz = &group->depth->hiz;
     return g4_hiz_address(hiz->base, hiz->pitch_bytes, hiz->column + group->x / G4_HIZ_WIDTH,
                           hiz->row + group->y / G4_HIZ_HEIGHT);
 }
 
 /* Opens the group with (x, y) of the image. */
-static void open_group(struct group *group, struct g4_depth *depth, struct g4_port *port, uint32_t x, uint32_t y) {
-    *group = (struct group){
+static void open_group(struct depth_group *group, struct g4_depth *depth, struct g4_port *port, uint32_t x,
+                       uint32_t y) {
+    *group = (struct depth_group){
         .depth = depth,
         .port = port,
         .x = x / G4_HIZ_WIDTH * G4_HIZ_WIDTH,
@@ -83,14 +84,14 @@ static void open_group(struct group *group, struct g4_depth *depth, struct g4_po
     (void)g4_mem_read(port, entry_address(group), &group->entry.entry, sizeof group->entry.entry);
 }
 
-static void close_group(struct group *group, const struct g4_hiz_entry *before) {
+static void close_group(struct depth_group *group, const struct g4_hiz_entry *before) {
     if (memcmp(before, &group->entry.entry, sizeof *before) != 0) {
         (void)g4_mem_write(group->port, entry_address(group), &group->entry.entry, sizeof group->entry.entry);
     }
 }
 
 /* Test an object's samples in a group, or clear them; `object` is complete.  passed[p] are the samples that pass. */
-static void work_on_group(struct group *group, const struct g4_hiz_object *object, struct g4_hiz_counts *counts,
+static void work_on_group(struct depth_group *group, const struct g4_hiz_object *object, struct g4_hiz_counts *counts,
                           uint16_t passed[G4_HIZ_PIXELS]) {
     const struct g4_hiz_buffer *const hiz = &group->depth->hiz;
     const struct g4_hiz_entry before = group->entry.entry;
@@ -145,7 +146,7 @@ static uint32_t test(struct g4_depth *depth, struct g4_port *port, const struct 
         uint32_t here = 0; /* of `left`, in the group of its first */
         uint8_t pixel[16], sample[16];
         uint16_t passes[G4_HIZ_PIXELS];
-        struct group group;
+        struct depth_group group;
         uint32_t x, y;
         if (!sample_place(depth, job, (uint32_t)__builtin_ctz(left), &x, &y)) {
             passed |= left & (0u - left); /* outside the depth buffer */
@@ -212,7 +213,7 @@ void g4_hiz_tile(struct g4_depth *depth, struct g4_port *port, struct g4_depth_t
         for (uint32_t x = 0; x < 32; x += G4_HIZ_WIDTH) {
             uint16_t passed[G4_HIZ_PIXELS];
             uint32_t lit = 0;
-            struct group group;
+            struct depth_group group;
             for (uint32_t j = y; j < y + G4_HIZ_HEIGHT; j++) {
                 lit |= j >= tile->first && j <= tile->last ? tile->row[j] >> x & 0xff : 0;
             }
@@ -262,7 +263,7 @@ void g4_hiz_select(struct g4_depth *depth, uint32_t gen, uint32_t slice) {
 static void operate(struct g4_worker *worker, struct g4_depth *depth, bool resolve) {
     for (uint32_t y = 0; y < depth->hiz.height; y += G4_HIZ_HEIGHT) {
         for (uint32_t x = 0; x < depth->hiz.width; x += G4_HIZ_WIDTH) {
-            struct group group;
+            struct depth_group group;
             open_group(&group, depth, &worker->port, x, y);
             const struct g4_hiz_entry before = group.entry.entry;
             (resolve ? g4_hiz_resolve : g4_hiz_ambiguate)(&group.entry, depth->hiz.counts);
@@ -370,7 +371,7 @@ static void fill_image(struct g4_depth *depth, struct g4_port *port) {
 
     for (uint32_t y = 0; y < depth->hiz.height; y += G4_HIZ_HEIGHT) {
         for (uint32_t x = 0; x < depth->hiz.width; x += G4_HIZ_WIDTH) {
-            struct group group;
+            struct depth_group group;
             open_group(&group, depth, port, x, y);
             group.memory.store = store_if_other;
             g4_hiz_resolve(&group.entry, &unused);

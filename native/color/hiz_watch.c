@@ -13,7 +13,7 @@ enum {
 };
 
 /* A slice of one level of a depth buffer. */
-struct image {
+struct watched_slice {
     struct g4_surface surface;
     struct g4_pixel_map map;
     struct g4_hiz_buffer hiz;
@@ -27,13 +27,13 @@ struct g4_hiz_watch {
     struct g4_mem *mem;
     uint32_t gen;
     pthread_mutex_t filling;
-    struct image image[IMAGES];
+    struct watched_slice image[IMAGES];
     uint32_t images, next;
 };
 
 /* ---- staleness ---- */
 
-static bool is_stale(const struct g4_hiz_watch *watch, const struct image *image) {
+static bool is_stale(const struct g4_hiz_watch *watch, const struct watched_slice *image) {
     struct g4_port port;
 
     g4_port_init(&port, watch->mem, G4_UNIT_CC, false);
@@ -54,7 +54,7 @@ static bool is_stale(const struct g4_hiz_watch *watch, const struct image *image
     return false;
 }
 
-static void note_read(const struct g4_hiz_watch *watch, struct image *image, g4_address state) {
+static void note_read(const struct g4_hiz_watch *watch, struct watched_slice *image, g4_address state) {
     if (!atomic_load(&image->was_read) && is_stale(watch, image)) {
         atomic_store(&image->read_state, state);
         atomic_store(&image->was_read, true);
@@ -64,7 +64,7 @@ static void note_read(const struct g4_hiz_watch *watch, struct image *image, g4_
 /* ---- surfaces ---- */
 
 /* Whether a view of a surface includes the image. */
-static bool shows(const struct g4_surface *surface, const struct image *image) {
+static bool shows(const struct g4_surface *surface, const struct watched_slice *image) {
     return surface->present && surface->base == image->surface.base && surface->pitch == image->surface.pitch &&
            surface->tiling == G4_TILING_Y && surface->type != G4_SURFACE_TYPE_SURFTYPE_NULL &&
            surface->type != G4_SURFACE_TYPE_SURFTYPE_BUFFER && image->level >= surface->min_lod &&
@@ -90,7 +90,7 @@ static void surface_loaded(struct g4_surface_watch *surfaces, const struct g4_su
 
 /* ---- draws ---- */
 
-static bool is_image(const struct image *image, const struct g4_depth *depth) {
+static bool is_image(const struct watched_slice *image, const struct g4_depth *depth) {
     return image->surface.base == depth->surface.base && image->level == depth->surface.mip_count_or_lod &&
            image->slice == depth->surface.minimum_array_element;
 }
@@ -98,7 +98,7 @@ static bool is_image(const struct image *image, const struct g4_depth *depth) {
 /* Forget images whose memory has another use now. */
 static void forget_overlaid(struct g4_hiz_watch *watch, const struct g4_depth *depth) {
     for (uint32_t i = 0; i < watch->images; i++) {
-        struct image *const image = &watch->image[i];
+        struct watched_slice *const image = &watch->image[i];
         const bool same = image->surface.base == depth->surface.base;
         const bool same_entries = image->hiz.base == depth->hiz.base;
         if (depth->hiz.present && (same != same_entries || (same && image->surface.pitch != depth->surface.pitch))) {
@@ -108,7 +108,7 @@ static void forget_overlaid(struct g4_hiz_watch *watch, const struct g4_depth *d
 }
 
 void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth) {
-    struct image *found = NULL;
+    struct watched_slice *found = NULL;
 
     forget_overlaid(watch, depth);
     for (uint32_t i = 0; i < watch->images; i++) {
@@ -136,7 +136,7 @@ void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth)
 
 void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log) {
     for (uint32_t i = 0; i < watch->images; i++) {
-        struct image *const image = &watch->image[i];
+        struct watched_slice *const image = &watch->image[i];
         if (atomic_exchange(&image->was_read, false)) {
             g4_report(log, G4_EVENT_STALE_DEPTH, atomic_load(&image->read_state), (uint32_t)image->surface.base);
         }

@@ -264,7 +264,9 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     }
 }
 
-bool g4_cc_overlap(const struct g4_pixels *pixels) {
+/* Whether two subspans share a pixel.  The windower never dispatches such subspans, but kernels can send any position.
+ */
+static bool overlap(const struct g4_pixels *pixels) {
     for (uint32_t a = 0; a < 4; a++) {
         for (uint32_t b = a + 1; b < 4; b++) {
             const int dx = pixels->x[a] - pixels->x[b];
@@ -311,7 +313,7 @@ ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint3
         pixels.y[s] = subspan_y(m1, first + s);
     }
     find_colors(m, &pixels, replicated);
-    if (g4_pixel_map_side_by_side(pixels.x, pixels.y) || !g4_cc_overlap(&pixels)) {
+    if (g4_pixel_map_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
         write_pixels(m, &pixels, 4 * first, hooks, counting);
         return;
     }
@@ -437,7 +439,7 @@ static inline bool write_fast(const struct message *m, struct g4_target *target,
         pixels.x[s] = subspan_x(m1, s);
         pixels.y[s] = subspan_y(m1, s);
     }
-    if (!is_row(m1, live) && g4_cc_overlap(&pixels)) {
+    if (!is_row(m1, live) && overlap(&pixels)) {
         return false;
     }
     if (in_order) {

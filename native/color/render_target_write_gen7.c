@@ -20,7 +20,7 @@ enum {
 };
 
 /* One thread's message. */
-struct message {
+struct write_message_gen7 {
     struct g4_eu *eu;
     struct g4_cc *cc;
     struct g4_gang *gang;
@@ -35,23 +35,23 @@ struct message {
     struct g4_target *target;
 };
 
-static void report(const struct message *m, enum g4_event event, uint32_t value) {
+static void report(const struct write_message_gen7 *m, enum g4_event event, uint32_t value) {
     g4_report(m->eu->log, event, g4_gang_address(m->gang, m->thread), value);
 }
 
-static const float *payload(const struct message *m, uint32_t reg) {
+static const float *payload(const struct write_message_gen7 *m, uint32_t reg) {
     return (const float *)g4_payload(m->gang, m->send, reg, m->thread);
 }
 
-static bool is_replicated(const struct message *m) {
+static bool is_replicated(const struct write_message_gen7 *m) {
     return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16_REPLICATED;
 }
 
-static bool is_simd16(const struct message *m) {
+static bool is_simd16(const struct write_message_gen7 *m) {
     return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16 || is_replicated(m);
 }
 
-static bool is_dual(const struct message *m) {
+static bool is_dual(const struct write_message_gen7 *m) {
     return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8_DUAL_SOURCE_LOW ||
            m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8_DUAL_SOURCE_HIGH;
 }
@@ -59,7 +59,7 @@ static bool is_dual(const struct message *m) {
 /* ---- layout ---- */
 
 /* Finds the parts of the payload.  A header says which are present; without one, the state of the draw does. */
-static void find_payload(struct message *m) {
+static void find_payload(struct write_message_gen7 *m) {
     const struct g4_windower_state *const state = &m->cc->windower;
     const uint32_t halves = is_simd16(m) ? 2 : 1;
     const uint32_t *const r0 = m->header[0];
@@ -91,7 +91,7 @@ static void find_payload(struct message *m) {
 }
 
 /* Finds the colors of all pixels: channel c of each half. */
-static void find_colors(const struct message *m, struct g4_pixels *pixels, float replicated[4][HALF]) {
+static void find_colors(const struct write_message_gen7 *m, struct g4_pixels *pixels, float replicated[4][HALF]) {
     const uint32_t halves = is_simd16(m) ? 2 : 1;
 
     for (uint32_t c = 0; c < 4; c++) {
@@ -110,7 +110,7 @@ static void find_colors(const struct message *m, struct g4_pixels *pixels, float
 }
 
 /* Alpha of antialiased lines counts as much as the line covers the pixel. */
-static void scale_alpha(const struct message *m, struct g4_pixels *pixels, float alpha[2][HALF]) {
+static void scale_alpha(const struct write_message_gen7 *m, struct g4_pixels *pixels, float alpha[2][HALF]) {
     enum {
         FULL = 255
     };
@@ -126,7 +126,7 @@ static void scale_alpha(const struct message *m, struct g4_pixels *pixels, float
 /* ---- the pixels ---- */
 
 /* The pixels to write, from the first of the message on. */
-static uint32_t live_pixels(const struct message *m) {
+static uint32_t live_pixels(const struct write_message_gen7 *m) {
     const uint32_t lit = m->block->lit >> m->first;
     const uint32_t all = (1u << m->pixels) - 1;
     if (m->has_header) {
@@ -138,13 +138,13 @@ static uint32_t live_pixels(const struct message *m) {
 }
 
 /* The samples of a pixel that the shader's mask lets through: a 16-bit word for each. */
-static uint32_t shader_mask(const struct message *m, uint32_t pixel) {
+static uint32_t shader_mask(const struct write_message_gen7 *m, uint32_t pixel) {
     const uint16_t *const words = (const uint16_t *)g4_payload(m->gang, m->send, m->sample_mask, m->thread);
     return m->sample_mask != NONE ? words[m->first + pixel] : UINT32_MAX;
 }
 
 /* The pixels whose sample 0 the shader's mask lets through. */
-static uint32_t masked(const struct message *m) {
+static uint32_t masked(const struct write_message_gen7 *m) {
     uint32_t out = 0;
     for (uint32_t i = 0; i < m->pixels; i++) {
         out |= (shader_mask(m, i) & 1) << i;
@@ -154,18 +154,18 @@ static uint32_t masked(const struct message *m) {
 
 /* ---- depth and stencil ---- */
 
-static bool tests_late(const struct message *m) {
+static bool tests_late(const struct write_message_gen7 *m) {
     return m->cc->depth.test && m->block->iz_mode != G4_IZ_P;
 }
 
 /* The stencil references that the shader computed: a byte for each pixel of the message. */
-static const uint8_t *references(const struct message *m) {
+static const uint8_t *references(const struct write_message_gen7 *m) {
     return m->stencil != NONE ? (const uint8_t *)g4_payload(m->gang, m->send, m->stencil, m->thread) : NULL;
 }
 
 /* Tests pixels at places of the depth buffer; z has sixteen depths. */
-static uint32_t late_test_at(const struct message *m, const uint16_t x[4], const uint16_t y[4], const float *z,
-                             uint32_t live) {
+static uint32_t late_test_at(const struct write_message_gen7 *m, const uint16_t x[4], const uint16_t y[4],
+                             const float *z, uint32_t live) {
     struct g4_depth *const depth = &m->cc->depth;
     const struct g4_pixel_block *const block = m->block;
     const struct g4_depth_range *const range = &m->cc->state.depth_range[block->viewport & 15];
@@ -191,13 +191,13 @@ static uint32_t late_test_at(const struct message *m, const uint16_t x[4], const
 }
 
 /* The depths that the shader computed, if the message has them. */
-static void put_computed_depth(const struct message *m, float z[PIXELS]) {
+static void put_computed_depth(const struct write_message_gen7 *m, float z[PIXELS]) {
     for (uint32_t h = 0; h < m->pixels / HALF && m->source_depth != NONE; h++) {
         memcpy(z + (size_t)HALF * h, payload(m, m->source_depth + h), HALF * sizeof z[0]);
     }
 }
 
-static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
+static uint32_t late_test(const struct write_message_gen7 *m, const struct g4_pixels *pixels, uint32_t live) {
     float z[PIXELS] = {0};
 
     memcpy(z, m->block->z + m->first, m->pixels * sizeof z[0]);
@@ -211,8 +211,8 @@ static uint32_t count_of(uint32_t pixels) {
     return (uint32_t)__builtin_popcount(pixels);
 }
 
-static void count_pixels(const struct message *m, const struct g4_pixels *pixels, uint32_t live, uint32_t tested,
-                         uint32_t past, uint32_t passed, uint32_t colored) {
+static void count_pixels(const struct write_message_gen7 *m, const struct g4_pixels *pixels, uint32_t live,
+                         uint32_t tested, uint32_t past, uint32_t passed, uint32_t colored) {
     const struct g4_pixel_fate fate = {
         .live = live,
         .tested = tested,
@@ -228,7 +228,7 @@ static void count_pixels(const struct message *m, const struct g4_pixels *pixels
 }
 
 /* The pixels that pass the stencil test alone, of those that enter the late tests. */
-static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
+static uint32_t past_stencil(const struct write_message_gen7 *m, const struct g4_pixels *pixels, uint32_t tested) {
     const struct g4_pixel_block *const block = m->block;
     return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested, block->array_index,
                                                 block->back_facing, references(m))
@@ -238,7 +238,7 @@ static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pi
 /* ---- one sample a pixel ---- */
 
 /* Alpha of render target 0 is tested, whichever target the message writes, if the message has it. */
-static uint32_t test_alpha(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
+static uint32_t test_alpha(const struct write_message_gen7 *m, const struct g4_pixels *pixels, uint32_t live) {
     const float *alpha[2] = {pixels->color[0][3], pixels->color[1][3]};
     if (m->source0_alpha != NONE) {
         alpha[0] = payload(m, m->source0_alpha);
@@ -250,7 +250,7 @@ static uint32_t test_alpha(const struct message *m, const struct g4_pixels *pixe
 }
 
 /* Alpha to one: of every target. */
-static void make_opaque(const struct message *m, struct g4_pixels *pixels) {
+static void make_opaque(const struct write_message_gen7 *m, struct g4_pixels *pixels) {
     static const float one[HALF] = {1, 1, 1, 1, 1, 1, 1, 1};
     if (m->cc->state.alpha_to_one && !m->target->integer) {
         pixels->color[0][3] = one;
@@ -258,7 +258,7 @@ static void make_opaque(const struct message *m, struct g4_pixels *pixels) {
     }
 }
 
-static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
+static void write_pixels(const struct write_message_gen7 *m, struct g4_pixels *pixels) {
     struct g4_hooks *const hooks = m->eu->hooks;
     const bool counted = m->eu->counters != NULL;
     const uint32_t live = pixels->live;
@@ -307,7 +307,7 @@ static uint32_t alpha_samples(float alpha) {
 /* The samples of each pixel that the message writes, before depth and stencil.  A mask from the shader turns alpha to
  * coverage off (docs/decisions.md 149).
  */
-static void find_samples(const struct message *m, const struct g4_pixels *pixels, uint16_t samples[PIXELS]) {
+static void find_samples(const struct write_message_gen7 *m, const struct g4_pixels *pixels, uint16_t samples[PIXELS]) {
     const bool has_alpha = m->source0_alpha != NONE || !m->target->integer;
     const bool covers = m->cc->state.alpha_to_coverage && m->sample_mask == NONE && has_alpha;
 
@@ -331,7 +331,8 @@ static uint32_t pixels_with(const uint16_t samples[PIXELS], uint32_t s) {
 }
 
 /* Depth and stencil of sample s of pixels. */
-static uint32_t late_test_sample(const struct message *m, const struct g4_pixels *pixels, uint32_t s, uint32_t live) {
+static uint32_t late_test_sample(const struct write_message_gen7 *m, const struct g4_pixels *pixels, uint32_t s,
+                                 uint32_t live) {
     const struct g4_multisampling *const multi = &m->cc->multisampling;
     float z[PIXELS] = {0};
     uint16_t x[4], y[4];
@@ -350,7 +351,7 @@ static uint32_t late_test_sample(const struct message *m, const struct g4_pixels
 }
 
 /* The pixels whose sample s passes the stencil test alone. */
-static uint32_t past_stencil_of_sample(const struct message *m, const struct g4_pixels *pixels, uint32_t s,
+static uint32_t past_stencil_of_sample(const struct write_message_gen7 *m, const struct g4_pixels *pixels, uint32_t s,
                                        uint32_t tested) {
     struct g4_pixels at = *pixels;
 
@@ -361,7 +362,7 @@ static uint32_t past_stencil_of_sample(const struct message *m, const struct g4_
 }
 
 /* The pixels among `live` of which the thread has sample s. */
-static uint32_t shaded_in(const struct message *m, uint32_t live, uint32_t s) {
+static uint32_t shaded_in(const struct write_message_gen7 *m, uint32_t live, uint32_t s) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < m->pixels; i++) {
         found |= (uint32_t)(m->block->samples[m->first + i] >> s & 1) << i;
@@ -370,7 +371,8 @@ static uint32_t shaded_in(const struct message *m, uint32_t live, uint32_t s) {
 }
 
 /* Whether what a message writes to all samples of a pixel is the same for all of them. */
-static void note_samples(const struct message *m, const struct g4_pixels *pixels, const uint16_t written[PIXELS]) {
+static void note_samples(const struct write_message_gen7 *m, const struct g4_pixels *pixels,
+                         const uint16_t written[PIXELS]) {
     const uint32_t all = (1u << m->cc->multisampling.samples) - 1;
     for (uint32_t i = 0; i < m->pixels; i++) {
         if (written[i]) {
@@ -381,8 +383,8 @@ static void note_samples(const struct message *m, const struct g4_pixels *pixels
 }
 
 /* Give pixels that are only marked as clear their color, before some of their samples are written. */
-static void fill_clear_pixels(const struct message *m, const struct g4_pixels *pixels, const struct g4_target_key *key,
-                              const struct g4_blend_state *blend, uint32_t live) {
+static void fill_clear_pixels(const struct write_message_gen7 *m, const struct g4_pixels *pixels,
+                              const struct g4_target_key *key, const struct g4_blend_state *blend, uint32_t live) {
     struct g4_worker *const worker = m->eu->worker;
     const uint32_t clear = g4_control_surface_find_clear(worker, m->target, pixels, live);
 
@@ -397,8 +399,9 @@ static void fill_clear_pixels(const struct message *m, const struct g4_pixels *p
 }
 
 /* Write the pixels whose sample s passes; returns those that the target takes. */
-static uint32_t write_sample(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
-                             const struct g4_blend_state *blend, uint32_t s, uint32_t passed, uint32_t *filled) {
+static uint32_t write_sample(const struct write_message_gen7 *m, struct g4_pixels *pixels,
+                             const struct g4_target_key *key, const struct g4_blend_state *blend, uint32_t s,
+                             uint32_t passed, uint32_t *filled) {
     struct g4_worker *const worker = m->eu->worker;
     struct g4_target_key own = *key;
     own.sample = (uint8_t)s;
@@ -415,7 +418,7 @@ static uint32_t write_sample(const struct message *m, struct g4_pixels *pixels, 
 }
 
 /* `live`: the pixels of the message before the alpha test. */
-static void write_samples(const struct message *m, struct g4_pixels *pixels, uint32_t live,
+static void write_samples(const struct write_message_gen7 *m, struct g4_pixels *pixels, uint32_t live,
                           const struct g4_target_key *key, const struct g4_blend_state *blend) {
     const struct g4_counters *const counters = m->eu->counters;
     uint16_t samples[PIXELS] = {0};
@@ -443,8 +446,8 @@ static void write_samples(const struct message *m, struct g4_pixels *pixels, uin
 }
 
 /* Alpha test, then the samples. */
-static void write_multisampled(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
-                               const struct g4_blend_state *blend) {
+static void write_multisampled(const struct write_message_gen7 *m, struct g4_pixels *pixels,
+                               const struct g4_target_key *key, const struct g4_blend_state *blend) {
     const uint32_t live = pixels->live;
 
     if (m->cc->state.alpha_test.enable) {
@@ -455,7 +458,7 @@ static void write_multisampled(const struct message *m, struct g4_pixels *pixels
 
 /* ---- the message ---- */
 
-static void check_target(const struct message *m) {
+static void check_target(const struct write_message_gen7 *m) {
     const struct g4_target *const target = m->target;
     if (target->event != G4_EVENTS) {
         report(m, (enum g4_event)target->event, target->event_value);
@@ -465,7 +468,7 @@ static void check_target(const struct message *m) {
     }
 }
 
-static void notify(const struct message *m, uint32_t live) {
+static void notify(const struct write_message_gen7 *m, uint32_t live) {
     struct g4_pixel_message message = {
         .gang = m->gang,
         .thread = m->thread,
@@ -482,7 +485,7 @@ static void notify(const struct message *m, uint32_t live) {
     m->eu->hooks->pixel_message(m->eu->hooks, &message);
 }
 
-static void write_thread(struct message *m, uint32_t index) {
+static void write_thread(struct write_message_gen7 *m, uint32_t index) {
     const struct g4_color_state *const state = &m->cc->state;
     struct g4_target_key key = {.index = index, .array_index = m->block->array_index};
     float replicated[4][HALF];
@@ -525,7 +528,7 @@ enum {
 };
 
 /* Whether colors are all that the messages of a draw have, and nothing but the target decides what is written. */
-static bool has_colors_only(const struct message *m) {
+static bool has_colors_only(const struct write_message_gen7 *m) {
     const struct g4_windower_state *const state = &m->cc->windower;
     return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16 && !m->has_header && m->send->mlen == COLORS &&
            !state->writes_sample_mask && state->computed_depth == G4_DEPTH_NOT_COMPUTED && !state->computes_stencil &&
@@ -542,7 +545,7 @@ static bool is_row(const struct g4_pixel_block *block, uint32_t live) {
 }
 
 /* The colors of thread 0; NULL if their registers do not follow each other. */
-static const float *colors_in_order(const struct message *m) {
+static const float *colors_in_order(const struct write_message_gen7 *m) {
     const float *const first = (const float *)g4_payload(m->gang, m->send, 0, 0);
     for (uint32_t reg = 1; reg < COLORS; reg++) {
         if ((const float *)g4_payload(m->gang, m->send, reg, 0) != first + (size_t)G4_COLOR_STRIDE * reg) {
@@ -553,7 +556,7 @@ static const float *colors_in_order(const struct message *m) {
 }
 
 /* Writes the first threads together.  Returns those that are left, all after the others. */
-static uint32_t write_together(struct message *m, uint32_t index, bool second) {
+static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, bool second) {
     const float *const colors = has_colors_only(m) ? colors_in_order(m) : NULL;
     struct g4_wide_message wide = {.threads = 0};
     struct g4_target *target = NULL;
@@ -585,7 +588,7 @@ static uint32_t write_together(struct message *m, uint32_t index, bool second) {
 enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const uint32_t descriptor = send->descriptor;
     const bool second = gen7_render_cache_data_port_message_slot_group(descriptor);
-    struct message m = {
+    struct write_message_gen7 m = {
         .eu = eu,
         .cc = g4_cc_of(eu->worker),
         .gang = gang,

@@ -243,10 +243,6 @@ void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *
 /* The pixels among `live` whose alpha passes; `alpha` has eight pixels in each half. */
 uint32_t g4_cc_alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live);
 
-/* Whether two subspans share a pixel.  The windower never dispatches such subspans, but kernels can send any position.
- */
-bool g4_cc_overlap(const struct g4_pixels *pixels);
-
 /* The comparison of alpha tests, with the source on the left. */
 bool g4_cc_compare(uint32_t function, double a, double b);
 

@@ -13,16 +13,16 @@ enum {
 
 _Static_assert((int)G4_FAR_LEAF == (int)LEVEL, "a leaf is a table");
 
-struct leaf {
+struct far_leaf {
     struct g4_page pages[LEVEL];
 };
 
-struct branch {
-    _Atomic(struct leaf *) leaves[LEVEL];
+struct far_branch {
+    _Atomic(struct far_leaf *) leaves[LEVEL];
 };
 
 struct g4_far_pages {
-    _Atomic(struct branch *) branches[LEVEL];
+    _Atomic(struct far_branch *) branches[LEVEL];
     pthread_mutex_t making;
 };
 
@@ -44,7 +44,7 @@ void g4_far_pages_destroy(struct g4_far_pages *far) {
         return;
     }
     for (uint32_t b = 0; b < LEVEL; b++) {
-        struct branch *const branch = atomic_load_explicit(&far->branches[b], memory_order_relaxed);
+        struct far_branch *const branch = atomic_load_explicit(&far->branches[b], memory_order_relaxed);
         for (uint32_t i = 0; branch && i < LEVEL; i++) {
             free(atomic_load_explicit(&branch->leaves[i], memory_order_relaxed));
         }
@@ -54,16 +54,16 @@ void g4_far_pages_destroy(struct g4_far_pages *far) {
     free(far);
 }
 
-static struct branch *branch_of(const struct g4_far_pages *far, uint64_t page) {
+static struct far_branch *branch_of(const struct g4_far_pages *far, uint64_t page) {
     return atomic_load_explicit(&far->branches[entry_of(page, 2)], memory_order_acquire);
 }
 
-static struct leaf *leaf_of(const struct branch *branch, uint64_t page) {
+static struct far_leaf *leaf_of(const struct far_branch *branch, uint64_t page) {
     return branch ? atomic_load_explicit(&branch->leaves[entry_of(page, 1)], memory_order_acquire) : NULL;
 }
 
 struct g4_page *g4_far_page_find(const struct g4_far_pages *far, uint64_t page) {
-    struct leaf *const leaf = leaf_of(branch_of(far, page), page);
+    struct far_leaf *const leaf = leaf_of(branch_of(far, page), page);
     return leaf ? &leaf->pages[entry_of(page, 0)] : NULL;
 }
 
@@ -71,12 +71,12 @@ static void *new_table(struct g4_mem_physical *physical, size_t bytes) {
     return g4_physical_charge(physical, bytes) ? calloc(1, bytes) : NULL;
 }
 
-static struct leaf *make_leaf(struct g4_far_pages *far, struct g4_mem_physical *physical, uint64_t page) {
-    struct branch *branch = branch_of(far, page);
+static struct far_leaf *make_leaf(struct g4_far_pages *far, struct g4_mem_physical *physical, uint64_t page) {
+    struct far_branch *branch = branch_of(far, page);
     if (!branch && (branch = new_table(physical, sizeof *branch))) {
         atomic_store_explicit(&far->branches[entry_of(page, 2)], branch, memory_order_release);
     }
-    struct leaf *leaf = leaf_of(branch, page);
+    struct far_leaf *leaf = leaf_of(branch, page);
     if (branch && !leaf && (leaf = new_table(physical, sizeof *leaf))) {
         atomic_store_explicit(&branch->leaves[entry_of(page, 1)], leaf, memory_order_release);
     }
@@ -89,14 +89,14 @@ struct g4_page *g4_far_page_make(struct g4_far_pages *far, struct g4_mem_physica
         return found;
     }
     pthread_mutex_lock(&far->making);
-    struct leaf *const leaf = make_leaf(far, physical, page);
+    struct far_leaf *const leaf = make_leaf(far, physical, page);
     pthread_mutex_unlock(&far->making);
     return leaf ? &leaf->pages[entry_of(page, 0)] : NULL;
 }
 
 uint64_t g4_far_page_next(const struct g4_far_pages *far, uint64_t page, uint64_t end) {
     while (page < end) {
-        const struct branch *const branch = branch_of(far, page);
+        const struct far_branch *const branch = branch_of(far, page);
         if (leaf_of(branch, page)) {
             return page;
         }

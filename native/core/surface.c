@@ -130,19 +130,21 @@ const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const st
 /* ---- layout ---- */
 
 /* The units levels are aligned to, and a block of a compressed format or one texel, in texels. */
-struct unit {
+struct alignment_unit {
     uint32_t width, height;
     uint32_t block_width, block_height;
 };
 
-static struct unit unit_of(const struct g4_surface *surface) {
+static struct alignment_unit unit_of(const struct g4_surface *surface) {
     const bool compressed = g4_format_is_compressed(surface->format);
-    return (struct unit){surface->unit_width, surface->unit_height, compressed ? surface->format->block_width : 1,
-                         compressed ? surface->format->block_height : 1};
+    return (struct alignment_unit){surface->unit_width, surface->unit_height,
+                                   compressed ? surface->format->block_width : 1,
+                                   compressed ? surface->format->block_height : 1};
 }
 
 /* Level 1 below level 0, level 2 beside it, the others below that one; or all in a second column. */
-static void place_2d(const struct g4_surface *surface, struct unit unit, uint32_t level, struct g4_level *out) {
+static void place_2d(const struct g4_surface *surface, struct alignment_unit unit, uint32_t level,
+                     struct g4_level *out) {
     const bool right = surface->miptree_layout == G4_MIP_MAP_LAYOUT_MODE_RIGHT;
     const uint32_t first_beside = right ? 1 : 2;
 
@@ -171,7 +173,8 @@ static void place_in_row(const struct g4_surface *surface, uint32_t level, struc
 }
 
 /* Slices lie side by side, 2^level of them in a row; a cube is a volume of six slices at every level. */
-static void place_3d(const struct g4_surface *surface, struct unit unit, uint32_t level, struct g4_level *out) {
+static void place_3d(const struct g4_surface *surface, struct alignment_unit unit, uint32_t level,
+                     struct g4_level *out) {
     const bool cube = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE;
 
     for (uint32_t l = 0; l < level; l++) {
@@ -187,7 +190,7 @@ static void place_3d(const struct g4_surface *surface, struct unit unit, uint32_
 }
 
 void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g4_level *out) {
-    const struct unit unit = unit_of(surface);
+    const struct alignment_unit unit = unit_of(surface);
 
     level = level > LEVEL_LIMIT - 1 ? LEVEL_LIMIT - 1 : level;
     memset(out, 0, sizeof *out);
@@ -236,7 +239,7 @@ bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t l
     if (slice >= slice_limit(surface, &place)) {
         return false;
     }
-    const struct unit unit = unit_of(surface);
+    const struct alignment_unit unit = unit_of(surface);
     const bool yuv = surface->format->encoding == G4_ENCODING_YUV_422;
     const uint32_t bytes = yuv ? 2 : surface->format->block_bits / 8u;
     image->base = surface->base;
@@ -259,7 +262,7 @@ bool g4_surface_start(const struct g4_surface *surface, uint32_t gen, uint32_t l
     if (!g4_surface_image(surface, gen, level, slice, &image)) {
         return false;
     }
-    const struct unit unit = unit_of(surface);
+    const struct alignment_unit unit = unit_of(surface);
     place[0] = image.x0 * unit.block_width;
     place[1] = image.y0 * unit.block_height;
     return true;

@@ -8,7 +8,7 @@ struct device_image {
     struct g4_device_counts counts;
     struct g4_report_log log;
     struct g4_fault_log faults;
-    struct g4_media_image media;
+    struct g4_media_checkpoint media;
 };
 
 size_t g4_device_image_size(void) {

@@ -200,7 +200,7 @@ static void load_vertices(const struct g4_context *ctx, struct g4_draw_state *dr
 /* ---- state blocks of stages that run threads ---- */
 
 /* The members that all of these blocks have. */
-struct thread_state {
+struct thread_state_gen4 {
     uint32_t kernel, scratch_base, scratch_size;
     uint32_t grf_count, grf_start;
     uint32_t constant_offset, constant_rows;
@@ -210,7 +210,7 @@ struct thread_state {
 };
 
 #define THREAD_STATE(block)                                                                                            \
-    ((struct thread_state){                                                                                            \
+    ((struct thread_state_gen4){                                                                                       \
         .kernel = (block).kernel_start_pointer,                                                                        \
         .scratch_base = (block).scratch_space_base_pointer,                                                            \
         .scratch_size = (block).per_thread_scratch_space,                                                              \
@@ -227,7 +227,7 @@ struct thread_state {
     })
 
 /* The dispatch of a stage and its part of g4_stage; rows of URB entries are the caller's. */
-static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit unit, struct thread_state block,
+static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit unit, struct thread_state_gen4 block,
                          struct g4_draw_state *draw) {
     const struct g4_state *const state = ctx->state;
     const uint32_t largest = 11; /* 2 MB */

@@ -116,7 +116,7 @@ static void load_indices(const struct g4_context *ctx, struct g4_draw_state *dra
 /* ---- stages that run threads ---- */
 
 /* The members that the commands of all stages have. */
-struct thread_state {
+struct thread_state_gen7 {
     uint32_t kernel, scratch_base, scratch_size;
     uint32_t binding_table, samplers; /* offsets */
     uint32_t grf_start, max_threads;
@@ -129,8 +129,8 @@ struct thread_state {
     .max_threads = (command).maximum_number_of_threads, .alternate_fp = (command).floating_point_mode != 0,            \
     .illegal_opcode = (command).illegal_opcode_exception_enable, .software = (command).software_exception_enable
 
-static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit unit, const struct thread_state *block,
-                         struct g4_draw_state *draw) {
+static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit unit,
+                         const struct thread_state_gen7 *block, struct g4_draw_state *draw) {
     const struct g4_state *const state = ctx->state;
     const struct g4_gen7_state *const gen7 = commands(ctx);
     const uint32_t scratch = block->scratch_size > LARGEST_SCRATCH ? LARGEST_SCRATCH : block->scratch_size;
@@ -193,13 +193,13 @@ static enum g4_status load_kernel(const struct g4_draw_loader *loader, g4_addres
 }
 
 /* The commands of a stage beside the one with its kernel.  All stages' have the bodies of the vertex shader's. */
-struct stage_commands {
+struct stage_commands_gen7 {
     const uint32_t *constants, *urb, *binding_table, *samplers;
 };
 
 /* The part that all stages but pixel shaders load alike; `block` is of the stage, without its pointers. */
 static enum g4_status load_stage(const struct g4_draw_loader *loader, int stage, enum g4_unit unit,
-                                 struct thread_state *block, const struct stage_commands *other,
+                                 struct thread_state_gen7 *block, const struct stage_commands_gen7 *other,
                                  struct g4_draw_state *draw, struct g4_fault *fault) {
     const uint32_t gen = loader->ctx->gen;
     struct gen7_3dstate_urb_vs urb;
@@ -228,13 +228,13 @@ static enum g4_status load_vs(const struct g4_draw_loader *loader, struct g4_dra
     if (!vs.enable) {
         return G4_OK;
     }
-    struct thread_state block = {
+    struct thread_state_gen7 block = {
         THREAD_STATE(vs),
         .kernel = vs.kernel_start_pointer,
         .grf_start = vs.dispatch_grf_start_register_for_urb_data,
     };
-    const struct stage_commands other = {state->constant_vs, state->urb_vs, state->binding_table_pointers_vs,
-                                         state->sampler_state_pointers_vs};
+    const struct stage_commands_gen7 other = {state->constant_vs, state->urb_vs, state->binding_table_pointers_vs,
+                                              state->sampler_state_pointers_vs};
     stage->input_offset = vs.vertex_urb_entry_read_offset;
     stage->input_rows = vs.vertex_urb_entry_read_length;
     stage->statistics = vs.statistics_enable;
@@ -248,13 +248,13 @@ static enum g4_status load_hs(const struct g4_draw_loader *loader, const struct 
                               struct g4_draw_state *draw, struct g4_fault *fault) {
     const struct g4_gen7_state *const state = commands(loader->ctx);
     struct g4_stage *const stage = &draw->stage[G4_STAGE_HS];
-    struct thread_state block = {
+    struct thread_state_gen7 block = {
         THREAD_STATE(*hs),
         .kernel = hs->kernel_start_pointer,
         .grf_start = hs->dispatch_grf_start_register_for_urb_data,
     };
-    const struct stage_commands other = {state->constant_hs, state->urb_hs, state->binding_table_pointers_hs,
-                                         state->sampler_state_pointers_hs};
+    const struct stage_commands_gen7 other = {state->constant_hs, state->urb_hs, state->binding_table_pointers_hs,
+                                              state->sampler_state_pointers_hs};
     stage->input_offset = hs->vertex_urb_entry_read_offset;
     stage->input_rows = hs->vertex_urb_entry_read_length;
     stage->statistics = hs->statistics_enable;
@@ -267,13 +267,13 @@ static enum g4_status load_ds(const struct g4_draw_loader *loader, const struct 
                               struct g4_draw_state *draw, struct g4_fault *fault) {
     const struct g4_gen7_state *const state = commands(loader->ctx);
     struct g4_stage *const stage = &draw->stage[G4_STAGE_DS];
-    struct thread_state block = {
+    struct thread_state_gen7 block = {
         THREAD_STATE(*ds),
         .kernel = ds->kernel_start_pointer,
         .grf_start = ds->dispatch_grf_start_register_for_urb_data,
     };
-    const struct stage_commands other = {state->constant_ds, state->urb_ds, state->binding_table_pointers_ds,
-                                         state->sampler_state_pointers_ds};
+    const struct stage_commands_gen7 other = {state->constant_ds, state->urb_ds, state->binding_table_pointers_ds,
+                                              state->sampler_state_pointers_ds};
     stage->input_offset = ds->patch_urb_entry_read_offset;
     stage->input_rows = ds->patch_urb_entry_read_length;
     stage->statistics = ds->statistics_enable;
@@ -323,14 +323,14 @@ static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_dra
     if (!gs.enable) {
         return G4_OK;
     }
-    struct thread_state block = {
+    struct thread_state_gen7 block = {
         THREAD_STATE(gs),
         .kernel = gs.kernel_start_pointer,
         .grf_start = gs.dispatch_grf_start_register_for_urb_data,
         .mask_stack = gs.mask_stack_exception_enable,
     };
-    const struct stage_commands other = {state->constant_gs, state->urb_gs, state->binding_table_pointers_gs,
-                                         state->sampler_state_pointers_gs};
+    const struct stage_commands_gen7 other = {state->constant_gs, state->urb_gs, state->binding_table_pointers_gs,
+                                              state->sampler_state_pointers_gs};
     stage->input_offset = gs.vertex_urb_entry_read_offset;
     stage->input_rows = gs.vertex_urb_entry_read_length;
     stage->statistics = gs.statistics_enable;
@@ -788,7 +788,7 @@ static enum g4_status load_pixel_shader(const struct g4_draw_loader *loader, con
 
     gen7_3dstate_binding_table_pointers_ps_unpack(state->binding_table_pointers_ps, ctx->gen, &table);
     gen7_3dstate_sampler_state_pointers_ps_unpack(state->sampler_state_pointers_ps, ctx->gen, &samplers);
-    const struct thread_state block = {
+    const struct thread_state_gen7 block = {
         THREAD_STATE(*ps),
         .mask_stack = ps->mask_stack_exception_enable,
         .kernel = ps->kernel_start_pointer_0,

@@ -189,7 +189,7 @@ static void load_indices(const struct g4_context *ctx, struct g4_draw_state *dra
 /* ---- stages that run threads ---- */
 
 /* The members that the commands of all stages have. */
-struct thread_state {
+struct thread_state_gen9 {
     g4_address kernel, scratch_base;
     uint32_t scratch_size;
     uint32_t binding_table, samplers; /* offsets */
@@ -213,8 +213,8 @@ static g4_address binding_table(const struct g4_context *ctx, uint32_t pointer) 
                                           : commands(ctx)->surface_state_base + pointer;
 }
 
-static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit unit, const struct thread_state *block,
-                         struct g4_draw_state *draw) {
+static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit unit,
+                         const struct thread_state_gen9 *block, struct g4_draw_state *draw) {
     const struct g4_gen9_state *const gen9 = commands(ctx);
     const uint32_t scratch = block->scratch_size > LARGEST_SCRATCH ? LARGEST_SCRATCH : block->scratch_size;
 
@@ -278,13 +278,13 @@ static enum g4_status load_kernel(const struct g4_draw_loader *loader, g4_addres
 }
 
 /* The commands of a stage beside the one with its kernel.  All stages' have the bodies of the vertex shader's. */
-struct stage_commands {
+struct stage_commands_gen9 {
     const uint32_t *constants, *urb, *binding_table, *samplers;
 };
 
 /* The part that all stages but pixel shaders load alike; `block` is of the stage, without its pointers. */
 static enum g4_status load_stage(const struct g4_draw_loader *loader, int stage, enum g4_unit unit,
-                                 struct thread_state *block, const struct stage_commands *other,
+                                 struct thread_state_gen9 *block, const struct stage_commands_gen9 *other,
                                  struct g4_draw_state *draw, struct g4_fault *fault) {
     const uint32_t gen = loader->ctx->gen;
     struct gen9_3dstate_urb_vs urb;
@@ -313,13 +313,13 @@ static enum g4_status load_vs(const struct g4_draw_loader *loader, struct g4_dra
     if (!vs.enable) {
         return G4_OK;
     }
-    struct thread_state block = {
+    struct thread_state_gen9 block = {
         THREAD_STATE(vs, maximum_number_of_threads),
         .kernel = vs.kernel_start_pointer,
         .grf_start = vs.dispatch_grf_start_register_for_urb_data,
     };
-    const struct stage_commands other = {state->constant_vs, state->urb_vs, state->binding_table_pointers_vs,
-                                         state->sampler_state_pointers_vs};
+    const struct stage_commands_gen9 other = {state->constant_vs, state->urb_vs, state->binding_table_pointers_vs,
+                                              state->sampler_state_pointers_vs};
     stage->input_offset = vs.vertex_urb_entry_read_offset;
     stage->input_rows = vs.vertex_urb_entry_read_length;
     stage->statistics = vs.statistics_enable;
@@ -334,13 +334,13 @@ static enum g4_status load_hs(const struct g4_draw_loader *loader, const struct 
                               struct g4_draw_state *draw, struct g4_fault *fault) {
     const struct g4_gen9_state *const state = commands(loader->ctx);
     struct g4_stage *const stage = &draw->stage[G4_STAGE_HS];
-    struct thread_state block = {
+    struct thread_state_gen9 block = {
         THREAD_STATE(*hs, maximum_number_of_threads),
         .kernel = hs->kernel_start_pointer,
         .grf_start = hs->dispatch_grf_start_register_for_urb_data | hs->dispatch_grf_start_register_for_urb_data_5 << 5,
     };
-    const struct stage_commands other = {state->constant_hs, state->urb_hs, state->binding_table_pointers_hs,
-                                         state->sampler_state_pointers_hs};
+    const struct stage_commands_gen9 other = {state->constant_hs, state->urb_hs, state->binding_table_pointers_hs,
+                                              state->sampler_state_pointers_hs};
     stage->input_offset = hs->vertex_urb_entry_read_offset;
     stage->input_rows = hs->vertex_urb_entry_read_length;
     stage->statistics = hs->statistics_enable;
@@ -354,13 +354,13 @@ static enum g4_status load_ds(const struct g4_draw_loader *loader, const struct 
                               struct g4_draw_state *draw, struct g4_fault *fault) {
     const struct g4_gen9_state *const state = commands(loader->ctx);
     struct g4_stage *const stage = &draw->stage[G4_STAGE_DS];
-    struct thread_state block = {
+    struct thread_state_gen9 block = {
         THREAD_STATE(*ds, maximum_number_of_threads),
         .kernel = ds->kernel_start_pointer,
         .grf_start = ds->dispatch_grf_start_register_for_urb_data,
     };
-    const struct stage_commands other = {state->constant_ds, state->urb_ds, state->binding_table_pointers_ds,
-                                         state->sampler_state_pointers_ds};
+    const struct stage_commands_gen9 other = {state->constant_ds, state->urb_ds, state->binding_table_pointers_ds,
+                                              state->sampler_state_pointers_ds};
     stage->input_offset = ds->patch_urb_entry_read_offset;
     stage->input_rows = ds->patch_urb_entry_read_length;
     stage->statistics = ds->statistics_enable;
@@ -410,14 +410,14 @@ static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_dra
     if (!gs.enable) {
         return G4_OK;
     }
-    struct thread_state block = {
+    struct thread_state_gen9 block = {
         THREAD_STATE(gs, maximum_number_of_threads),
         .kernel = gs.kernel_start_pointer,
         .grf_start = gs.dispatch_grf_start_register_for_urb_data | gs.dispatch_grf_start_register_for_urb_data_5_4 << 4,
         .mask_stack = gs.mask_stack_exception_enable,
     };
-    const struct stage_commands other = {state->constant_gs, state->urb_gs, state->binding_table_pointers_gs,
-                                         state->sampler_state_pointers_gs};
+    const struct stage_commands_gen9 other = {state->constant_gs, state->urb_gs, state->binding_table_pointers_gs,
+                                              state->sampler_state_pointers_gs};
     stage->input_offset = gs.vertex_urb_entry_read_offset;
     stage->input_rows = gs.vertex_urb_entry_read_length;
     stage->statistics = gs.statistics_enable;
@@ -1034,7 +1034,7 @@ static enum g4_status load_pixel_shader(const struct g4_draw_loader *loader, con
 
     gen9_3dstate_binding_table_pointers_ps_unpack(state->binding_table_pointers_ps, ctx->gen, &table);
     gen9_3dstate_sampler_state_pointers_ps_unpack(state->sampler_state_pointers_ps, ctx->gen, &samplers);
-    const struct thread_state block = {
+    const struct thread_state_gen9 block = {
         THREAD_STATE(*ps, maximum_number_of_threads_per_psd),
         .mask_stack = ps->mask_stack_exception_enable,
         .kernel = ps->kernel_start_pointer_0,

@@ -909,7 +909,7 @@ static bool is_raw(const struct g4_op *op, const struct g4_src *src) {
 }
 
 /* The stored bits, and the result of the condition modifier. */
-struct outcome {
+struct general_outcome {
     uint64_t bits;
     bool flag;
 };
@@ -929,12 +929,12 @@ static bool rounding_flag(const struct g4_op *op, double x) {
 }
 
 /* The end of an operation on floats whose result is a double. */
-static struct outcome finish_double(const struct g4_pass *pass, const struct g4_op *op, double f) {
+static struct general_outcome finish_double(const struct g4_pass *pass, const struct g4_op *op, double f) {
     double d = op->exec_type == G4_EXEC_F ? rounded(f, pass->alternate) : rounded_double(pass, f);
     if (op->saturate) {
         d = !(d > 0) ? 0 : d > 1 ? 1 : d;
     }
-    return (struct outcome){.bits = bits_of(d), .flag = float_condition(op->cond, d, 0)};
+    return (struct general_outcome){.bits = bits_of(d), .flag = float_condition(op->cond, d, 0)};
 }
 
 /* The bits of an integer in memory. */
@@ -943,22 +943,23 @@ static uint64_t stored_bits(const struct g4_op *op, __int128 value) {
 }
 
 /* Integers from doubles see all of their bits. */
-static struct outcome finish_integer_of_double(const struct g4_op *op, double f) {
+static struct general_outcome finish_integer_of_double(const struct g4_op *op, double f) {
     const int64_t value = float_to_integer(f, op->dst.type);
     const double tested = op->cond == G4_COND_U ? f : double_of_integer(number_in(value, op->dst.type));
-    return (struct outcome){.bits = stored_bits(op, value), .flag = float_condition(op->cond, tested, 0)};
+    return (struct general_outcome){.bits = stored_bits(op, value), .flag = float_condition(op->cond, tested, 0)};
 }
 
 /* The end of an operation whose result is a half float; denormals are kept. */
-static struct outcome finish_half(const struct g4_op *op, double f) {
+static struct general_outcome finish_half(const struct g4_op *op, double f) {
     const double clamped = op->saturate ? (!(f > 0) ? 0 : f > 1 ? 1 : f) : f;
     const uint16_t nearest = half_of_double(clamped);
     const uint16_t half = op->opcode == G4_OPCODE_FRACTION && nearest == 0x3c00 ? 0x3bff : nearest;
-    return (struct outcome){.bits = half, .flag = float_condition(op->cond, g4_hw_float(float_of_half(half)), 0)};
+    return (struct general_outcome){.bits = half,
+                                    .flag = float_condition(op->cond, g4_hw_float(float_of_half(half)), 0)};
 }
 
-static struct outcome finish_float(const struct g4_pass *pass, const struct g4_op *op, double f, double x) {
-    struct outcome out;
+static struct general_outcome finish_float(const struct g4_pass *pass, const struct g4_op *op, double f, double x) {
+    struct general_outcome out;
     if (op->dst.type == G4_TYPE_DF) {
         return finish_double(pass, op, f);
     }
@@ -994,9 +995,9 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
     return out;
 }
 
-static struct outcome finish_integer(const struct g4_op *op, __int128 i) {
+static struct general_outcome finish_integer(const struct g4_op *op, __int128 i) {
     const unsigned type = op->dst.type;
-    struct outcome out;
+    struct general_outcome out;
 
     if (is_logic(op)) { /* the condition tests the stored bits with the sign of the destination type */
         i = number_in(i, type == G4_TYPE_F ? (unsigned)G4_TYPE_D : type);
@@ -1006,7 +1007,7 @@ static struct outcome finish_integer(const struct g4_op *op, __int128 i) {
     if (type == G4_TYPE_DF || type == G4_TYPE_HF) {
         const double number = double_of_integer(i);
         const uint64_t bits = type == G4_TYPE_DF ? bits_of(number) : half_of_double(number);
-        return (struct outcome){.bits = bits, .flag = integer_condition(op->cond, i, 0)};
+        return (struct general_outcome){.bits = bits, .flag = integer_condition(op->cond, i, 0)};
     }
     /* bits that shl has shifted out are not part of its result (docs/decisions.md 43) */
     const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
@@ -1020,9 +1021,9 @@ static struct outcome finish_integer(const struct g4_op *op, __int128 i) {
     return out;
 }
 
-static struct outcome outcome(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
-                              unsigned c) {
-    struct outcome out;
+static struct general_outcome outcome(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
+                                      unsigned c) {
+    struct general_outcome out;
     if (g4_op_compares(op)) {
         out.flag = compare(pass, op, o->a[c], o->b[c]);
         out.bits = out.flag ? UINT64_MAX : 0;
@@ -1232,7 +1233,7 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
         write_accumulator(pass, op, &o);
     }
     for (unsigned c = 0; c < pass->channels; c++) {
-        const struct outcome out = outcome(pass, op, &o, c);
+        const struct general_outcome out = outcome(pass, op, &o, c);
         bits[c] = out.bits;
         flags |= (uint32_t)out.flag << c;
     }

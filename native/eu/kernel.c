@@ -386,7 +386,9 @@ static bool spread(const struct g4_kernel *kernel, slots *live) {
     return changed;
 }
 
-void g4_liveness(struct g4_kernel *kernel, uint32_t *live) {
+/* Clear acc_write of ops whose implicit accumulator write is never read.  `live` is zeroed scratch memory, a word per
+ * op and one more. */
+static void find_liveness(struct g4_kernel *kernel, uint32_t *live) {
     if (writes_control(kernel)) {
         return;
     }
@@ -533,7 +535,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     kernel->reads_clock = reads_clock(kernel, ctx->model);
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* on failure, all accumulator writes are kept */
-        g4_liveness(kernel, live);
+        find_liveness(kernel, live);
         free(live);
     }
     for (uint32_t i = 0; i < kernel->count; i++) {
@@ -554,7 +556,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     return kernel;
 }
 
-bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port) {
+static bool has_same_content(const struct g4_kernel *kernel, struct g4_port *port) {
     uint32_t done = 0;
     while (done < kernel->bytes) {
         const g4_address address = kernel->address + done;
@@ -589,7 +591,9 @@ static bool evict(struct g4_kernel_cache *cache) {
     return true;
 }
 
-void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes) {
+/* Add to the size of the cache, and evict kernels while it exceeds its limits.  The kernels of the running draw or
+ * media command stay, because they were looked up last. */
+static void grow(struct g4_kernel_cache *cache, size_t bytes) {
     cache->bytes += bytes;
     while ((cache->count > MAX_KERNELS || cache->bytes > MAX_BYTES) && evict(cache)) {
     }
@@ -601,7 +605,7 @@ static void count_translation(struct g4_kernel_cache *cache, struct g4_kernel *k
     const size_t more = memory - kernel->memory;
     if (more) {
         kernel->memory = memory;
-        g4_kernel_cache_grow(cache, more);
+        grow(cache, more);
     }
 }
 
@@ -613,7 +617,7 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     address &= ~7u;
     g4_port_init(&port, ctx->mem, G4_UNIT_EU, false);
     for (struct g4_kernel *kernel = *bucket; kernel; kernel = kernel->chain) {
-        if (kernel->address == address && g4_kernel_same_content(kernel, &port)) {
+        if (kernel->address == address && has_same_content(kernel, &port)) {
             cache->bytes -= g4_kernel_drop_stale_parts(kernel, &port);
             kernel->last_use = ++cache->clock;
             g4_kernel_expect(kernel, ctx, 0);
@@ -638,7 +642,7 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     kernel->chain = *bucket;
     *bucket = kernel;
     cache->count++;
-    g4_kernel_cache_grow(cache, memory_with_parts(kernel));
+    grow(cache, memory_with_parts(kernel));
     return kernel;
 }
 
@@ -671,7 +675,7 @@ bool g4_kernel_extend(struct g4_kernel_cache *cache, const struct g4_kernel *ker
         return false;
     }
     parts->part[parts->count++] = part;
-    g4_kernel_cache_grow(cache, part->memory);
+    grow(cache, part->memory);
     return true;
 }
 
@@ -681,7 +685,7 @@ size_t g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port
     size_t freed = 0;
 
     for (uint32_t i = 0; i < parts->count; i++) {
-        if (g4_kernel_same_content(parts->part[i], port)) {
+        if (has_same_content(parts->part[i], port)) {
             parts->part[kept++] = parts->part[i];
         } else {
             freed += parts->part[i]->memory;

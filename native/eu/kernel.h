@@ -87,7 +87,6 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
 void g4_kernel_free(struct g4_kernel *kernel);
 /* Fill `start`.  The fast handlers must have been selected. */
 void g4_find_start_state(struct g4_kernel *kernel);
-bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port);
 
 /* Decode the code at `ip` as a part of a kernel in the cache; false: not possible.  Only for a worker that runs alone.
  * `registers` is the number of registers that the threads own. */
@@ -96,20 +95,12 @@ bool g4_kernel_extend(struct g4_kernel_cache *cache, const struct g4_kernel *ker
 /* Free parts whose code has changed, and return the bytes they held.  No thread may run. */
 size_t g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port *port);
 
-/* Add to the size of the cache, and evict kernels while it exceeds its limits.  The kernels of the running draw or
- * media command stay, because they were looked up last. */
-void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes);
-
 /* Read the instruction at an address in its full form, and its length in memory. */
 void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, g4_address address, uint32_t words[4],
                      uint32_t *length);
 
 /* Complete the targets of a decoded branch at an address: past the instruction at the second target of `break`. */
 void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, g4_address address);
-
-/* Clear acc_write of ops whose implicit accumulator write is never read.  `live` is zeroed scratch memory, a word per
- * op and one more. */
-void g4_liveness(struct g4_kernel *kernel, uint32_t *live);
 
 void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_color *flat);
 

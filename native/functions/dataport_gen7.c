@@ -25,7 +25,7 @@ enum {
 };
 
 /* The access of one thread. */
-struct buffer {
+struct thread_buffer {
     bool present; /* false: reads return 0, writes are dropped */
     g4_address base;
     uint64_t bytes;                      /* accesses at or beyond are out of bounds */
@@ -42,7 +42,7 @@ struct access {
     bool is_wide;   /* addresses have 64 bits and no surface */
     int thread;
     const uint32_t *header; /* NULL: the message has none */
-    struct buffer buffer;
+    struct thread_buffer buffer;
     unsigned enable[2]; /* channels 0 to 7 and 8 to 15 */
 };
 
@@ -54,9 +54,9 @@ static bool is_stateless(const struct access *a) {
            (others && a->index >= BTI_STATELESS_FIRST && a->index < BTI_SHARED_LOCAL_MEMORY);
 }
 
-static struct buffer stateless_buffer(const struct access *a) {
+static struct thread_buffer stateless_buffer(const struct access *a) {
     const uint32_t offset = a->header ? gen7_data_port_message_header_immediate_buffer_base_address(a->header) : 0;
-    return (struct buffer){
+    return (struct thread_buffer){
         .present = true, .base = a->gang->dispatch->general_state_base + offset, .bytes = UINT64_C(1) << 32};
 }
 
@@ -65,23 +65,23 @@ static void report(const struct access *a, enum g4_event event, uint32_t value) 
     g4_message_error(a->eu, a->gang, a->send, first % G4_GANG_THREADS, event, value);
 }
 
-static struct buffer surface_buffer(const struct access *a) {
+static struct thread_buffer surface_buffer(const struct access *a) {
     const struct g4_dispatch *const dispatch = a->gang->dispatch;
     if (a->index == BTI_SHARED_LOCAL_MEMORY) {
-        return (struct buffer){
+        return (struct thread_buffer){
             .present = true, .bytes = a->gang->shared_memory_bytes, .shared = a->gang->shared_memory};
     }
     const struct g4_surface *const surface =
         g4_surface_get(a->eu->surfaces, a->eu->ctx, &a->eu->worker->port, dispatch->surface_state_base,
                        dispatch->binding_table, a->index);
     if (!surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
-        return (struct buffer){0};
+        return (struct thread_buffer){0};
     }
     if (surface->type != G4_SURFACE_TYPE_SURFTYPE_BUFFER) {
         report(a, G4_EVENT_BAD_SURFACE, a->index);
-        return (struct buffer){0};
+        return (struct thread_buffer){0};
     }
-    return (struct buffer){
+    return (struct thread_buffer){
         .present = true,
         .base = surface->base,
         .bytes = (uint64_t)surface->buffer_entries * surface->pitch,
@@ -92,7 +92,7 @@ static struct buffer surface_buffer(const struct access *a) {
 
 static void begin(struct access *a) {
     if (a->is_wide) {
-        a->buffer = (struct buffer){.present = true, .bytes = UINT64_C(1) << 48};
+        a->buffer = (struct thread_buffer){.present = true, .bytes = UINT64_C(1) << 48};
     } else if (!is_stateless(a)) {
         a->buffer = surface_buffer(a);
     }

@@ -17,7 +17,7 @@ enum g4_status g4_message_null(struct g4_eu *eu, struct g4_gang *gang, const str
 
 /* The thread spawner ends threads and starts others (G45 PRM vol. 2, 10.8).  The owner of the gang keeps the queues;
  * here the message is only checked. */
-enum g4_status g4_message_spawner(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+static enum g4_status spawner(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     struct g4_thread_spawner_message message;
 
     g4_thread_spawner_message_unpack(&send->descriptor, eu->ctx->gen, &message);
@@ -43,7 +43,13 @@ static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const 
 }
 
 g4_message_fn *const g4_message_functions[G4_FUNCTIONS] = {
-    [0] = g4_message_null,    [1] = g4_message_math,          [2] = g4_message_sampler,
-    [3] = g4_message_gateway, [4] = g4_message_dataport_read, [5] = g4_message_dataport_write,
-    [6] = g4_message_urb,     [7] = g4_message_spawner,       [8 ... G4_FUNCTIONS - 1] = no_function,
+    [0] = g4_message_null,
+    [1] = g4_message_math,
+    [2] = g4_message_sampler,
+    [3] = g4_message_gateway,
+    [4] = g4_message_dataport_read,
+    [5] = g4_message_dataport_write,
+    [6] = g4_message_urb,
+    [7] = spawner,
+    [8 ... G4_FUNCTIONS - 1] = no_function,
 };

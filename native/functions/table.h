@@ -7,7 +7,7 @@
 #include "eu/gang.h"
 
 g4_message_fn g4_message_null, g4_message_math, g4_message_gateway, g4_message_dataport_read, g4_message_dataport_write,
-    g4_message_urb, g4_message_spawner;
+    g4_message_urb;
 g4_message_fn g4_message_urb_gen7, g4_message_gateway_gen7, g4_message_spawner_gen7, g4_message_interpolator_gen7;
 g4_message_fn g4_message_urb_gen9;
 

@@ -14,7 +14,7 @@ enum {
     SLOT_DWORDS = 4
 };
 
-struct access {
+struct slot_access {
     struct g4_eu *eu;
     struct g4_gang *gang;
     int thread;
@@ -23,7 +23,7 @@ struct access {
 };
 
 /* Slot `number` of an entry; NULL beyond the thread's window, which is reported: hardware would hit a neighbor. */
-static uint32_t *slot_of(const struct access *a, unsigned half, uint64_t number, enum g4_event beyond) {
+static uint32_t *slot_of(const struct slot_access *a, unsigned half, uint64_t number, enum g4_event beyond) {
     const uint64_t slot = 2u * (uint64_t)a->handle[half] + a->slot[half] + number;
     if (slot / 2 < a->gang->urb_rows[a->thread]) {
         return a->gang->urb[a->thread][slot / 2] + SLOT_DWORDS * (slot & 1);
@@ -32,7 +32,8 @@ static uint32_t *slot_of(const struct access *a, unsigned half, uint64_t number,
     return NULL;
 }
 
-static void write_slot(const struct access *a, unsigned half, uint64_t number, const uint32_t *data, unsigned enable) {
+static void write_slot(const struct slot_access *a, unsigned half, uint64_t number, const uint32_t *data,
+                       unsigned enable) {
     uint32_t *const slot = enable ? slot_of(a, half, number, G4_EVENT_URB_RANGE) : NULL;
     if (slot && enable == 15) {
         memcpy(slot, data, SLOT_DWORDS * sizeof *slot);
@@ -45,7 +46,7 @@ static void write_slot(const struct access *a, unsigned half, uint64_t number, c
     }
 }
 
-static void write_registers(const struct access *a, const struct g4_send *send,
+static void write_registers(const struct slot_access *a, const struct g4_send *send,
                             const struct gen7_urb_message *message) {
     const bool oword = message->urb_opcode == GEN7_URB_OPCODE_GEN7_WRITE_OWORD;
     const uint32_t registers = oword ? 1 : send->mlen - 1u;
@@ -65,7 +66,7 @@ static void write_registers(const struct access *a, const struct g4_send *send,
 }
 
 /* Other dwords of the response keep their values. */
-static void read_slot(const struct access *a, unsigned half, uint64_t number, uint32_t *to, unsigned enable) {
+static void read_slot(const struct slot_access *a, unsigned half, uint64_t number, uint32_t *to, unsigned enable) {
     const uint32_t *const slot = enable ? slot_of(a, half, number, G4_EVENT_URB_READ_RANGE) : NULL;
     for (unsigned d = 0; d < SLOT_DWORDS; d++) {
         if (enable >> d & 1) {
@@ -74,7 +75,8 @@ static void read_slot(const struct access *a, unsigned half, uint64_t number, ui
     }
 }
 
-static void read_registers(const struct access *a, const struct g4_send *send, const struct gen7_urb_message *message) {
+static void read_registers(const struct slot_access *a, const struct g4_send *send,
+                           const struct gen7_urb_message *message) {
     const bool oword = message->urb_opcode == GEN7_URB_OPCODE_GEN7_READ_OWORD;
 
     for (uint32_t k = 0; k < send->rlen; k++) {
@@ -94,8 +96,8 @@ static void read_registers(const struct access *a, const struct g4_send *send, c
     }
 }
 
-static struct access access_of(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread,
-                               const struct gen7_urb_message *message) {
+static struct slot_access access_of(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread,
+                                    const struct gen7_urb_message *message) {
     const bool oword = message->urb_opcode == GEN7_URB_OPCODE_GEN7_WRITE_OWORD ||
                        message->urb_opcode == GEN7_URB_OPCODE_GEN7_READ_OWORD;
     const uint32_t unit = oword ? 1 : 2; /* slots */
@@ -104,7 +106,7 @@ static struct access access_of(struct g4_eu *eu, struct g4_gang *gang, const str
 
     gen7_urb_write_message_header_unpack(g4_payload(gang, send, 0, thread), eu->ctx->gen, &header);
     const unsigned enable = lanes & header.channel_mask;
-    struct access a = {
+    struct slot_access a = {
         .eu = eu,
         .gang = gang,
         .thread = thread,
@@ -140,7 +142,7 @@ enum g4_status g4_message_urb_gen7(struct g4_eu *eu, struct g4_gang *gang, const
         if (!(send->threads >> t & 1)) {
             continue;
         }
-        const struct access a = access_of(eu, gang, send, t, &message);
+        const struct slot_access a = access_of(eu, gang, send, t, &message);
         if (is_read(&message)) {
             read_registers(&a, send, &message);
         } else if (mlen > 1) {

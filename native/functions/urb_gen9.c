@@ -17,7 +17,7 @@ enum {
     MASK_SHIFT = 16, /* of the enables of dwords */
 };
 
-struct access {
+struct urb_access {
     struct g4_eu *eu;
     struct g4_gang *gang;
     int thread;
@@ -25,13 +25,13 @@ struct access {
     uint32_t enable[CHANNELS]; /* bit k: dword k is moved */
 };
 
-static struct access access_of(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread,
-                               const struct gen9_urb_message *message) {
+static struct urb_access access_of(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread,
+                                   const struct gen9_urb_message *message) {
     const unsigned lanes = g4_thread_lanes(send->emask[0], thread);
     const uint32_t *const handle = g4_payload(gang, send, 0, thread);
     const uint32_t *const offset = g4_payload(gang, send, 1, thread);
     const uint32_t *const mask = g4_payload(gang, send, message->per_slot_offset ? 2 : 1, thread);
-    struct access a = {.eu = eu, .gang = gang, .thread = thread};
+    struct urb_access a = {.eu = eu, .gang = gang, .thread = thread};
 
     for (uint32_t c = 0; c < CHANNELS; c++) {
         const uint32_t slots = message->offset + (message->per_slot_offset ? offset[c] & 0xffff : 0);
@@ -42,7 +42,7 @@ static struct access access_of(struct g4_eu *eu, struct g4_gang *gang, const str
 }
 
 /* Dword k of a channel; NULL beyond the thread's window, which is reported: hardware would hit a neighbor. */
-static uint32_t *dword_of(const struct access *a, uint32_t channel, uint32_t k, enum g4_event beyond) {
+static uint32_t *dword_of(const struct urb_access *a, uint32_t channel, uint32_t k, enum g4_event beyond) {
     const uint32_t at = a->start[channel] + k;
     if (at / 8 < a->gang->urb_rows[a->thread]) {
         return &a->gang->urb[a->thread][at / 8][at % 8];
@@ -51,7 +51,7 @@ static uint32_t *dword_of(const struct access *a, uint32_t channel, uint32_t k, 
     return NULL;
 }
 
-static void write(const struct access *a, const struct g4_send *send, uint32_t first) {
+static void write(const struct urb_access *a, const struct g4_send *send, uint32_t first) {
     const uint32_t registers = send->mlen - first < MOST_DATA ? send->mlen - first : MOST_DATA;
 
     for (uint32_t k = 0; k < registers; k++) {
@@ -66,7 +66,7 @@ static void write(const struct access *a, const struct g4_send *send, uint32_t f
 }
 
 /* Channels that are not enabled keep their values. */
-static void read(const struct access *a, const struct g4_send *send) {
+static void read(const struct urb_access *a, const struct g4_send *send) {
     for (uint32_t k = 0; k < send->rlen && k < MOST_DATA; k++) {
         uint32_t *const to = g4_response(a->gang, send, k, a->thread);
         for (uint32_t c = 0; to && c < CHANNELS; c++) {
@@ -96,7 +96,7 @@ enum g4_status g4_message_urb_gen9(struct g4_eu *eu, struct g4_gang *gang, const
         if (!(send->threads >> t & 1)) {
             continue;
         }
-        const struct access a = access_of(eu, gang, send, t, &message);
+        const struct urb_access a = access_of(eu, gang, send, t, &message);
         if (writes) {
             write(&a, send, first);
         } else {

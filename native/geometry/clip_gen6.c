@@ -106,13 +106,13 @@ void g4_vertices_prepare_gen6(const struct g4_context *ctx, const struct g4_draw
 
 /* ---- the decision ---- */
 
-enum action {
+enum clip_action {
     PASS,
     DISCARD,
     CLIP
 };
 
-static enum action decide(const struct g4_clip *clip, uint32_t all, uint32_t any, bool point) {
+static enum clip_action decide(const struct g4_clip *clip, uint32_t all, uint32_t any, bool point) {
     const uint32_t clipping = clip->clip_distances | GB_MASK | VP_Z_MASK | NEGATIVE_W;
 
     if ((any & BAD) || clip->mode == G4_CLIP_MODE_REJECT_ALL) {
@@ -131,7 +131,7 @@ static enum action decide(const struct g4_clip *clip, uint32_t all, uint32_t any
 /* ---- the clipping itself (docs/decisions.md 97) ---- */
 
 /* A corner of the polygon that is left: its position, and the shares of the object's vertices 1 and 2 in it. */
-struct corner {
+struct polygon_corner {
     float x, y, z, w;
     float weight[2];
     float distance[DISTANCES];
@@ -140,7 +140,7 @@ struct corner {
 };
 
 struct polygon {
-    struct corner corner[CORNERS];
+    struct polygon_corner corner[CORNERS];
     uint32_t corners;
 };
 
@@ -150,7 +150,7 @@ struct plane {
     int32_t distance; /* -1: none */
 };
 
-static float inside(const struct plane *plane, const struct corner *c) {
+static float inside(const struct plane *plane, const struct polygon_corner *c) {
     return plane->distance >= 0 ? c->distance[plane->distance]
                                 : plane->x * c->x + plane->y * c->y + plane->z * c->z + plane->w * c->w + plane->e;
 }
@@ -160,7 +160,8 @@ static float between(float from, float to, float t) {
 }
 
 /* The point where the edge from `a`, inside, to `b`, outside, meets the plane. */
-static void cut_edge(const struct corner *a, const struct corner *b, float da, float db, struct corner *out) {
+static void cut_edge(const struct polygon_corner *a, const struct polygon_corner *b, float da, float db,
+                     struct polygon_corner *out) {
     const float t = da / (da - db);
     out->vertex = false;
     out->edge = a->edge; /* for lines; polygons decide again */
@@ -191,7 +192,7 @@ static void cut_polygon(const struct plane *plane, struct polygon *p) {
         if ((d[i] >= 0) != (d[next] >= 0) && out.corners < CORNERS) {
             const uint32_t in = d[i] >= 0 ? i : next;
             const uint32_t beyond = d[i] >= 0 ? next : i;
-            struct corner *const at = &out.corner[out.corners++];
+            struct polygon_corner *const at = &out.corner[out.corners++];
             cut_edge(&p->corner[in], &p->corner[beyond], d[in], d[beyond], at);
             at->edge = in == next && p->corner[i].edge; /* else the cut begins here */
         }
@@ -213,7 +214,7 @@ static void cut_line(const struct plane *plane, struct polygon *p) {
         return;
     }
     const uint32_t beyond = d[0] >= 0;
-    struct corner at;
+    struct polygon_corner at;
     cut_edge(&p->corner[!beyond], &p->corner[beyond], d[!beyond], d[beyond], &at);
     p->corner[beyond] = at;
 }
@@ -264,18 +265,18 @@ static void start_polygon(const struct g4_object *object, struct polygon *p) {
     p->corners = object->vertices;
     for (uint32_t i = 0; i < object->vertices; i++) {
         const struct g4_vertex *const v = object->v[i];
-        struct corner *const c = &p->corner[i];
+        struct polygon_corner *const c = &p->corner[i];
         float position[4] = {0};
         if (v->row_count) {
             memcpy(position, &v->rows[0][POSITION], sizeof position);
         }
-        *c = (struct corner){position[0],
-                             position[1],
-                             position[2],
-                             position[3],
-                             .weight = {(float)(i == 1), (float)(i == 2)},
-                             .vertex = true,
-                             .edge = object->edges >> i & 1};
+        *c = (struct polygon_corner){position[0],
+                                     position[1],
+                                     position[2],
+                                     position[3],
+                                     .weight = {(float)(i == 1), (float)(i == 2)},
+                                     .vertex = true,
+                                     .edge = object->edges >> i & 1};
         for (uint32_t k = 0; k < DISTANCES; k++) {
             c->distance[k] = distance(v, k);
         }
@@ -283,14 +284,14 @@ static void start_polygon(const struct g4_object *object, struct polygon *p) {
 }
 
 /* The clipper's work on one strip. */
-struct clipping {
+struct fixed_clipping {
     const struct g4_draw_state *draw;
     struct g4_chunk *chunk;
     struct g4_sf_frame frame;
 };
 
 /* A vertex at a corner.  It has the header of the object's first vertex, and no entry. */
-static void put_corner(const struct clipping *c, const struct g4_object *object, const struct corner *at,
+static void put_corner(const struct fixed_clipping *c, const struct g4_object *object, const struct polygon_corner *at,
                        struct g4_vertex *v) {
     *v = *object->v[0]; /* its edge flag does not matter: the piece has the edges */
     v->x = at->x;
@@ -304,7 +305,7 @@ static void put_corner(const struct clipping *c, const struct g4_object *object,
 }
 
 /* Append the pieces of an object: a fan from the first corner, or a line. */
-static bool add_pieces(struct clipping *c, const struct g4_object *object, const struct polygon *p) {
+static bool add_pieces(struct fixed_clipping *c, const struct g4_object *object, const struct polygon *p) {
     const uint32_t size = object->vertices;
     const uint32_t pieces = p->corners + 1 - size;
     struct g4_chunk *const chunk = c->chunk;
@@ -339,7 +340,7 @@ static bool add_pieces(struct clipping *c, const struct g4_object *object, const
     return true;
 }
 
-static bool clip_object(struct clipping *c, const struct g4_object *object, uint32_t any) {
+static bool clip_object(struct fixed_clipping *c, const struct g4_object *object, uint32_t any) {
     const struct g4_clip *const clip = &c->draw->clip;
     struct polygon p;
     struct plane plane[PLANES];
@@ -367,7 +368,7 @@ static uint8_t flagged(uint32_t edges, const struct g4_vertex *const v[3], uint3
 }
 
 /* Fast path: append triangles of a list from number i on whose outcodes are 0; returns the number of the next one. */
-static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *strip,
+static uint32_t pass_triangles(const struct fixed_clipping *c, const struct g4_strip *strip,
                                const struct g4_vertex *const *vertex, uint32_t i) {
     struct g4_chunk *const chunk = c->chunk;
     struct g4_topology_object o;
@@ -403,7 +404,7 @@ static uint8_t edges_of(uint32_t topology, uint32_t k, bool last) {
 enum g4_status g4_clip_run_gen6(struct g4_worker *worker, const struct g4_draw_state *draw,
                                 const struct g4_strip *strip, const struct g4_vertex *const *vertex,
                                 struct g4_chunk *chunk) {
-    struct clipping c = {.draw = draw, .chunk = chunk};
+    struct fixed_clipping c = {.draw = draw, .chunk = chunk};
     const uint32_t first = chunk->objects;
     struct g4_topology_object o;
     bool broken = false; /* a piece of a line strip is missing: the stipple restarts */
@@ -433,9 +434,9 @@ enum g4_status g4_clip_run_gen6(struct g4_worker *worker, const struct g4_draw_s
             all &= v[n]->outcode;
             any |= v[n]->outcode;
         }
-        const enum action action = draw->clip_enable && (any || draw->clip.mode != G4_CLIP_MODE_NORMAL)
-                                       ? decide(&draw->clip, all, any, o.type == G4_OBJECT_POINT)
-                                       : PASS;
+        const enum clip_action action = draw->clip_enable && (any || draw->clip.mode != G4_CLIP_MODE_NORMAL)
+                                            ? decide(&draw->clip, all, any, o.type == G4_OBJECT_POINT)
+                                            : PASS;
         struct g4_object object = g4_object_of(draw, &o, v);
         object.last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
         object.edges =

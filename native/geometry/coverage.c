@@ -30,12 +30,12 @@ static struct g4_edge edge_of(const struct g4_setup *setup, int a, int b, int32_
     return (struct g4_edge){.value = e >> G4_SUB_PIXEL_BITS, .dx = (int32_t)dx, .dy = (int32_t)dy};
 }
 
-struct window {
+struct pixel_window {
     int32_t left, right, top, bottom; /* pixels of the tile, inclusive */
 };
 
 /* The pixels of the window inside the edge: -1 none, 1 all, 0 some. */
-static int classify(const struct g4_edge *edge, const struct window *w) {
+static int classify(const struct g4_edge *edge, const struct pixel_window *w) {
     const int64_t dx = edge->dx;
     const int64_t dy = edge->dy;
     const int64_t top = edge->value + dx * w->top;
@@ -55,7 +55,7 @@ static int64_t area(const struct g4_setup *setup) {
     return sum;
 }
 
-static bool polygon(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
+static bool polygon(const struct g4_setup *setup, const struct pixel_window *w, struct g4_coverage *coverage) {
     const int corners = setup->corners < MAX_CORNERS ? setup->corners : MAX_CORNERS;
     const int64_t size = area(setup);
     struct g4_edge crossing[MAX_CORNERS];
@@ -112,7 +112,7 @@ void g4_coverage_find_small(struct g4_setup *setup) {
 }
 
 /* The part of a small triangle's mask that lies in the window. */
-static bool small(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
+static bool small(const struct g4_setup *setup, const struct pixel_window *w, struct g4_coverage *coverage) {
     const uint64_t every_row = UINT64_C(0x0101010101010101);
     const int32_t right = setup->x_min - coverage->x; /* -7 to 31 */
     const int32_t down = setup->y_min - coverage->y;
@@ -137,7 +137,7 @@ static bool small(const struct g4_setup *setup, const struct window *w, struct g
 }
 
 bool g4_coverage_find(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage) {
-    struct window w = {
+    struct pixel_window w = {
         .left = setup->x_min - tile_x,
         .right = setup->x_max - tile_x,
         .top = setup->y_min - tile_y,

@@ -26,13 +26,13 @@ enum {
 };
 
 /* Points of a patch with their entries: `window` has the patch record, then an entry for each. */
-struct block {
+struct point_block {
     const struct g4_patch *patch;
     uint32_t (*window)[8];
     uint32_t first, points;
 };
 
-struct stage_run {
+struct domain_run {
     struct g4_worker *worker;
     const struct g4_draw_state *draw;
     const struct g4_stage *stage;
@@ -41,13 +41,13 @@ struct stage_run {
     uint32_t per_thread;          /* points */
 
     /* The threads of the next gang. */
-    const struct block *block[G4_GANG_THREADS];
+    const struct point_block *block[G4_GANG_THREADS];
     uint32_t first[G4_GANG_THREADS]; /* point in the block */
     uint32_t threads;
 };
 
-static void put_points(const struct stage_run *run, int t, bool pair) {
-    const struct block *const block = run->block[t];
+static void put_points(const struct domain_run *run, int t, bool pair) {
+    const struct point_block *const block = run->block[t];
     const struct g4_domain_point *const a = &block->patch->point[block->first + run->first[t]];
     const struct g4_domain_point *const b = pair ? a + 1 : a;
     const float one = (float)G4_DOMAIN_ONE;
@@ -65,8 +65,8 @@ static void put_points(const struct stage_run *run, int t, bool pair) {
 }
 
 /* Each coordinate has a register; R0 has the handle of the record, and the primitive ID. */
-static uint32_t put_channels(const struct stage_run *run, int t) {
-    const struct block *const block = run->block[t];
+static uint32_t put_channels(const struct domain_run *run, int t) {
+    const struct point_block *const block = run->block[t];
     const uint32_t left = block->points - run->first[t];
     const uint32_t count = left < CHANNELS ? left : CHANNELS;
     union g4_reg *const grf = run->worker->gang->grf;
@@ -86,9 +86,9 @@ static uint32_t put_channels(const struct stage_run *run, int t) {
     return count;
 }
 
-static void start_thread(const struct stage_run *run, int t, uint32_t grf) {
+static void start_thread(const struct domain_run *run, int t, uint32_t grf) {
     struct g4_gang *const gang = run->worker->gang;
-    const struct block *const block = run->block[t];
+    const struct point_block *const block = run->block[t];
     const uint32_t entry = run->record_rows + run->first[t] * run->stride;
     const bool pair = run->per_thread == 2 && run->first[t] + 1 < block->points;
 
@@ -108,7 +108,7 @@ static void start_thread(const struct stage_run *run, int t, uint32_t grf) {
     gang->urb_rows[t] = run->record_rows + block->points * run->stride;
 }
 
-static enum g4_status run_gang(struct stage_run *run) {
+static enum g4_status run_gang(struct domain_run *run) {
     struct g4_gang *const gang = run->worker->gang;
     struct g4_hooks *const hooks = run->worker->eu.hooks;
     const struct g4_kernel *const kernel = run->draw->kernel[G4_STAGE_DS];
@@ -142,7 +142,7 @@ static enum g4_status run_gang(struct stage_run *run) {
 }
 
 /* Add the threads of a block. */
-static enum g4_status run_block(struct stage_run *run, const struct block *block) {
+static enum g4_status run_block(struct domain_run *run, const struct point_block *block) {
     enum g4_status status = G4_OK;
 
     for (uint32_t p = 0; p < block->points && status == G4_OK; p += run->per_thread) {
@@ -156,16 +156,16 @@ static enum g4_status run_block(struct stage_run *run, const struct block *block
 }
 
 /* Points of a block, at most. */
-static uint32_t block_points(const struct stage_run *run) {
+static uint32_t block_points(const struct domain_run *run) {
     return (HANDLES - run->record_rows) / run->stride;
 }
 
-static bool open_block(const struct stage_run *run, const struct g4_patch *patch, uint32_t first,
-                       struct g4_arena *arena, struct block *block) {
+static bool open_block(const struct domain_run *run, const struct g4_patch *patch, uint32_t first,
+                       struct g4_arena *arena, struct point_block *block) {
     const uint32_t left = patch->points - first;
     const uint32_t most = block_points(run);
 
-    *block = (struct block){.patch = patch, .first = first, .points = left < most ? left : most};
+    *block = (struct point_block){.patch = patch, .first = first, .points = left < most ? left : most};
     const size_t rows = (size_t)block->points * run->stride;
     block->window = g4_arena_alloc(arena, (run->record_rows + rows) * sizeof *block->window);
     if (!block->window) {
@@ -176,7 +176,7 @@ static bool open_block(const struct stage_run *run, const struct g4_patch *patch
     return true;
 }
 
-static void read_block(const struct stage_run *run, const struct block *block, struct g4_vertex *vertex) {
+static void read_block(const struct domain_run *run, const struct point_block *block, struct g4_vertex *vertex) {
     const struct g4_context *const ctx = run->worker->ctx;
     const struct g4_entries entries = {
         .rows = block->window + run->record_rows, .stride = run->stride, .count = block->points};
@@ -186,7 +186,7 @@ static void read_block(const struct stage_run *run, const struct block *block, s
 enum g4_status g4_domain_run_gen7(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_patch *patch,
                                   uint32_t patches, struct g4_arena *arena, struct g4_tessellated *out) {
     const struct g4_stage *const stage = &draw->stage[G4_STAGE_DS];
-    struct stage_run run = {
+    struct domain_run run = {
         .worker = worker,
         .draw = draw,
         .stage = stage,
@@ -206,7 +206,7 @@ enum g4_status g4_domain_run_gen7(struct g4_worker *worker, const struct g4_draw
         blocks += (patch[p].points + most - 1) / most;
         points += patch[p].points;
     }
-    struct block *const block = g4_arena_alloc(arena, (blocks + 1) * sizeof *block);
+    struct point_block *const block = g4_arena_alloc(arena, (blocks + 1) * sizeof *block);
     struct g4_vertex *const vertex = g4_arena_alloc(arena, ((size_t)points + 1) * sizeof *vertex);
     if (!block || !vertex) {
         return G4_NO_MEMORY;

@@ -34,14 +34,14 @@ struct object {
 };
 
 /* One instance of one object. */
-struct unit {
+struct gs_instance {
     uint32_t object, instance;
 };
 
 /* A running thread: what it works on, and where it writes. */
-struct thread {
+struct gs_thread {
     const struct g4_context *ctx;
-    struct unit unit[MOST_UNITS];
+    struct gs_instance unit[MOST_UNITS];
     uint32_t units;
     uint32_t entry[MOST_UNITS]; /* first rows of the entries in the window, which are also their handles */
     uint32_t vertices[2];       /* that the message at the end tells */
@@ -49,7 +49,7 @@ struct thread {
 };
 
 /* The stage's work on a strip. */
-struct stage_run {
+struct gs_run {
     struct g4_worker *worker;
     const struct g4_draw_state *draw;
     const struct g4_geometry_shader *gs;
@@ -57,7 +57,7 @@ struct stage_run {
     struct g4_slots slots;
     struct object *object;
     struct g4_output *out;
-    struct thread thread[G4_GANG_THREADS];
+    struct gs_thread thread[G4_GANG_THREADS];
 };
 
 /* ---- objects and threads ---- */
@@ -92,14 +92,14 @@ static uint32_t most_units(const struct g4_geometry_shader *gs) {
 
 /* The units of thread number `number`; returns how many.  Instances of an object follow each other. */
 static uint32_t units_of(const struct g4_geometry_shader *gs, uint32_t objects, uint32_t number,
-                         struct unit unit[MOST_UNITS]) {
+                         struct gs_instance unit[MOST_UNITS]) {
     const uint32_t most = most_units(gs);
     const uint32_t threads = (gs->instances + most - 1) / most; /* of an object */
     uint32_t units = 0;
 
     for (uint32_t u = 0; u < most; u++) {
-        unit[u] = shares_objects(gs) ? (struct unit){most * number + u, 0}
-                                     : (struct unit){number / threads, number % threads * most + u};
+        unit[u] = shares_objects(gs) ? (struct gs_instance){most * number + u, 0}
+                                     : (struct gs_instance){number / threads, number % threads * most + u};
         units += unit[u].object < objects && (shares_objects(gs) || unit[u].instance < gs->instances);
     }
     return units;
@@ -113,7 +113,7 @@ static uint32_t thread_count(const struct g4_geometry_shader *gs, uint32_t objec
 /* ---- the payload ---- */
 
 /* Copy the entries of a thread's vertices to its window, from `row` on; returns the row behind them. */
-static uint32_t copy_inputs(const struct stage_run *run, struct thread *thread,
+static uint32_t copy_inputs(const struct gs_run *run, struct gs_thread *thread,
                             uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES], uint32_t row) {
     for (uint32_t u = 0; u < thread->units; u++) {
         const struct object *const object = &run->object[thread->unit[u].object];
@@ -127,7 +127,7 @@ static uint32_t copy_inputs(const struct stage_run *run, struct thread *thread,
     return row;
 }
 
-static uint32_t input_rows(const struct stage_run *run, const struct thread *thread) {
+static uint32_t input_rows(const struct gs_run *run, const struct gs_thread *thread) {
     uint32_t rows = 0;
     for (uint32_t u = 0; u < thread->units && run->gs->has_vertex_handles; u++) {
         const struct object *const object = &run->object[thread->unit[u].object];
@@ -139,7 +139,7 @@ static uint32_t input_rows(const struct stage_run *run, const struct thread *thr
 }
 
 /* Each component of a vertex has a register, with that of another object in each channel. */
-static void put_channels(const struct stage_run *run, int t, const struct thread *thread, uint32_t grf) {
+static void put_channels(const struct gs_run *run, int t, const struct gs_thread *thread, uint32_t grf) {
     const struct g4_stage *const stage = run->stage;
     const uint32_t vertices = run->object[thread->unit[0].object].vertices;
 
@@ -154,7 +154,7 @@ static void put_channels(const struct stage_run *run, int t, const struct thread
 }
 
 /* Of two objects the vertices share registers, a slot each; else a register has two slots. */
-static void put_vertices(const struct stage_run *run, int t, const struct thread *thread, uint32_t grf) {
+static void put_vertices(const struct gs_run *run, int t, const struct gs_thread *thread, uint32_t grf) {
     struct g4_gang *const gang = run->worker->gang;
     const struct object *const a = &run->object[thread->unit[0].object];
     const struct object *const b = &run->object[thread->unit[thread->units - 1].object];
@@ -172,7 +172,7 @@ static void put_vertices(const struct stage_run *run, int t, const struct thread
 }
 
 /* R1 has the handles, and the instances; the primitive IDs come next. */
-static void put_channel_handles(const struct stage_run *run, int t, const struct thread *thread) {
+static void put_channel_handles(const struct gs_run *run, int t, const struct gs_thread *thread) {
     struct g4_gang *const gang = run->worker->gang;
 
     for (uint32_t u = 0; u < thread->units; u++) {
@@ -183,7 +183,7 @@ static void put_channel_handles(const struct stage_run *run, int t, const struct
     }
 }
 
-static void put_header(const struct stage_run *run, int t, const struct thread *thread) {
+static void put_header(const struct gs_run *run, int t, const struct gs_thread *thread) {
     const uint32_t gen = run->worker->ctx->gen;
     struct g4_gang *const gang = run->worker->gang;
     const struct object *const a = &run->object[thread->unit[0].object];
@@ -210,7 +210,7 @@ static void put_header(const struct stage_run *run, int t, const struct thread *
 
 /* Handles come behind the primitive IDs: a register of the first object, then one of the second (docs/decisions.md
  * 140). */
-static void put_handles(const struct stage_run *run, int t, const struct thread *thread,
+static void put_handles(const struct gs_run *run, int t, const struct gs_thread *thread,
                         uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES]) {
     const bool eight = run->gs->dispatch == G4_GS_EIGHT_CHANNELS;
     uint32_t grf = (run->gs->has_primitive_ids ? 2 : 1) + (eight ? 1 : 0);
@@ -231,9 +231,9 @@ static void put_handles(const struct stage_run *run, int t, const struct thread 
     }
 }
 
-static bool start_thread(struct stage_run *run, int t, uint32_t grf) {
+static bool start_thread(struct gs_run *run, int t, uint32_t grf) {
     struct g4_gang *const gang = run->worker->gang;
-    struct thread *const thread = &run->thread[t];
+    struct gs_thread *const thread = &run->thread[t];
     const uint32_t rows = input_rows(run, thread) + most_units(run->gs) * run->stage->entry_rows;
     uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES];
 
@@ -268,7 +268,7 @@ static bool start_thread(struct stage_run *run, int t, uint32_t grf) {
 
 /* The message that ends a thread has the numbers of vertices. */
 static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, const uint32_t *header) {
-    struct thread *const thread = gang->unit_data[t];
+    struct gs_thread *const thread = gang->unit_data[t];
     struct gen7_urb_write_message_header message;
 
     (void)descriptor;
@@ -278,7 +278,7 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
     return 0;
 }
 
-static bool start_threads(struct stage_run *run, uint32_t objects, uint32_t first, uint32_t threads) {
+static bool start_threads(struct gs_run *run, uint32_t objects, uint32_t first, uint32_t threads) {
     struct g4_gang *const gang = run->worker->gang;
 
     g4_arena_reset(run->worker->gang_arena);
@@ -294,13 +294,13 @@ static bool start_threads(struct stage_run *run, uint32_t objects, uint32_t firs
     return true;
 }
 
-static enum g4_status notify_start(const struct stage_run *run, uint32_t threads) {
+static enum g4_status notify_start(const struct gs_run *run, uint32_t threads) {
     struct g4_hooks *const hooks = run->worker->eu.hooks;
     struct g4_thread_start start[G4_GANG_THREADS];
 
     memset(start, 0, sizeof start);
     for (uint32_t t = 0; t < threads; t++) {
-        const struct thread *const thread = &run->thread[t];
+        const struct gs_thread *const thread = &run->thread[t];
         for (uint32_t u = 0; u < (shares_objects(run->gs) ? thread->units : 1); u++) {
             const struct object *const object = &run->object[thread->unit[u].object];
             for (uint32_t v = 0; v < object->vertices && start[t].vertices < G4_THREAD_VERTICES; v++) {
@@ -336,7 +336,7 @@ static bool entry_has_count(const struct g4_geometry_shader *gs) {
 }
 
 /* The vertices that a unit has written. */
-static uint32_t written(const struct stage_run *run, const struct thread *thread, uint32_t u) {
+static uint32_t written(const struct gs_run *run, const struct gs_thread *thread, uint32_t u) {
     if (run->gs->dispatch != G4_GS_EIGHT_CHANNELS) {
         return thread->vertices[u];
     }
@@ -344,7 +344,7 @@ static uint32_t written(const struct stage_run *run, const struct thread *thread
 }
 
 /* The vertices that fit into an entry behind the control data. */
-static uint32_t capacity_of(const struct stage_run *run) {
+static uint32_t capacity_of(const struct gs_run *run) {
     const struct g4_geometry_shader *const gs = run->gs;
     const uint32_t control = gs->control_rows + entry_has_count(gs);
     return run->stage->entry_rows > control ? (run->stage->entry_rows - control) * SLOTS_PER_ROW / gs->vertex_slots : 0;
@@ -374,8 +374,7 @@ static bool reserve_strips(struct g4_output *out, uint32_t more) {
 }
 
 /* Append `count` vertices of an entry to the output; false if memory is short. */
-static bool copy_vertices(const struct stage_run *run, const uint32_t (*entry)[8], uint32_t count,
-                          struct g4_output *out) {
+static bool copy_vertices(const struct gs_run *run, const uint32_t (*entry)[8], uint32_t count, struct g4_output *out) {
     const uint32_t slots = run->gs->vertex_slots;
     const uint32_t stride = (slots + SLOTS_PER_ROW - 1) / SLOTS_PER_ROW;
     const uint8_t *const from = (const uint8_t *)entry[run->gs->control_rows];
@@ -395,7 +394,7 @@ static bool copy_vertices(const struct stage_run *run, const uint32_t (*entry)[8
 }
 
 /* Append the strips of an entry's `count` vertices. */
-static bool cut_strips(const struct stage_run *run, const uint32_t (*entry)[8], uint32_t count, uint32_t primitive_id,
+static bool cut_strips(const struct gs_run *run, const uint32_t (*entry)[8], uint32_t count, uint32_t primitive_id,
                        struct g4_output *out) {
     struct g4_strip *strip = NULL;
 
@@ -420,8 +419,8 @@ static bool cut_strips(const struct stage_run *run, const uint32_t (*entry)[8], 
     return true;
 }
 
-static bool take_entry(struct stage_run *run, int t, uint32_t u) {
-    const struct thread *const thread = &run->thread[t];
+static bool take_entry(struct gs_run *run, int t, uint32_t u) {
+    const struct gs_thread *const thread = &run->thread[t];
     const uint32_t first_row = thread->entry[u] + entry_has_count(run->gs);
     const uint32_t(*const entry)[8] = (const uint32_t(*)[8])(thread->window + first_row);
     const uint32_t number = thread->unit[u].object;
@@ -454,7 +453,7 @@ static bool take_entry(struct stage_run *run, int t, uint32_t u) {
     return true;
 }
 
-static enum g4_status run_threads(struct stage_run *run, uint32_t objects, uint32_t first, uint32_t threads) {
+static enum g4_status run_threads(struct gs_run *run, uint32_t objects, uint32_t first, uint32_t threads) {
     enum g4_status status = start_threads(run, objects, first, threads) ? G4_OK : G4_NO_MEMORY;
 
     if (status == G4_OK && run->worker->eu.hooks) {
@@ -473,7 +472,7 @@ static enum g4_status run_threads(struct stage_run *run, uint32_t objects, uint3
 
 enum g4_status g4_gs_run_gen7(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                               const struct g4_vertex *const *vertex, struct g4_output *out) {
-    struct stage_run run = {
+    struct gs_run run = {
         .worker = worker, .draw = draw, .gs = &draw->gs, .stage = &draw->stage[G4_STAGE_GS], .out = out};
     const uint32_t threads = thread_count(run.gs, strip->objects);
     enum g4_status status = G4_OK;

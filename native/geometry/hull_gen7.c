@@ -15,13 +15,12 @@
 #include "messages_gen7.h"
 
 enum {
-    HANDLE_REGISTERS = 4, /* with the handles of up to 32 vertices */
-    INSTANCES = 16,       /* of a patch, at most */
-    GANGS = INSTANCES,    /* of a patch: a debugger may allow one thread in each */
+    INSTANCES = 16,    /* of a patch, at most */
+    GANGS = INSTANCES, /* of a patch: a debugger may allow one thread in each */
 };
 
 /* The threads of a patch. */
-struct group {
+struct patch_threads {
     uint32_t (*window)[8]; /* the patch record, then the vertices */
     uint32_t rows;
     uint32_t arrived; /* at the barrier */
@@ -30,7 +29,7 @@ struct group {
     uint8_t thread[INSTANCES];
 };
 
-struct stage_run {
+struct hull_run {
     struct g4_worker *worker;
     const struct g4_draw_state *draw;
     const struct g4_stage *stage;
@@ -44,7 +43,7 @@ struct stage_run {
 /* ---- the barrier ---- */
 
 static bool barrier(struct g4_gang *gang, int t, const uint32_t *header) {
-    struct group *const group = gang->unit_data[t];
+    struct patch_threads *const group = gang->unit_data[t];
 
     (void)header; /* its count is that of the instances */
     if (++group->arrived < group->threads) {
@@ -60,13 +59,13 @@ static bool barrier(struct g4_gang *gang, int t, const uint32_t *header) {
 
 /* ---- the payload ---- */
 
-static bool open_group(const struct stage_run *run, const struct g4_patch *patch, struct group *group) {
+static bool open_group(const struct hull_run *run, const struct g4_patch *patch, struct patch_threads *group) {
     uint32_t rows = run->stage->entry_rows;
 
     for (uint32_t v = 0; v < patch->vertices; v++) {
         rows += patch->vertex[v]->row_count;
     }
-    *group = (struct group){.rows = rows, .threads = run->instances};
+    *group = (struct patch_threads){.rows = rows, .threads = run->instances};
     group->window = g4_arena_alloc(run->arena, (size_t)rows * sizeof *group->window);
     if (!group->window) {
         return false;
@@ -80,7 +79,7 @@ static bool open_group(const struct stage_run *run, const struct g4_patch *patch
     return true;
 }
 
-static void put_payload(const struct stage_run *run, struct g4_gang *gang, int t, const struct g4_patch *patch,
+static void put_payload(const struct hull_run *run, struct g4_gang *gang, int t, const struct g4_patch *patch,
                         uint32_t instance, uint32_t grf) {
     const struct gen7_payload_hs_r0 header = {.primitive_id = patch->primitive_id, .instance_number = instance};
     uint32_t packed[8];
@@ -103,8 +102,8 @@ static void put_payload(const struct stage_run *run, struct g4_gang *gang, int t
 }
 
 /* Start `count` threads of one patch, or of several with all of theirs.  `instance` is the first one's. */
-static bool start_gang(const struct stage_run *run, struct g4_gang *gang, const struct g4_patch *patch,
-                       struct group *group, uint32_t instance, uint32_t count) {
+static bool start_gang(const struct hull_run *run, struct g4_gang *gang, const struct g4_patch *patch,
+                       struct patch_threads *group, uint32_t instance, uint32_t count) {
     g4_gang_start_for(gang, run->dispatch, run->kernel, (int)count, false);
     gang->owner = (struct g4_gang_owner){.barrier = barrier};
     const uint32_t grf = g4_payload_constants_gen7(gang, count, run->stage, run->stage->grf_start);
@@ -127,7 +126,7 @@ static bool start_gang(const struct stage_run *run, struct g4_gang *gang, const 
     return true;
 }
 
-static enum g4_status notify_start(const struct stage_run *run, struct g4_gang *gang, const struct g4_patch *patch,
+static enum g4_status notify_start(const struct hull_run *run, struct g4_gang *gang, const struct g4_patch *patch,
                                    uint32_t instance, uint32_t count) {
     struct g4_hooks *const hooks = run->worker->eu.hooks;
     struct g4_thread_start start[G4_GANG_THREADS];
@@ -146,7 +145,7 @@ static enum g4_status notify_start(const struct stage_run *run, struct g4_gang *
 
 /* Run gangs in turns until all their threads have ended.  None can continue if a thread waits at a barrier that another
  * has ended without reaching; then the gangs hang. */
-static enum g4_status run_gangs(const struct stage_run *run, struct g4_gang **gang, uint32_t gangs) {
+static enum g4_status run_gangs(const struct hull_run *run, struct g4_gang **gang, uint32_t gangs) {
     bool alive = true;
     bool moved = true;
 
@@ -175,7 +174,7 @@ static enum g4_status run_gangs(const struct stage_run *run, struct g4_gang **ga
 }
 
 /* Run the threads of some patches, of which all fit into one gang. */
-static enum g4_status run_patches(const struct stage_run *run, const struct g4_patch *patch, struct group *group,
+static enum g4_status run_patches(const struct hull_run *run, const struct g4_patch *patch, struct patch_threads *group,
                                   uint32_t patches) {
     struct g4_gang *gang = run->worker->gang;
     const uint32_t threads = patches * run->instances;
@@ -188,7 +187,8 @@ static enum g4_status run_patches(const struct stage_run *run, const struct g4_p
 }
 
 /* Run the threads of a patch that needs several gangs. */
-static enum g4_status run_large_patch(const struct stage_run *run, const struct g4_patch *patch, struct group *group) {
+static enum g4_status run_large_patch(const struct hull_run *run, const struct g4_patch *patch,
+                                      struct patch_threads *group) {
     struct g4_gang *gang[GANGS] = {run->worker->gang};
     uint32_t gangs = 0;
 
@@ -218,7 +218,7 @@ enum g4_status g4_hull_run_gen7(struct g4_worker *worker, const struct g4_draw_s
                                 uint32_t patches, struct g4_arena *arena) {
     const struct g4_stage *const stage = &draw->stage[G4_STAGE_HS];
     const uint32_t instances = draw->tessellation.hull_instances;
-    const struct stage_run run = {
+    const struct hull_run run = {
         .worker = worker,
         .draw = draw,
         .stage = stage,
@@ -228,7 +228,7 @@ enum g4_status g4_hull_run_gen7(struct g4_worker *worker, const struct g4_draw_s
         .slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_HS], G4_UNIT_HS, stage->max_threads),
         .arena = arena,
     };
-    struct group *const group = g4_arena_alloc(arena, patches * sizeof *group);
+    struct patch_threads *const group = g4_arena_alloc(arena, patches * sizeof *group);
     const uint32_t together = run.slots.count / instances; /* patches of a gang */
     enum g4_status status = group ? G4_OK : G4_NO_MEMORY;
 

@@ -267,7 +267,8 @@ static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_
     }
 }
 
-uint32_t g4_setup_attribute_rows(const struct g4_draw_state *draw) {
+/* Rows of the setup entry: two for each attribute. */
+static uint32_t attribute_rows(const struct g4_draw_state *draw) {
     enum {
         ROWS = 2 /* of an attribute */
     };
@@ -281,7 +282,7 @@ static void put_attributes(const struct g4_draw_state *draw, const struct g4_obj
     const struct g4_vertex *const first = object->type == G4_OBJECT_POINT ? object->v[0] : v[0];
     uint32_t(*const to)[4] = (uint32_t(*)[4])rows;
 
-    for (uint32_t i = 0; i < g4_setup_attribute_rows(draw) / 2; i++) {
+    for (uint32_t i = 0; i < attribute_rows(draw) / 2; i++) {
         put_attribute(sbe, &sbe->attribute[i], object, v, first, back_facing, to + (size_t)ATTRIBUTE_DWORDS * i);
     }
 }
@@ -355,7 +356,7 @@ static void set_depth_offset(const struct g4_draw_state *draw, const struct g4_o
 static bool finish(const struct g4_draw_state *draw, const struct g4_sf_frame *frame, struct g4_arena *arena,
                    const struct g4_object *object, const struct g4_sf_payload *payload,
                    const struct g4_object_planes *whole, struct g4_setup *setup) {
-    const uint32_t rows = g4_setup_attribute_rows(draw);
+    const uint32_t rows = attribute_rows(draw);
     struct g4_object_planes *const planes = g4_arena_alloc(arena, sizeof *planes);
     uint32_t(*const entry)[8] = g4_arena_alloc(arena, (size_t)(rows + 1) * sizeof *entry);
 

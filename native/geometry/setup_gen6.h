@@ -8,7 +8,4 @@
 
 g4_setup_fn g4_setup_run_gen6;
 
-/* Rows of the setup entry: two for each attribute. */
-uint32_t g4_setup_attribute_rows(const struct g4_draw_state *draw);
-
 #endif

@@ -17,7 +17,7 @@ enum {
 };
 
 /* One running thread: its handles and its output. */
-struct thread {
+struct spawned_thread {
     struct g4_worker *worker;
     const struct g4_spawn *spawn;
     struct g4_output *out;
@@ -27,12 +27,12 @@ struct thread {
     uint32_t vertices;
 };
 
-static uint32_t handle_of(const struct thread *thread, uint32_t slot) {
+static uint32_t handle_of(const struct spawned_thread *thread, uint32_t slot) {
     return slot * (thread->entry_rows / 2);
 }
 
 /* A free handle.  A kernel that holds too many shares the last one. */
-static uint32_t take_handle(struct thread *thread) {
+static uint32_t take_handle(struct spawned_thread *thread) {
     uint32_t slot = 0;
     while (slot < HANDLES - 1 && (thread->used >> slot & 1)) {
         slot++;
@@ -71,7 +71,7 @@ static bool output_grow(struct g4_output *out) {
 }
 
 /* Copy a finished vertex, and append it to the current primitive or, by M0.2, to a new one. */
-static void output_vertex(struct thread *thread, uint32_t handle, uint32_t m0_2) {
+static void output_vertex(struct spawned_thread *thread, uint32_t handle, uint32_t m0_2) {
     struct g4_output *const out = thread->out;
     const uint32_t rows = thread->entry_rows;
     const uint32_t first_row = handle * 2;
@@ -100,7 +100,7 @@ static void output_vertex(struct thread *thread, uint32_t handle, uint32_t m0_2)
 }
 
 static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, const uint32_t *header) {
-    struct thread *const thread = gang->unit_data[t];
+    struct spawned_thread *const thread = gang->unit_data[t];
     const uint32_t handle = header[0] & 0xffff;
     const uint32_t units = thread->entry_rows / 2;
 
@@ -122,7 +122,7 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
 
 static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,
                             const struct g4_slots *slots, const struct g4_thread_object *object, uint32_t threads,
-                            struct thread *thread, struct g4_output *out) {
+                            struct spawned_thread *thread, struct g4_output *out) {
     struct g4_gang *const gang = worker->gang;
     const struct g4_dispatch *const dispatch = &draw->dispatch[spawn->stage];
     const struct g4_stage *const stage = &draw->stage[spawn->stage];
@@ -137,8 +137,8 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
         if (!window) {
             return G4_NO_MEMORY;
         }
-        thread[t] =
-            (struct thread){.worker = worker, .spawn = spawn, .out = &out[t], .window = window, .entry_rows = rows};
+        thread[t] = (struct spawned_thread){
+            .worker = worker, .spawn = spawn, .out = &out[t], .window = window, .entry_rows = rows};
         gang->unit_data[t] = &thread[t];
         gang->urb[t] = window;
         gang->urb_rows[t] = HANDLES * rows;
@@ -175,7 +175,7 @@ static enum g4_status notify_start(struct g4_worker *worker, const struct g4_thr
 enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,
                             const struct g4_thread_object *object, uint32_t count, struct g4_output *out) {
     const struct g4_kernel *const kernel = draw->kernel[spawn->stage];
-    struct thread thread[G4_GANG_THREADS];
+    struct spawned_thread thread[G4_GANG_THREADS];
 
     if (!kernel) {
         const struct g4_dispatch *const dispatch = &draw->dispatch[spawn->stage];

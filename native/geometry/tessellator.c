@@ -150,7 +150,7 @@ static uint16_t add_point(struct g4_domain *out, uint32_t u, uint32_t v) {
 }
 
 /* The numbers of points along an edge of a ring, in order; the last one begins the next edge. */
-struct run {
+struct edge_run {
     uint32_t count;
     uint16_t point[EDGE_POINTS];
 };
@@ -164,7 +164,7 @@ struct ring {
 };
 
 /* A ring of one point, or a row between two, has edges of its own. */
-static void edge_of(const struct ring *ring, uint32_t edge, struct run *out) {
+static void edge_of(const struct ring *ring, uint32_t edge, struct edge_run *out) {
     const uint32_t next = edge + 1 < ring->edges ? ring->start[edge + 1] : ring->points;
     out->count = next - ring->start[edge] + 1;
     for (uint32_t i = 0; i < out->count; i++) {
@@ -187,11 +187,11 @@ static void add_triangle(struct g4_domain *out, bool clockwise, uint16_t a, uint
 struct stitch {
     struct g4_domain *out;
     bool clockwise;
-    const struct run *outer, *inner;
+    const struct edge_run *outer, *inner;
     uint32_t o, i;
 };
 
-static uint16_t point_at(const struct run *run, uint32_t i) {
+static uint16_t point_at(const struct edge_run *run, uint32_t i) {
     return run->point[i < run->count ? i : run->count - 1];
 }
 
@@ -330,8 +330,8 @@ static void tessellate_triangle(const struct shape *shape, struct g4_domain *out
         }
         ring.points = out->points - ring.first;
         for (uint32_t e = 0; e < 3 && connect; e++) {
-            struct run o;
-            struct run i = {.count = 1, .point = {(uint16_t)ring.first}};
+            struct edge_run o;
+            struct edge_run i = {.count = 1, .point = {(uint16_t)ring.first}};
             edge_of(&outer, e, &o);
             if (!centre) {
                 edge_of(&ring, e, &i);
@@ -375,7 +375,7 @@ static void place_quad_edge(const struct axis *along, const struct axis *across,
 }
 
 /* The points in the middle if the shorter direction has an even number of segments: a row or a column. */
-static void place_middle(const struct axis inside[2], uint32_t rings, struct run *middle, struct g4_domain *out) {
+static void place_middle(const struct axis inside[2], uint32_t rings, struct edge_run *middle, struct g4_domain *out) {
     const bool row = inside[ALONG_U].points > inside[ALONG_V].points;
     const struct axis *const along = &inside[row ? ALONG_U : ALONG_V];
     const uint32_t last = along->points - 1 - rings;
@@ -386,7 +386,7 @@ static void place_middle(const struct axis inside[2], uint32_t rings, struct run
     }
 }
 
-static void reverse(const struct run *from, struct run *to) {
+static void reverse(const struct edge_run *from, struct edge_run *to) {
     to->count = from->count;
     for (uint32_t i = 0; i < from->count; i++) {
         to->point[i] = from->point[from->count - 1 - i];
@@ -394,7 +394,7 @@ static void reverse(const struct run *from, struct run *to) {
 }
 
 /* The inner points of an edge if a row or a column is all that is within the ring. */
-static void middle_edge(const struct run *middle, bool row, uint32_t edge, struct run *out) {
+static void middle_edge(const struct edge_run *middle, bool row, uint32_t edge, struct edge_run *out) {
     const uint32_t forward = row ? 1 : 0;
     if (edge == forward) {
         *out = *middle;
@@ -463,7 +463,7 @@ static void tessellate_quad(const struct shape *shape, struct g4_domain *out, bo
     for (uint32_t r = 1; r < rings + (shorter->odd ? 0 : 1); r++) {
         const bool is_middle = r == rings;
         struct ring ring = {.first = out->points, .edges = 4};
-        struct run middle = {.count = 0};
+        struct edge_run middle = {.count = 0};
         if (is_middle) {
             place_middle(inside, rings, &middle, out);
         }
@@ -473,8 +473,8 @@ static void tessellate_quad(const struct shape *shape, struct g4_domain *out, bo
         }
         ring.points = out->points - ring.first;
         for (uint32_t e = 0; e < 4 && connect; e++) {
-            struct run o;
-            struct run i;
+            struct edge_run o;
+            struct edge_run i;
             edge_of(&outer, e, &o);
             if (is_middle) {
                 middle_edge(&middle, row, e, &i);

@@ -151,13 +151,13 @@ enum g4_status g4_bench_view(const struct g4_bench *bench, uint32_t object, stru
     return G4_OK;
 }
 
-struct image {
+struct coverage_image {
     uint32_t width, height;
     uint8_t *hits, *coverage;
 };
 
 static void put(const struct g4_bench *bench, const struct g4_setup *setup, const struct g4_coverage *tile,
-                const struct image *image) {
+                const struct coverage_image *image) {
     for (int32_t j = tile->first; j <= tile->last; j++) {
         for (uint32_t left = tile->row[j]; left; left &= left - 1) {
             const uint32_t x = (uint32_t)(tile->x + __builtin_ctz(left));
@@ -178,7 +178,7 @@ static void put(const struct g4_bench *bench, const struct g4_setup *setup, cons
 
 uint64_t g4_bench_raster(const struct g4_bench *bench, uint32_t width, uint32_t height, uint32_t repeat, uint8_t *hits,
                          uint8_t *coverage) {
-    const struct image image = {width, height, hits, coverage};
+    const struct coverage_image image = {width, height, hits, coverage};
     uint64_t pixels = 0;
 
     for (uint32_t n = 0; n < repeat; n++) {

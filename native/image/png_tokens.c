@@ -146,13 +146,13 @@ INLINE uint64_t run_starts(uint64_t low, uint64_t high, bool of_pixels) {
     return of_pixels ? four & shift_down(two, two_high, 4) : four & shift_down(low, high, 4);
 }
 
-struct run {
+struct pixel_run {
     uint32_t start, end;
     bool of_pixels;
 };
 
 /* The next run from `at` on.  False: there is none before `size`. */
-INLINE bool find_run(const uint64_t *masks, uint32_t at, uint32_t size, struct run *run) {
+INLINE bool find_run(const uint64_t *masks, uint32_t at, uint32_t size, struct pixel_run *run) {
     uint64_t allowed = bits_from(at % MASK_BITS);
     for (at &= ~(MASK_BITS - 1u); at < size; at += MASK_BITS, allowed = bits_from(0)) {
         const uint64_t *m = masks + at / MASK_BITS * 2;
@@ -212,7 +212,7 @@ static uint32_t parse(uint8_t *block, uint32_t size, uint32_t pixel_distance, ui
     uint16_t *next = tokens;
     uint32_t at = 0;
     uint32_t summed = 0; /* bytes that are in the checksum */
-    struct run run;
+    struct pixel_run run;
 
     make_masks(block, size, pixel_distance, masks);
     while (find_run(masks, at, size, &run)) {

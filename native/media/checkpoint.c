@@ -1,6 +1,6 @@
 #include "media/checkpoint.h"
 
-bool g4_media_save(const struct g4_media *media, struct g4_media_image *image) {
+bool g4_media_save(const struct g4_media *media, struct g4_media_checkpoint *image) {
     if (media->roots || media->children || media->live_threads || media->units) {
         return false;
     }
@@ -20,7 +20,7 @@ bool g4_media_save(const struct g4_media *media, struct g4_media_image *image) {
     return true;
 }
 
-void g4_media_load(struct g4_media *media, const struct g4_media_image *image) {
+void g4_media_load(struct g4_media *media, const struct g4_media_checkpoint *image) {
     g4_ts_clear(media);
     media->command = image->command;
     media->vfe = image->vfe;

@@ -6,7 +6,7 @@
 
 #include "media/media.h"
 
-struct g4_media_image {
+struct g4_media_checkpoint {
     uint32_t command;
     struct g4_vfe vfe;
     uint32_t debug_counter;
@@ -20,7 +20,7 @@ struct g4_media_image {
 };
 
 /* False, with nothing saved, while threads run or wait. */
-bool g4_media_save(const struct g4_media *media, struct g4_media_image *image);
-void g4_media_load(struct g4_media *media, const struct g4_media_image *image);
+bool g4_media_save(const struct g4_media *media, struct g4_media_checkpoint *image);
+void g4_media_load(struct g4_media *media, const struct g4_media_checkpoint *image);
 
 #endif

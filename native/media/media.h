@@ -16,11 +16,10 @@ enum {
     G4_MEDIA_ROWS = G4_GRF_COUNT, /* the most rows of a thread */
     G4_MEDIA_ROOTS = 64,          /* the most URB entries of VFE */
     G4_MEDIA_CHILDREN = 8,        /* depth of the child queue */
-    G4_MEDIA_THREADS = 50,        /* hardware threads of the largest chip */
+    G4_MEDIA_THREADS = 50,        /* at a time: all of the largest Gen4.5 chip, fewer than later ones have */
     G4_MEDIA_FFTIDS = 64,
-    G4_MEDIA_URB_ROWS = 2 * 384,
+    G4_MEDIA_URB_ROWS = 2 * 384, /* of 256 bits: the URB of Gen4.5 */
     G4_MEDIA_INDIRECT = 1 << 17, /* limit of the 17-bit length field */
-    G4_MEDIA_NO_ENTRY = G4_MEDIA_ROOTS,
 };
 
 /* A root thread in the queue from VFE to TS. */
@@ -28,7 +27,7 @@ struct g4_media_root {
     uint32_t mode;         /* enum g4_vfe_mode at its creation */
     uint32_t descriptor;   /* graphics address */
     uint32_t thread_count; /* value of the debug counter */
-    uint32_t entry;        /* URB entry, or G4_MEDIA_NO_ENTRY */
+    uint32_t entry;        /* of the URB */
     bool synchronized;     /* synchronized root thread */
     bool fence;            /* parent root thread with a fence (PRT_Fence) */
     struct g4_media_position place;

@@ -19,11 +19,11 @@ enum {
 
 /* ---- bits of a block, from the lowest on ---- */
 
-struct block {
+struct astc_block {
     uint64_t word[2];
 };
 
-static uint32_t field(const struct block *block, uint32_t at, uint32_t count) {
+static uint32_t field(const struct astc_block *block, uint32_t at, uint32_t count) {
     const uint64_t low = block->word[at >> 6] >> (at & 63);
     const uint64_t high = at < 64 && (at & 63) ? block->word[1] << (64 - at) : 0;
     return (uint32_t)(low | high) & ((1u << count) - 1);
@@ -56,7 +56,7 @@ static uint32_t sequence_bits(const struct range *range, uint32_t count) {
 
 /* A part of a block; bits behind its end are 0. */
 struct reader {
-    const struct block *block;
+    const struct astc_block *block;
     uint32_t at, end;
 };
 
@@ -276,7 +276,7 @@ static bool grid_of(uint32_t mode, struct mode *out) {
     }
 }
 
-static bool mode_of(const struct block *block, struct mode *out) {
+static bool mode_of(const struct astc_block *block, struct mode *out) {
     const uint32_t mode = field(block, 0, 11);
     const bool first_shape = mode & 3;
     const bool has_high_bits = first_shape || (mode >> 7 & 3) != 2; /* else they are of the height */
@@ -466,9 +466,9 @@ struct decoded {
 static const float error_color[4] = {1.0f, 0.0f, 1.0f, 1.0f};
 
 /* False: the block is invalid. */
-static bool decode_weights(const struct block *block, const struct g4_format *format, struct decoded *out,
+static bool decode_weights(const struct astc_block *block, const struct g4_format *format, struct decoded *out,
                            uint32_t *bits) {
-    const struct block backward = {{reversed(block->word[1]), reversed(block->word[0])}};
+    const struct astc_block backward = {{reversed(block->word[1]), reversed(block->word[0])}};
     const struct mode *const mode = &out->mode;
     const uint32_t count = mode->width * mode->height * (mode->dual ? 2 : 1);
     struct number number[WEIGHTS];
@@ -490,7 +490,8 @@ static bool decode_weights(const struct block *block, const struct g4_format *fo
 
 /* The modes of the endpoints of each partition: all the same, or of two neighboring classes.  `end` is that of the bits
  * before the weights, some of which belong to the modes. */
-static void endpoint_modes(const struct block *block, uint32_t partitions, uint32_t *end, uint32_t mode[PARTITIONS]) {
+static void endpoint_modes(const struct astc_block *block, uint32_t partitions, uint32_t *end,
+                           uint32_t mode[PARTITIONS]) {
     const uint32_t kind = partitions == 1 ? 0 : field(block, 23, 2);
 
     if (kind == 0) {
@@ -508,7 +509,7 @@ static void endpoint_modes(const struct block *block, uint32_t partitions, uint3
     }
 }
 
-static bool decode_endpoints(const struct block *block, uint32_t end, struct decoded *out) {
+static bool decode_endpoints(const struct astc_block *block, uint32_t end, struct decoded *out) {
     const uint32_t start = out->partitions == 1 ? 17 : 29;
     uint32_t mode[PARTITIONS];
     uint32_t count = 0;
@@ -544,7 +545,7 @@ static bool decode_endpoints(const struct block *block, uint32_t end, struct dec
     return true;
 }
 
-static bool decode_block(const struct block *block, const struct g4_format *format, struct decoded *out) {
+static bool decode_block(const struct astc_block *block, const struct g4_format *format, struct decoded *out) {
     uint32_t weight_bits;
 
     if (!mode_of(block, &out->mode)) {
@@ -635,7 +636,7 @@ static void decode_texel(const struct decoded *d, const struct g4_format *format
 }
 
 /* A block of one color.  Its extent on the texture has no effect, but must not be empty. */
-static void decode_void_extent(const struct block *block, const struct g4_format *format,
+static void decode_void_extent(const struct astc_block *block, const struct g4_format *format,
                                const struct g4_srgb_decoder *srgb, float out[TEXELS][4]) {
     const uint32_t low_x = field(block, 12, 13);
     const uint32_t high_x = field(block, 25, 13);
@@ -663,7 +664,7 @@ void g4_astc_decode(const uint8_t *bytes, const struct g4_srgb_decoder *srgb, co
     const uint32_t parts_across = (format->block_width + 3u) / 4;
     const uint32_t x0 = part % parts_across * 4;
     const uint32_t y0 = part / parts_across * 4;
-    struct block block;
+    struct astc_block block;
     struct decoded d;
 
     memcpy(block.word, bytes, sizeof block.word);

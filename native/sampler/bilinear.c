@@ -79,7 +79,7 @@ INLINE vi word_products(vu a, vu b) {
 
 /* ---- where the texels are ---- */
 
-struct places {
+struct texel_offsets {
     uint32_t top[LANES], bottom[LANES]; /* offsets of the left texels; graphics addresses if memory is not contiguous */
     uint32_t step[LANES];               /* distance to the right texels */
     bool neighbours;                    /* every right texel is adjacent to its left texel */
@@ -89,7 +89,7 @@ struct weights {
     vu x, y; /* of the right and of the lower texels, 0 to 255 */
 };
 
-INLINE struct weights store_places(vu left, vu right, vu top, vu bottom, vi x, vi y, struct places *out) {
+INLINE struct weights store_places(vu left, vu right, vu top, vu bottom, vi x, vi y, struct texel_offsets *out) {
     const vu step = right - left;
     store(out->top, (vi)(left + top));
     store(out->bottom, (vi)(left + bottom));
@@ -100,7 +100,7 @@ INLINE struct weights store_places(vu left, vu right, vu top, vu bottom, vi x, v
 
 INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, uint32_t shift,
                                   enum wrap_shape shape, bool contiguous, const float *u, const float *v,
-                                  struct places *out) {
+                                  struct texel_offsets *out) {
     if (shape == WRAP_POWER) {
         const vi x = fixed_of_power(&job->axis[0], true, true, u);
         const vi y = fixed_of_power(&job->axis[1], true, true, v);
@@ -195,7 +195,7 @@ INLINE void load_row(const uint8_t *memory, uint32_t shift, const uint32_t *offs
 #endif
 
 /* Adjacent texels of the image are mostly adjacent in memory, too. */
-INLINE struct pairs load_contiguous(const uint8_t *memory, uint32_t shift, const struct places *places,
+INLINE struct pairs load_contiguous(const uint8_t *memory, uint32_t shift, const struct texel_offsets *places,
                                     bool neighbours) {
     struct pairs out;
 #ifdef G4_LANES_WIDE
@@ -224,7 +224,8 @@ INLINE uint64_t load_pair(struct g4_port *port, g4_address address, int32_t step
     return pair_of(load_texel(port, address), load_texel(port, address + (g4_address)step));
 }
 
-static void load_paged(const struct g4_bilinear *job, const struct places *places, uint32_t n, struct pairs *out) {
+static void load_paged(const struct g4_bilinear *job, const struct texel_offsets *places, uint32_t n,
+                       struct pairs *out) {
     uint64_t pair[2][2][LANES / 2] = {{{0}}};
 
     for (uint32_t i = 0; i < n; i++) {
@@ -319,7 +320,7 @@ INLINE void run_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     const uint8_t *const memory = memory_of(job, &l, shape, shift);
-    struct places places[G4_BATCH / LANES];
+    struct texel_offsets places[G4_BATCH / LANES];
     struct weights weights[G4_BATCH / LANES];
     struct pairs pairs;
 
@@ -329,7 +330,7 @@ INLINE void run_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
         }
     for
         EACH_VECTOR(i, n) {
-            const struct places *const at = &places[i / LANES];
+            const struct texel_offsets *const at = &places[i / LANES];
             if (!contiguous) {
                 load_paged(&j, at, n - i < LANES ? n - i : LANES, &pairs);
             } else if (at->neighbours) {

@@ -57,12 +57,12 @@ static int32_t signed3(int32_t value) {
 /* ---- the modes of a color block; texel [y][x], and the indices that are transparent where the block is not opaque
  * ---- */
 
-struct block {
+struct etc_block {
     struct rgb texel[4][4];
     uint32_t index[4][4];
 };
 
-static void two_parts(uint64_t word, const struct rgb base[2], bool opaque, struct block *out) {
+static void two_parts(uint64_t word, const struct rgb base[2], bool opaque, struct etc_block *out) {
     static const int32_t steps[8][2] = {{2, 8}, {5, 17}, {9, 29}, {13, 42}, {18, 60}, {24, 80}, {33, 106}, {47, 183}};
     const bool flipped = field(word, 32, 32);
 
@@ -78,7 +78,7 @@ static void two_parts(uint64_t word, const struct rgb base[2], bool opaque, stru
     }
 }
 
-static void paint(uint64_t word, const struct rgb color[4], struct block *out) {
+static void paint(uint64_t word, const struct rgb color[4], struct etc_block *out) {
     for (uint32_t y = 0; y < 4; y++) {
         for (uint32_t x = 0; x < 4; x++) {
             const uint32_t index = index_of(word, x, y);
@@ -92,7 +92,7 @@ static void paint(uint64_t word, const struct rgb color[4], struct block *out) {
 
 static const int32_t distances[8] = {3, 6, 11, 16, 23, 32, 41, 64};
 
-static void t_mode(uint64_t word, struct block *out) {
+static void t_mode(uint64_t word, struct etc_block *out) {
     struct rgb a;
     struct rgb b;
     widen4(field(word, 60, 59) << 2 | field(word, 57, 56), field(word, 55, 52), field(word, 51, 48), &a);
@@ -106,7 +106,7 @@ static void t_mode(uint64_t word, struct block *out) {
     paint(word, color, out);
 }
 
-static void h_mode(uint64_t word, struct block *out) {
+static void h_mode(uint64_t word, struct etc_block *out) {
     const int32_t first[3] = {field(word, 62, 59), field(word, 58, 56) << 1 | field(word, 52, 52),
                               field(word, 51, 51) << 3 | field(word, 49, 47)};
     const int32_t second[3] = {field(word, 46, 43), field(word, 42, 39), field(word, 38, 35)};
@@ -132,7 +132,7 @@ static int32_t widen7(int32_t value) {
     return value << 1 | value >> 6;
 }
 
-static void planar_mode(uint64_t word, struct block *out) {
+static void planar_mode(uint64_t word, struct etc_block *out) {
     const int32_t origin[3] = {widen6(field(word, 62, 57)), widen7(field(word, 56, 56) << 6 | field(word, 54, 49)),
                                widen6(field(word, 48, 48) << 5 | field(word, 44, 43) << 3 | field(word, 41, 39))};
     const int32_t right[3] = {widen6(field(word, 38, 34) << 1 | field(word, 32, 32)), widen7(field(word, 31, 25)),
@@ -152,7 +152,7 @@ static void planar_mode(uint64_t word, struct block *out) {
 
 /* `bit_33`: the block has two colors of five bits and a difference, else of four bits; with punch-through alpha that is
  * always so, and the bit says that the block is opaque. */
-static void decode_block(uint64_t word, bool punch_through, bool bit_33, struct block *out) {
+static void decode_block(uint64_t word, bool punch_through, bool bit_33, struct etc_block *out) {
     const bool opaque = !punch_through || bit_33;
 
     if (!punch_through && !bit_33) {
@@ -189,7 +189,7 @@ void g4_etc2_decode(const uint8_t *bytes, const struct g4_srgb_decoder *srgb, co
     const uint64_t word = word_of(bytes);
     const bool bit_33 = field(word, 33, 33);
     const float *const table = format->srgb ? g4_srgb_decoder_table(srgb, 8) : NULL;
-    struct block block;
+    struct etc_block block;
 
     decode_block(word, punch_through, bit_33, &block);
     for (int t = 0; t < TEXELS; t++) {

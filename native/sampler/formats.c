@@ -86,14 +86,14 @@ INLINE part_f64 plus_product_or_nan(part_f64 sum, part_f64 a, part_f64 b) {
 
 /* ---- the corners of a vector of lookups ---- */
 
-struct corner {
+struct weighted_texel {
     vi x, y;
     struct doubles weight; /* 2^16 times */
     vi used;               /* weight is not 0 */
 };
 
 INLINE void find_corners(const struct g4_bilinear *job, enum wrap_shape shape, const float *u, const float *v,
-                         struct corner out[CORNERS]) {
+                         struct weighted_texel out[CORNERS]) {
     const struct axis_texels x = texels_of(&job->axis[0], shape, true, u);
     const struct axis_texels y = texels_of(&job->axis[1], shape, true, v);
     const vi part_x[2] = {vi_all(G4_WEIGHT_ONE) - x.weight, x.weight};
@@ -101,7 +101,7 @@ INLINE void find_corners(const struct g4_bilinear *job, enum wrap_shape shape, c
 
     for (int corner = 0; corner < CORNERS; corner++) {
         const vi weight = part_x[corner & 1] * part_y[corner >> 1];
-        out[corner] = (struct corner){
+        out[corner] = (struct weighted_texel){
             .x = corner & 1 ? x.second : x.first,
             .y = corner >> 1 ? y.second : y.first,
             .weight = doubles_of_int(weight),
@@ -210,7 +210,7 @@ INLINE bool are_finite(const vf value[CORNERS]) {
 }
 
 INLINE vf filter(const struct g4_component *component, enum g4_component_kind kind, bool finite,
-                 const struct corner corner[CORNERS], const struct texels texels[CORNERS]) {
+                 const struct weighted_texel corner[CORNERS], const struct texels texels[CORNERS]) {
     struct doubles sum = {{{0}}};
     vf value[CORNERS];
 
@@ -264,7 +264,7 @@ INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
 
     for
         EACH_VECTOR(i, n) {
-            struct corner corner[CORNERS];
+            struct weighted_texel corner[CORNERS];
             struct texels texels[CORNERS];
             find_corners(&j, shape, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
@@ -310,14 +310,14 @@ static void words(const struct g4_bilinear *job, const float *u, const float *v,
     }
 }
 
-struct place {
+struct texel_place {
     vi x, y;
 };
 
-INLINE struct place nearest_place(const struct g4_bilinear *job, const float *u, const float *v) {
+INLINE struct texel_place nearest_place(const struct g4_bilinear *job, const float *u, const float *v) {
     const struct g4_axis *const axis = job->axis;
-    return (struct place){(vi)inside(axis_texels(&axis[0], axis[0].mode, vf_load(u)).first, axis[0].size),
-                          (vi)inside(axis_texels(&axis[1], axis[1].mode, vf_load(v)).first, axis[1].size)};
+    return (struct texel_place){(vi)inside(axis_texels(&axis[0], axis[0].mode, vf_load(u)).first, axis[0].size),
+                                (vi)inside(axis_texels(&axis[1], axis[1].mode, vf_load(v)).first, axis[1].size)};
 }
 
 static uint32_t shift_of(uint32_t bits) {
@@ -432,7 +432,7 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, con
 
     for
         EACH_VECTOR(i, n) {
-            struct corner corner[CORNERS];
+            struct weighted_texel corner[CORNERS];
             struct block_texels at[CORNERS];
             double weight[CORNERS][LANES];
             v4_f32 color[LANES];
@@ -470,7 +470,7 @@ static void blocks_nearest(const struct g4_bilinear *job, const float *u, const 
 
     for
         EACH_VECTOR(i, n) {
-            const struct place place = nearest_place(&j, &u[i], &v[i]);
+            const struct texel_place place = nearest_place(&j, &u[i], &v[i]);
             struct block_texels at;
             v4_f32 color[LANES];
             find_in_blocks(&j, &l, shift, place.x, place.y, &at);

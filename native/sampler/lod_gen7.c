@@ -70,19 +70,19 @@ static float square_of(const float d[3][G4_BATCH], uint32_t i) {
 
 /* ---- anisotropy ---- */
 
-struct direction {
+struct direction_gen7 {
     float step[2], ratio;
     int32_t lod;
 };
 
 /* The level is that of the shorter gradient, or of the longer one divided by the largest ratio (2.2.2.3). */
-static struct direction direction_of(const struct g4_gradient_lanes *g, uint32_t i, float most) {
+static struct direction_gen7 direction_of(const struct g4_gradient_lanes *g, uint32_t i, float most) {
     const float px = sqrtf(square_of(g->dx, i));
     const float py = sqrtf(square_of(g->dy, i));
     const bool along_x = px > py;
     const float major = along_x ? px : py;
     const float minor = along_x ? py : px;
-    struct direction out = {{0.0f, 0.0f}, 1.0f, 0};
+    struct direction_gen7 out = {{0.0f, 0.0f}, 1.0f, 0};
 
     if (!(major > 0.0f && major < HUGE_VALF)) {
         out.lod = major > 0.0f ? LOD_HIGH : major == 0.0f ? LOD_LOW : 0;
@@ -98,7 +98,7 @@ static struct direction direction_of(const struct g4_gradient_lanes *g, uint32_t
 
 /* ---- the level before any limit ---- */
 
-static void set_lane(struct g4_sample_work *work, uint32_t lane, const struct direction *direction) {
+static void set_lane(struct g4_sample_work *work, uint32_t lane, const struct direction_gen7 *direction) {
     work->lod[lane] = direction->lod;
     work->ratio[lane] = direction->ratio;
     work->step[0][lane] = direction->step[0];
@@ -120,7 +120,7 @@ static void levels_of_subspans(const struct g4_request *request, struct g4_sampl
     }
     for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
         if (anisotropic) {
-            const struct direction direction = direction_of(&gradients, lane / 4, most);
+            const struct direction_gen7 direction = direction_of(&gradients, lane / 4, most);
             set_lane(work, lane, &direction);
         } else {
             work->lod[lane] = lod[lane / 4];
@@ -139,7 +139,7 @@ static void levels_of_gradients(const struct g4_request *request, struct g4_samp
         for (uint32_t i = 0; i < G4_BATCH; i++) {
             const uint32_t lane = half * G4_BATCH + i;
             if (anisotropic) {
-                const struct direction direction = direction_of(&gradients, i, most);
+                const struct direction_gen7 direction = direction_of(&gradients, i, most);
                 set_lane(work, lane, &direction);
             } else {
                 work->lod[lane] = level_of_square(larger(square_of(gradients.dx, i), square_of(gradients.dy, i)));
@@ -160,7 +160,7 @@ static void find_levels(const struct g4_request *request, struct g4_sample_work 
     memset(work->lod, 0, sizeof work->lod);
     if (anisotropic) {
         for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
-            const struct direction none = {{0.0f, 0.0f}, 1.0f, 0};
+            const struct direction_gen7 none = {{0.0f, 0.0f}, 1.0f, 0};
             set_lane(work, lane, &none);
         }
     }

@@ -327,19 +327,19 @@ static void sample_info(const struct g4_sampler_call *c) {
 
 /* ---- ld, and the messages for the samples of a pixel ---- */
 
-struct place {
+struct texel_coordinates {
     uint32_t x, y, element;
 };
 
 /* Reads integer coordinates.  False: they are outside of the surface. */
-static bool place_of(const struct g4_sampler_call *c, uint32_t lane, struct place *place) {
+static bool place_of(const struct g4_sampler_call *c, uint32_t lane, struct texel_coordinates *place) {
     const struct g4_surface *const surface = &c->texture->surface;
     const struct g4_parameter u = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_U);
     const struct g4_parameter v = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_V);
     const struct g4_parameter r = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_R);
     const uint32_t element = integer(&r, lane);
 
-    *place = (struct place){integer(&u, lane), integer(&v, lane), element + surface->minimum_array_element};
+    *place = (struct texel_coordinates){integer(&u, lane), integer(&v, lane), element + surface->minimum_array_element};
     return place->x < surface->width && place->y < surface->height && element < surface->depth;
 }
 
@@ -359,7 +359,7 @@ static bool can_load_samples(const struct g4_sampler_call *c) {
     return true;
 }
 
-static uint64_t mcs_entry(const struct g4_sampler_call *c, const struct place *place) {
+static uint64_t mcs_entry(const struct g4_sampler_call *c, const struct texel_coordinates *place) {
     const struct g4_surface *const surface = &c->texture->surface;
     uint64_t entry = 0;
     (void)g4_mem_read(c->cache->reader.port, g4_mcs_address(surface, place->x, place->y, place->element), &entry,
@@ -372,7 +372,7 @@ static void load_mcs(const struct g4_sampler_call *c) {
     const bool present = can_load_samples(c) && c->texture->surface.mcs_base && c->texture->sampled;
     for
         EACH_ACTIVE(lane, c) {
-            struct place place;
+            struct texel_coordinates place;
             const bool inside = place_of(c, lane, &place);
             const uint64_t entry = present && inside ? mcs_entry(c, &place) : 0;
             const uint32_t value[4] = {(uint32_t)entry, (uint32_t)(entry >> 32)};
@@ -381,7 +381,8 @@ static void load_mcs(const struct g4_sampler_call *c) {
     g4_sampler_write_back(c);
 }
 
-static void read_sample(const struct g4_sampler_call *c, struct place place, uint32_t sample, uint32_t texel[4]) {
+static void read_sample(const struct g4_sampler_call *c, struct texel_coordinates place, uint32_t sample,
+                        uint32_t texel[4]) {
     const struct g4_texture *const texture = c->texture;
     const struct g4_level *const level = &texture->level[0];
     uint32_t element = place.element;
@@ -424,7 +425,7 @@ static void load_sample(const struct g4_sampler_call *c, bool by_entry) {
             const uint32_t sample = integer(&si, lane) & (samples - 1);
             const uint64_t entry = integer(&mcs, lane) | (uint64_t)integer(&mcs_high, lane) << 32;
             uint32_t texel[4] = {0};
-            struct place place;
+            struct texel_coordinates place;
             if (!place_of(c, lane, &place)) {
                 texel[3] = c->texture->source[3] == G4_SOURCE_ONE ? c->texture->one : 0;
             } else if (compressed && (entry & clear) == clear) {

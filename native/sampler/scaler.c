@@ -52,13 +52,13 @@ static void taps_of(const struct g4_scaler_table *table, bool inner_only, uint32
 }
 
 /* Texels around the pixels of a message. */
-struct window {
+struct texel_window {
     int32_t x, y; /* of its first texel */
     uint8_t row[WINDOW_ROWS][WINDOW_COLUMNS];
 };
 
 /* The eight texels of the taps in a row of the surface. */
-static const uint8_t *texels(const struct window *window, const struct position *x, int32_t row) {
+static const uint8_t *texels(const struct texel_window *window, const struct position *x, int32_t row) {
     return &window->row[row - window->y][x->first - window->x];
 }
 
@@ -99,8 +99,8 @@ static int32_t limited(int32_t value) {
 }
 
 /* The sharpness of a pixel. */
-static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct window *window, const struct position *x,
-                             const struct position *y) {
+static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct texel_window *window,
+                             const struct position *x, const struct position *y) {
     uint32_t level = scaler->sharpness;
 
     if (scaler->adapts[0] || scaler->adapts[1]) {
@@ -121,7 +121,7 @@ static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct window
 }
 
 /* The bilinear filter, as 8.8. */
-static int32_t smooth_of(const struct window *window, const struct position *x, const struct position *y) {
+static int32_t smooth_of(const struct texel_window *window, const struct position *x, const struct position *y) {
     const int32_t right = (int32_t)x->phase;
     const int32_t below = (int32_t)y->phase;
     const uint8_t *const above = texels(window, x, y->first + BEFORE) + BEFORE;
@@ -141,7 +141,7 @@ struct part {
 };
 
 /* Filter in x once for every row of texels, then in y. */
-static void filter(const struct part *part, const struct window *window, uint32_t texel_rows,
+static void filter(const struct part *part, const struct texel_window *window, uint32_t texel_rows,
                    uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
     for (uint32_t i = 0; i < part->columns; i++) {
         const struct position *const x = &part->x[i];
@@ -182,7 +182,7 @@ static void range_of(const struct position *position, uint32_t count, int32_t *f
 /* False: the texels do not fit into the window. */
 static bool scale_part(const struct part *part, const struct g4_media_image *image, struct g4_port *port,
                        enum g4_media_channel channel, uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
-    struct window window;
+    struct texel_window window;
     uint32_t columns;
     uint32_t rows;
 

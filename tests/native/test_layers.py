@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -93,6 +94,13 @@ def test_includes_and_calls_of_the_core_do_not_go_up(core: dict[str, str]) -> No
 
 def test_headers_of_the_core_have_no_circles(core: dict[str, str]) -> None:
     assert layers.circles(a for a in within(layers.includes(core), core) if a.source.endswith(".h")) == []
+
+
+def test_tags_of_the_core_are_unique(core: dict[str, str]) -> None:
+    counts = Counter(tag for text in core.values()
+                     for tag in re.findall(r"^(?:struct|union|enum) (\w+) \{", layers.code(text), re.MULTILINE))
+    assert len(counts) > 300, "the sources are read"
+    assert [tag for tag, count in counts.items() if count > 1] == []
 
 
 def test_only_the_debugger_includes_its_header(core: dict[str, str]) -> None:
