@@ -11,9 +11,9 @@ from gen4emu._native import ffi, lib
 from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.place import Place
-from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.catalogue import block_named, catalogue_of
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.messages import SharedFunction
+from gen4emu.hw.gen4.messages import MathFunction, SharedFunction
 from gen4emu.isa.message_text import describe, sfid_name
 
 Words = tuple[int, ...]
@@ -38,6 +38,8 @@ class Message:
     response: tuple[Words, ...]
     end: bool
     bad: bool
+    first_float: int | None  # register of the payload from which on text shows floats
+    returns_floats: bool
 
     def as_json(self) -> dict[str, Any]:
         return {**self.place.as_json(), "thread": self.thread.as_json(),
@@ -66,22 +68,35 @@ def message_of(device: Device, event: Any) -> Message:
     text = describe(event.descriptor, gen, event.sfid)
     return Message(device.place, thread, event.address, event.sfid, sfid_name(event.sfid, gen), event.descriptor, text,
                    event.emask, event.mrf, bool(event.grf_payload), payload, event.dst if event.has_dst else None,
-                   response, bool(event.end), bool(event.bad))
+                   response, bool(event.end), bool(event.bad), _first_float(event.descriptor, event.sfid, gen),
+                   _returns_floats(event.descriptor, event.sfid, gen))
 
 
 # How many registers of a message are bits, not numbers.
-_HEADERS = {SharedFunction.EXTENDED_MATH: 0, SharedFunction.SAMPLER: 1, SharedFunction.DATA_PORT_WRITE: 1,
-            SharedFunction.DATA_PORT_READ: 2, SharedFunction.URB: 1}
-_RENDER_TARGET_WRITE = 4  # type of data port writes
+_HEADERS = {SharedFunction.EXTENDED_MATH: 0, SharedFunction.SAMPLER: 1, SharedFunction.DATA_PORT_READ: 2,
+            SharedFunction.URB: 1}
+_TARGET_HEADER = 2  # registers
+_INTEGER_MATH = (MathFunction.INT_DIV_BOTH, MathFunction.INT_DIV_QUOTIENT, MathFunction.INT_DIV_REMAINDER)
 
 
-def _floats(message: Message, register: int) -> bool:
-    headers = _HEADERS.get(SharedFunction(message.function)) if message.function in set(SharedFunction) else None
-    if headers is None:
-        return False
-    if message.function == SharedFunction.DATA_PORT_WRITE:
-        return message.descriptor >> 12 & 7 == _RENDER_TARGET_WRITE and register >= 2
-    return register >= headers
+def _first_float(descriptor: int, sfid: int, gen: Gen) -> int | None:
+    """The first register of the payload that is shown as floats; None: there is none."""
+    if sfid != SharedFunction.DATA_PORT_WRITE:
+        return _HEADERS.get(SharedFunction(sfid)) if sfid in set(SharedFunction) else None
+    layout = catalogue_of(gen).message(sfid)
+    assert layout is not None
+    view = layout.view((descriptor,), gen=gen)
+    if getattr(view.message_type, "name", "") not in ("RENDER_TARGET", "RENDER_TARGET_WRITE"):
+        return None
+    has_header = "header_present" not in layout.by_name(gen) or view.header_present
+    return _TARGET_HEADER if has_header else 0
+
+
+def _returns_floats(descriptor: int, sfid: int, gen: Gen) -> bool:
+    if sfid != SharedFunction.EXTENDED_MATH:
+        return sfid == SharedFunction.SAMPLER
+    layout = catalogue_of(gen).message(sfid)
+    return layout is not None and layout.view((descriptor,), gen=gen).math_function not in _INTEGER_MATH
 
 
 def _row(name: str, words: Words, floats: bool) -> str:
@@ -98,8 +113,6 @@ def message_lines(message: Message) -> Iterator[str]:
            f"{m.text}{' EOT' if m.end else ''}, channels {m.channels:04x}{', BAD' if m.bad else ''}")
     for i, words in enumerate(m.payload):
         name = f"g{m.mrf + i & 127}" if m.from_grf else f"m{m.mrf + i & 15}"
-        yield _row(name, words, _floats(m, i))
-    integers = m.function == SharedFunction.EXTENDED_MATH and 0xA < m.descriptor & 0xF < 0xE
+        yield _row(name, words, m.first_float is not None and i >= m.first_float)
     for i, words in enumerate(m.response):
-        floats = m.function in (SharedFunction.EXTENDED_MATH, SharedFunction.SAMPLER) and not integers
-        yield _row(f"g{(m.grf or 0) + i}", words, floats)
+        yield _row(f"g{(m.grf or 0) + i}", words, m.returns_floats)

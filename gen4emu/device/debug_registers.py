@@ -24,6 +24,7 @@ from gen4emu.device.state import ContextState
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
 from gen4emu.hw.layout import View
 
 _CONTROLS = ("VF_CTL", "VF_STRG_VAL", "VS_CTL", "VS_STRG_VAL", "GS_CTL", "GS_STRG_VAL", "CL_CTL", "CL_STRG_VAL",
@@ -39,7 +40,9 @@ _MASKS = {Unit.VS: ("vs", "TD_VF_VS_EMSK"), Unit.GS: ("gs", "TD_GS_EMSK"), Unit.
           Unit.TS: ("thread_spawner", "TD_TS_EMSK")}
 # The manual gives no numbers to the fixed functions: these are their order in the pipelines.
 FFID = {Unit.VF: 0, Unit.VS: 1, Unit.GS: 2, Unit.CLIP: 3, Unit.SF: 4, Unit.WM: 5, Unit.VFE: 6, Unit.TS: 7}
-_MATH, _SAMPLER, _READ, _WRITE, _URB, _SPAWNER = 1, 2, 4, 5, 6, 7
+_MATH, _SAMPLER, _URB = SharedFunction.EXTENDED_MATH, SharedFunction.SAMPLER, SharedFunction.URB
+_READ, _WRITE = SharedFunction.DATA_PORT_READ, SharedFunction.DATA_PORT_WRITE
+_SPAWNER = SharedFunction.THREAD_SPAWNER
 
 
 class Snapshots:
@@ -212,14 +215,14 @@ class Snapshots:
         return DebugAction.GO
 
     def _message(self, event: Any) -> DebugAction:
-        if event.descriptor >> 24 & 15 != _URB or not event.thread.flagged:
+        message = MESSAGE_DESCRIPTOR.view((event.descriptor,), gen=self._gen)
+        if message.shared_function != _URB or not event.thread.flagged:
             return DebugAction.GO
         control = self._view("URB_CTL")
         if control.snapshot_enable and not control.snapshot_complete:
-            length = event.descriptor >> 20 & 15
             which = control.output_register_select
             header = self._payload(event.mrf)
-            row = self._payload(event.mrf + which) if which < length else [0] * 8
+            row = self._payload(event.mrf + which) if which < message.message_length else [0] * 8
             self._complete("URB", {1: header[6], 2: header[7]} | {8 + i: row[i] for i in range(8)}, False)
         return DebugAction.GO
 

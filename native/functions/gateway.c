@@ -140,6 +140,16 @@ static void time_stamp(struct g4_eu *eu, struct g4_gang *gang, const struct g4_s
     }
 }
 
+/* The other dwords of the register keep their contents. */
+static void put_result(uint32_t *response, uint32_t gen, enum g4_gateway_error error) {
+    const struct g4_gateway_response result = {.shared_function = G4_SHARED_FUNCTION_MESSAGE_GATEWAY,
+                                               .error_code = error};
+    uint32_t packed[8];
+
+    g4_gateway_response_pack(&result, gen, packed);
+    response[0] = packed[0];
+}
+
 enum g4_status g4_message_gateway(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     struct g4_gateway_message message;
 
@@ -163,8 +173,8 @@ enum g4_status g4_message_gateway(struct g4_eu *eu, struct g4_gang *gang, const 
             gang->gateway[t].open = false;
         }
         uint32_t *const response = message.acknowledge ? g4_response(gang, send, 0, t) : NULL;
-        if (response) { /* the other dwords are unchanged */
-            response[0] = (uint32_t)G4_SHARED_FUNCTION_MESSAGE_GATEWAY << 16 | (uint32_t)error;
+        if (response) {
+            put_result(response, eu->ctx->gen, error);
         }
     }
     return G4_OK;

@@ -116,7 +116,8 @@ static void notify_owner(const struct urb_write *w, const struct g4_urb_message 
 }
 
 static void write_rows(const struct urb_write *w, uint32_t swizzle, const uint32_t *header) {
-    const uint32_t handle[2] = {header[0] & 0xffff, header[1] & 0xffff};
+    const uint32_t handle[2] = {g4_urb_write_message_header_urb_return_handle_0(header),
+                                g4_urb_write_message_header_urb_return_handle_1(header)};
     switch (swizzle) {
     case G4_URB_SWIZZLE_INTERLEAVED:
         write_interleaved(w, handle);

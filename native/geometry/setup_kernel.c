@@ -8,10 +8,7 @@
 #include "geometry/lines.h"
 #include "geometry/payload.h"
 #include "geometry/setup.h"
-
-enum {
-    URB_RESTRICTION_CHECK_PASSED = 1 << 12, /* of a URB_WRITE descriptor: contiguous dispatch may be used */
-};
+#include "hw_messages.h"
 
 /* Setup threads that run together. */
 struct batch {
@@ -29,7 +26,8 @@ struct batch {
 static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, const uint32_t *header) {
     struct g4_setup *const setup = gang->unit_data[t];
     (void)header;
-    setup->contiguous = (descriptor & URB_RESTRICTION_CHECK_PASSED) != 0;
+    /* parts without the bit have no contiguous dispatch either */
+    setup->contiguous = g4_urb_message_fast_composite_restriction_check_pass(descriptor, UINT32_MAX);
     return 0;
 }
 

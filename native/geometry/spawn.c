@@ -7,11 +7,9 @@
 #include "core/hooks.h"
 #include "core/report.h"
 #include "geometry/stage.h"
+#include "hw_messages.h"
 
 enum {
-    URB_COMPLETE = 1 << 15,
-    URB_USED = 1 << 14,
-    URB_ALLOCATE = 1 << 13,
     HANDLES = 16, /* a thread may hold */
     MAX_VERTICES_A_THREAD = 4096,
 };
@@ -71,7 +69,7 @@ static bool output_grow(struct g4_output *out) {
 }
 
 /* Copy a finished vertex, and append it to the current primitive or, by M0.2, to a new one. */
-static void output_vertex(struct spawned_thread *thread, uint32_t handle, uint32_t m0_2) {
+static void output_vertex(struct spawned_thread *thread, uint32_t handle, const uint32_t *header) {
     struct g4_output *const out = thread->out;
     const uint32_t rows = thread->entry_rows;
     const uint32_t first_row = handle * 2;
@@ -88,26 +86,28 @@ static void output_vertex(struct spawned_thread *thread, uint32_t handle, uint32
     g4_vertex_read_back(thread->worker->ctx, (const uint32_t(*)[8])copy, rows, thread->spawn->max_viewport,
                         &out->vertex[out->vertices]);
 
-    const bool starts = (m0_2 >> 1 & 1) || out->strips == 0 || out->strip[out->strips - 1].ends_primitive;
+    const bool starts = g4_urb_write_message_header_handle_0_prim_start(header) || out->strips == 0 ||
+                        out->strip[out->strips - 1].ends_primitive;
     if (starts) {
-        out->strip[out->strips++] = (struct g4_strip){.topology = m0_2 >> 2 & 31, .first = out->vertices};
+        out->strip[out->strips++] = (struct g4_strip){
+            .topology = g4_urb_write_message_header_handle_0_prim_type(header), .first = out->vertices};
     }
     struct g4_strip *const strip = &out->strip[out->strips - 1];
     strip->count++;
-    strip->ends_primitive = m0_2 & 1;
+    strip->ends_primitive = g4_urb_write_message_header_handle_0_prim_end(header);
     out->vertices++;
     thread->vertices++;
 }
 
 static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, const uint32_t *header) {
     struct spawned_thread *const thread = gang->unit_data[t];
-    const uint32_t handle = header[0] & 0xffff;
+    const uint32_t handle = g4_urb_write_message_header_urb_return_handle_0(header);
     const uint32_t units = thread->entry_rows / 2;
 
-    if (descriptor & URB_COMPLETE) {
-        if (descriptor & URB_USED) {
+    if (g4_urb_message_complete(descriptor)) {
+        if (g4_urb_message_used(descriptor)) {
             const uint32_t before = thread->out->vertices;
-            output_vertex(thread, handle, header[2]);
+            output_vertex(thread, handle, header);
             struct g4_hooks *const hooks = thread->worker->eu.hooks;
             if (hooks && thread->out->vertices > before) {
                 hooks->vertex_emitted(hooks, gang, t, thread->vertices - 1, thread->out->vertex[before].rows);
@@ -117,7 +117,7 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
             thread->used &= ~(1u << (handle / units));
         }
     }
-    return descriptor & URB_ALLOCATE ? take_handle(thread) : 0;
+    return g4_urb_message_allocate(descriptor) ? take_handle(thread) : 0;
 }
 
 static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,

@@ -74,3 +74,9 @@ def test_steps_and_breakpoints_stay_when_a_thread_sets_its_rounding_mode(
 def test_instructions_with_doubles_are_observed(capsys: pytest.CaptureFixture[str]) -> None:
     text = debug("hsw", capsys, "trap every", "c", ADD_DOUBLES, "delete 1", "break address 0x10b028 in vs", "c", "step")
     assert [line.split()[1] for line in text.splitlines() if line.startswith("=>")][-2:] == ["0x0010b028", "0x0010b038"]
+
+
+def test_colors_of_a_render_target_write_are_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    text = debug("ivb", capsys, "trap every in ps", "continue", "trace messages in ps", "continue")
+    at = text.splitlines().index(next(line for line in text.splitlines() if "RT write SIMD16/RepData" in line))
+    assert text.splitlines()[at + 1].split() == ["g114", *["0"] * 8]  # not 00000000; there is no header
