@@ -398,6 +398,10 @@ class Command(Block):
         self.written = written
         self.optional = optional
 
+    def has_opcode_of(self, header: int) -> bool:
+        """Whether a header has this command's client and opcode."""
+        return header >> self.opcode_low == self.header >> self.opcode_low
+
     def least(self, gen: Gen) -> int:
         """Dwords of the shortest form."""
         return self.size(gen) - self.optional

@@ -15,6 +15,7 @@ from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.mi import MI_BATCH_BUFFER_START
 from gen4emu.hw.gen4.registers import GTT_ENTRY, REGISTERS
+from gen4emu.hw.gen8.registers import CONTEXT_DESCRIPTOR
 from gen4emu.trace.events import Engine, RegisterWrite, Submission, Warning
 from gen4emu.trace.logical_context import IMAGE_BYTES, REGISTER_BASES, decode
 
@@ -91,7 +92,12 @@ def start_batch(address: int, is_wide: bool = False) -> bytes:
 
 
 def starts_batch(header: int) -> bool:
-    return header >> 23 == MI_BATCH_BUFFER_START.header >> 23
+    return MI_BATCH_BUFFER_START.has_opcode_of(header)
+
+
+def _image_of(descriptor: int) -> int:
+    """The address of a context's image, from the lower dword of its descriptor."""
+    return int(CONTEXT_DESCRIPTOR.view((descriptor, 0), gen=Gen.BDW).logical_ring_context_address)
 
 
 def spare_ring_address(batch_address: int) -> int:
@@ -230,11 +236,11 @@ class Rings:
             return
         self._ports[event.register] = []
         for element, descriptor in enumerate((words[3], words[1])):
-            if element and not descriptor & 0xFFFFF000:
+            if element and not _image_of(descriptor):
                 continue  # there is none
             started = self._context(event, engine, descriptor)
             if isinstance(started, Submission):
-                address, ran = descriptor & 0xFFFFF000, (started.address_of(0), hash(bytes(started.ring)))
+                address, ran = _image_of(descriptor), (started.address_of(0), hash(bytes(started.ring)))
                 waited = self._waiting.pop(address, None)
                 if element:
                     self._waiting[address] = ran
@@ -256,7 +262,7 @@ class Rings:
         return started
 
     def _context(self, event: RegisterWrite, engine: Engine, descriptor: int) -> Submission | Warning | None:
-        address = (descriptor & 0xFFFFF000) + PAGE_BYTES  # the first page is the per-process status page
+        address = _image_of(descriptor) + PAGE_BYTES  # the first page is the per-process status page
         image = self._shadow.read(address, IMAGE_BYTES)
         if image is None:
             return Warning(event.offset, f"context at 0x{address:08x}: the file does not write it, so it cannot run")
