@@ -614,7 +614,7 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     struct g4_kernel **const bucket = &cache->bucket[(address >> 6 ^ address >> 14) % BUCKETS];
     struct g4_port port;
 
-    address &= ~7u;
+    address &= ~(g4_address)7;
     g4_port_init(&port, ctx->mem, G4_UNIT_EU, false);
     for (struct g4_kernel *kernel = *bucket; kernel; kernel = kernel->chain) {
         if (kernel->address == address && has_same_content(kernel, &port)) {
