@@ -32,7 +32,6 @@ _IGNORED = (
 _NOT_EXECUTED = (
     "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "GPGPU_OBJECT",
 )
-_MEDIA_OBJECTS = ("MEDIA_OBJECT", "MEDIA_OBJECT_PRT", "MEDIA_OBJECT_WALKER")
 _STREAMS = 4
 _PARAMETERS = ("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")  # dwords 2 to 6
 
@@ -48,6 +47,7 @@ class Gen7CommandStreamer(CommandStreamer):
         page_fault=("RENDER_FAULT_REG", "valid"))
     idle_registers = ("RENDER_INSTDONE",)
     walker_dimensions = (4, 6, 8)  # the dwords of GPGPU_WALKER with the ends of x, y and z
+    media_objects: tuple[str, ...] = ("MEDIA_OBJECT", "MEDIA_OBJECT_PRT", "MEDIA_OBJECT_WALKER")
 
     # --- handlers --------------------------------------------------------------------------------------------------
     def _own_handlers(self) -> dict[str, Handler]:
@@ -55,7 +55,7 @@ class Gen7CommandStreamer(CommandStreamer):
         self._find_registers()
         found: dict[str, Handler] = dict.fromkeys(_IGNORED, self._nothing)
         found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
-        found |= dict.fromkeys(_MEDIA_OBJECTS, self._media)
+        found |= dict.fromkeys(self.media_objects, self._media)
         return {
             **self.state.handlers, **found,
             "MI_NOOP": self._noop(),

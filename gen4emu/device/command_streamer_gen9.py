@@ -23,7 +23,6 @@ from gen4emu.hw.layout import Command
 
 _ADDRESS = (1 << 48) - 1
 _IGNORED = ("MI_FORCE_WAKEUP", "MI_SEMAPHORE_SIGNAL")
-_NOT_EXECUTED = ("MEDIA_OBJECT_GRPID",)
 _DEPTH_OPERATIONS = ("stencil_buffer_clear_enable", "depth_buffer_clear_enable", "depth_buffer_resolve_enable",
                      "hierarchical_depth_buffer_resolve_enable")
 _NEVER_SKIPPED = ("MI_SET_PREDICATE", "MI_BATCH_BUFFER_START", "MI_BATCH_BUFFER_END")
@@ -72,13 +71,13 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         error_mask="RENDER_EMR", error_status="RENDER_ESR", status_page_mask="RENDER_HWSTAM", prefix="render_",
         error="cs_error", page_fault=("FAULT_REG", "valid_bit"))
     walker_dimensions = (7, 10, 12)
+    media_objects = (*Gen7CommandStreamer.media_objects, "MEDIA_OBJECT_GRPID")
 
     # --- handlers --------------------------------------------------------------------------------------------------
     def _own_handlers(self) -> dict[str, Handler]:
         self._skipped = 0  # dwords that MI_SET_PREDICATE has skipped in the running batch
         found = super()._own_handlers()
         found |= dict.fromkeys(_IGNORED, self._nothing)
-        found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
         return found | {
             "MI_ATOMIC": self._atomic,
             "MI_COPY_MEM_MEM": self._copy_memory,

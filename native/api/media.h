@@ -8,7 +8,7 @@
 
 /* Run one MEDIA_OBJECT, MEDIA_OBJECT_EX or MEDIA_OBJECT_PRT of `dwords` dwords with the header, which lies at
  * `address`.  Its threads may still be running when it returns. */
-enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, uint32_t address,
+enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, g4_address address,
                                struct g4_fault *fault);
 /* Let threads continue.  `finish`: until all have ended; G4_HANG if they wait for each other. */
 enum g4_status g4_device_media_run(struct g4_device *device, bool finish, struct g4_fault *fault);
@@ -29,8 +29,8 @@ uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[G4
 
 /* The registers a thread started with. */
 struct g4_media_payload {
-    uint32_t descriptor, kernel; /* graphics addresses */
-    uint32_t mode;               /* of VFE when it created the thread; a child: 0 */
+    g4_address descriptor, kernel;
+    uint32_t mode; /* of VFE when it created the thread; a child: 0 */
     uint32_t child;
     uint32_t first;     /* the register after R0 and the constants */
     uint32_t registers; /* with R0 */

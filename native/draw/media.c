@@ -5,7 +5,7 @@
 
 #include "draw/device.h"
 
-enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, uint32_t address,
+enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, g4_address address,
                                struct g4_fault *fault) {
     const enum g4_status status = g4_media_object(device->media, command, dwords, address, fault);
     g4_device_collect(device);

@@ -3,6 +3,7 @@
  * data port; SKL PRM vol. 7, A64 messages).  Typed surfaces are in typed_surface.c.
  */
 #include "functions/dataport_gen7.h"
+#include "functions/dataport.h"
 
 #include <string.h>
 
@@ -796,6 +797,7 @@ static bool data_cache1_type_writes(uint32_t type) {
     case GEN7_DATA_CACHE1_TYPE_ATOMIC_COUNTER_SIMD4X2:
     case GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE:
     case GEN7_DATA_CACHE1_TYPE_TYPED_SURFACE_WRITE:
+    case GEN7_DATA_CACHE1_TYPE_MEDIA_BLOCK_WRITE:
     case GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC:
     case GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_WRITE:
     case GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_WRITE:
@@ -864,6 +866,10 @@ static enum g4_status data_cache1(struct g4_eu *eu, struct g4_gang *gang, const 
         return g4_typed_surface_atomic(eu, gang, send, G4_SLOTS_OF_GROUP);
     case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC_SIMD4X2:
         return g4_typed_surface_atomic(eu, gang, send, G4_SLOTS_4X2);
+    case GEN7_DATA_CACHE1_TYPE_MEDIA_BLOCK_READ:
+        return g4_media_block_read_gen7(eu, gang, send);
+    case GEN7_DATA_CACHE1_TYPE_MEDIA_BLOCK_WRITE:
+        return g4_media_block_write_gen7(eu, gang, send);
     default:
         return run_access(eu, gang, send, data_cache1_transfers[type],
                           type >= GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_READ &&

@@ -7,7 +7,7 @@
 #include "media/media.h"
 
 struct g4_media_checkpoint {
-    uint32_t command;
+    g4_address command;
     struct g4_vfe vfe;
     uint32_t debug_counter;
     struct g4_media_vc1 vc1;

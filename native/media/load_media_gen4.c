@@ -56,8 +56,12 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
         .max_threads = state.maximum_number_of_threads,
         .urb_entries = state.number_of_urb_entries,
         .urb_entry_units = state.urb_entry_allocation_size,
+        .general_state_base = context->general_state_base,
+        .surface_state_base = context->surface_state_base,
         .dynamic_state_base = context->general_state_base,
         .instruction_base = context->general_state_base,
+        .indirect_object_base = context->indirect_object_base,
+        .indirect_object_bound = context->indirect_object_bound,
         .descriptor_base = context->general_state_base + state.interface_descriptor_base_pointer,
         .counter_control = state.debug_counter_control,
         .object_id = more.object_id,
@@ -116,7 +120,7 @@ enum {
     DESCRIPTOR_DWORDS = 4
 };
 
-static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, uint32_t address,
+static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, g4_address address,
                             struct g4_media_descriptor *descriptor) {
     uint32_t words[DESCRIPTOR_DWORDS] = {0};
     struct g4_interface_descriptor in;
@@ -125,7 +129,7 @@ static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, 
     g4_interface_descriptor_unpack(words, ctx->gen, &in);
     *descriptor = (struct g4_media_descriptor){
         .kernel = in.kernel_start_pointer,
-        .identity = address - ctx->state->general_state_base,
+        .identity = (uint32_t)address - ctx->state->general_state_base,
         .registers = in.grf_register_count,
         .constants_offset = in.constant_urb_entry_read_offset,
         .constants_length = in.constant_urb_entry_read_length,

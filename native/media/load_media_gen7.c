@@ -30,8 +30,12 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
         .max_threads = state.maximum_number_of_threads,
         .urb_entries = state.number_of_urb_entries < URB_ENTRIES ? state.number_of_urb_entries : URB_ENTRIES,
         .urb_entry_units = (state.urb_entry_allocation_size + 1) / 2, /* the command has units of 256 bits */
+        .general_state_base = ctx->state->general_state_base,
+        .surface_state_base = ctx->state->surface_state_base,
         .dynamic_state_base = context->dynamic_state_base,
         .instruction_base = context->instruction_base,
+        .indirect_object_base = ctx->state->indirect_object_base,
+        .indirect_object_bound = ctx->state->indirect_object_bound,
         .descriptor_base = context->media_descriptor_address,
         .counter_control = G4_DEBUG_COUNTER_CONTROL_FREE_RUNNING,
     };
@@ -105,10 +109,10 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
 }
 
 /* Descriptors were copied when MEDIA_INTERFACE_DESCRIPTOR_LOAD arrived. */
-static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, uint32_t address,
+static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, g4_address address,
                             struct g4_media_descriptor *descriptor) {
     const struct g4_gen7_state *const context = &ctx->state->gen7;
-    const uint32_t number = (address - context->media_descriptor_address) / DESCRIPTOR_BYTES;
+    const uint32_t number = ((uint32_t)address - context->media_descriptor_address) / DESCRIPTOR_BYTES;
     static const uint32_t nothing[8];
     struct gen7_interface_descriptor_data in;
 

@@ -41,6 +41,9 @@ void g4_media_free(struct g4_media *media) {
     for (int u = 0; u < G4_MEDIA_THREADS; u++) {
         free(media->unit[u].gang);
     }
+    for (int g = 0; g < G4_MEDIA_GROUPS; g++) {
+        free(media->group[g].shared);
+    }
     free(media->watched);
     free(media->indirect);
     free(media);
@@ -90,15 +93,15 @@ static bool mode_allowed(const struct g4_media *media, enum g4_media_object_kind
 
 /* Reads the object's data and adds zeros; data beyond the upper bound is zero, too. */
 static void fetch_indirect(struct g4_media *media, const struct g4_media_command *command) {
-    const struct g4_state *const state = g4_media_context(media)->state;
-    const uint32_t address = state->indirect_object_base + command->indirect_start;
-    const uint32_t bound = state->indirect_object_bound;
+    const struct g4_vfe *const vfe = &media->vfe;
+    const g4_address address = (vfe->indirect_object_base + command->indirect_start) & media->port->mem->address_mask;
+    const uint32_t bound = vfe->indirect_object_bound;
     uint32_t length = command->indirect_length;
 
     memset(media->indirect, 0, (media->indirect_length > length ? media->indirect_length : length) + G4_BITS_PADDING);
     media->indirect_length = length;
-    if (bound && (uint64_t)address + length > bound) {
-        length = bound > address ? bound - address : 0;
+    if (bound && address + length > bound) {
+        length = bound > address ? (uint32_t)(bound - address) : 0;
         g4_media_bad(media, command->indirect_start);
     }
     if (length) {
@@ -174,7 +177,7 @@ static enum g4_status leave(struct g4_media *media, enum g4_status status) {
     return status;
 }
 
-enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, uint32_t address,
+enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, g4_address address,
                                struct g4_fault *fault) {
     const uint64_t start = g4_now_ns();
 

@@ -18,22 +18,39 @@ enum {
     G4_MEDIA_CHILDREN = 8,        /* depth of the child queue */
     G4_MEDIA_THREADS = 50,        /* at a time: all of the largest Gen4.5 chip, fewer than later ones have */
     G4_MEDIA_FFTIDS = 64,
+    G4_MEDIA_GROUPS = 16, /* barriers of a subslice */
+    G4_MEDIA_SHARED_BYTES = 1 << 16,
+    G4_MEDIA_NO_GROUP = G4_MEDIA_GROUPS,
     G4_MEDIA_URB_ROWS = 2 * 384, /* of 256 bits: the URB of Gen4.5 */
     G4_MEDIA_INDIRECT = 1 << 17, /* limit of the 17-bit length field */
 };
 
 /* A root thread in the queue from VFE to TS. */
 struct g4_media_root {
-    uint32_t mode;         /* enum g4_vfe_mode at its creation */
-    uint32_t descriptor;   /* graphics address */
+    uint32_t mode; /* enum g4_vfe_mode at its creation */
+    g4_address descriptor;
     uint32_t thread_count; /* value of the debug counter */
     uint32_t entry;        /* of the URB */
     bool synchronized;     /* synchronized root thread */
     bool fence;            /* parent root thread with a fence (PRT_Fence) */
     struct g4_media_position place;
     uint32_t color;
+    uint32_t dependencies; /* bit i: on the thread at distance[i] of VFE */
+    uint32_t group;        /* slot of its group, or G4_MEDIA_NO_GROUP */
     uint32_t rows;
     uint32_t data[G4_MEDIA_ROWS][8]; /* registers after the constants */
+};
+
+/* Threads with a common barrier and local memory; objects with the same number follow each other. */
+struct g4_media_group {
+    bool used;
+    bool complete;    /* no more threads join it */
+    uint32_t number;  /* of its objects */
+    uint32_t threads; /* that wait in the queue or run */
+    uint32_t arrived; /* messages at the barrier since it opened last */
+    uint32_t barrier_threads;
+    uint32_t shared_bytes;
+    uint8_t *shared; /* G4_MEDIA_SHARED_BYTES, kept for the next group; NULL before the first one that needs it */
 };
 
 /* A macroblock of VC1-IT that waits for its right-hand neighbour. */
@@ -49,10 +66,10 @@ struct g4_media_vc1 {
 
 /* A spawn request of a thread. */
 struct g4_media_spawn {
-    bool root;           /* true: releases a synchronized root thread, false: starts a child */
-    uint32_t descriptor; /* graphics address */
-    uint32_t row;        /* URB row of 256 bits */
-    uint32_t length;     /* rows */
+    bool root; /* true: releases a synchronized root thread, false: starts a child */
+    g4_address descriptor;
+    uint32_t row;    /* URB row of 256 bits */
+    uint32_t length; /* rows */
 };
 
 struct g4_media;
@@ -65,6 +82,9 @@ struct g4_media_thread {
         G4_MEDIA_CHILD
     } kind;
     uint32_t fftid; /* of roots; also the scratch slot */
+    struct g4_media_position place;
+    uint32_t color;
+    uint32_t group; /* slot, or G4_MEDIA_NO_GROUP */
     uint32_t slot;  /* position in the execution units */
     bool has_ended; /* has told TS that it ends */
     bool stalled;   /* its spawn message waits because the queue is full */
@@ -84,7 +104,7 @@ struct g4_media {
     struct g4_kernel_cache *kernels;
     struct g4_worker *worker; /* runs all threads */
     struct g4_report_log *log;
-    uint32_t command; /* graphics address of the running command, for reports */
+    g4_address command; /* that runs, for reports */
 
     struct g4_vfe vfe;
     uint32_t debug_counter;
@@ -103,6 +123,7 @@ struct g4_media {
     bool fenced; /* no root starts before a spawn message */
     uint64_t fftids_used, slots_used;
     uint32_t live_roots, live_threads;
+    struct g4_media_group group[G4_MEDIA_GROUPS];
 
     struct g4_media_unit unit[G4_MEDIA_THREADS];
     uint8_t order[G4_MEDIA_THREADS]; /* units with threads, oldest first */
@@ -122,7 +143,7 @@ struct g4_media *g4_media_new(const struct g4_context *ctx, struct g4_port *port
 void g4_media_free(struct g4_media *media);
 
 /* The functions of api/media.h; draw/media.c calls them and then collects counts and reports. */
-enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, uint32_t address,
+enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, g4_address address,
                                struct g4_fault *fault);
 enum g4_status g4_media_run(struct g4_media *media, bool finish, struct g4_fault *fault);
 uint32_t g4_media_targets(struct g4_media *media, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity);
@@ -153,7 +174,7 @@ static inline uint32_t g4_media_dword(const struct g4_media *media, uint32_t ind
 /* Returns the value of the debug counter for the next thread. */
 uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *command);
 /* Returns the graphics address of an object's descriptor. */
-uint32_t g4_vfe_descriptor(const struct g4_media *media, uint32_t number);
+g4_address g4_vfe_descriptor(const struct g4_media *media, uint32_t number);
 
 enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_command *command);
 /* Starts a thread for each position of a walker. */
@@ -182,6 +203,13 @@ void g4_ts_put(struct g4_media *media);
 enum g4_status g4_ts_run(struct g4_media *media, bool finish);
 /* Drops all threads. */
 void g4_ts_clear(struct g4_media *media);
+/* Returns the slot of the group that the thread of a command joins: one that is open, or a new one, for which it waits.
+ * G4_MEDIA_NO_GROUP without one, or see the status. */
+uint32_t g4_ts_join_group(struct g4_media *media, const struct g4_media_command *command, enum g4_status *status);
+/* No more threads join the groups that are open. */
+void g4_ts_complete_groups(struct g4_media *media);
+/* A thread of a group has ended. */
+void g4_ts_leave_group(struct g4_media *media, uint32_t slot);
 /* Handles a spawner message of thread t. */
 void g4_ts_message(struct g4_gang *gang, int t, const struct g4_send *send, const uint32_t *header);
 

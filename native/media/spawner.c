@@ -2,6 +2,8 @@
  * The thread spawner's queues: root threads from VFE, children from messages, and their order (G45 PRM vol. 2,
  * 10.5).
  */
+#include <stdlib.h>
+
 #include "media/media.h"
 
 enum {
@@ -61,6 +63,46 @@ static uint32_t root_capacity(const struct g4_media *media) {
     return capacity < slots ? capacity : slots;
 }
 
+/* ---- scoreboard (docs/decisions.md 192) ---- */
+
+/* Whether a root waits for the end of a thread with this place and color. */
+static bool is_blocked_by(const struct g4_media *media, const struct g4_media_root *root,
+                          struct g4_media_position place, uint32_t color) {
+    for (uint32_t i = 0; i < G4_MEDIA_DEPENDENCIES; i++) {
+        const struct g4_media_position distance = media->vfe.distance[i];
+        if ((root->dependencies >> i & 1) && root->color == color && root->place.x + distance.x == place.x &&
+            root->place.y + distance.y == place.y) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether threads that run keep a root back.  Roots start in order, so threads behind it do not count. */
+static bool is_blocked(const struct g4_media *media, const struct g4_media_root *root) {
+    for (uint32_t u = 0; root->dependencies && u < media->units; u++) {
+        const struct g4_media_unit *const unit = &media->unit[media->order[u]];
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            const struct g4_media_thread *const thread = &unit->thread[t];
+            if (thread->kind == G4_MEDIA_ROOT && is_blocked_by(media, root, thread->place, thread->color)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a root waits for one of `count` roots before it, from the head of the queue on. */
+static bool is_blocked_by_roots(const struct g4_media *media, const struct g4_media_root *root, uint32_t count) {
+    for (uint32_t i = 0; root->dependencies && i < count; i++) {
+        const struct g4_media_root *const before = &media->root[(media->roots_first + i) % G4_MEDIA_ROOTS];
+        if (is_blocked_by(media, root, before->place, before->color)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The number of roots at the head of the queue that can start together. */
 static uint32_t count_similar_roots(const struct g4_media *media) {
     const struct g4_media_root *const first = &media->root[media->roots_first];
@@ -71,7 +113,8 @@ static uint32_t count_similar_roots(const struct g4_media *media) {
     most = most < capacity ? most : capacity;
     while (count < most && !first->fence) {
         const struct g4_media_root *const next = &media->root[(media->roots_first + count) % G4_MEDIA_ROOTS];
-        if (next->descriptor != first->descriptor || next->synchronized || next->fence) {
+        if (next->descriptor != first->descriptor || next->synchronized || next->fence || next->group != first->group ||
+            is_blocked(media, next) || is_blocked_by_roots(media, next, count)) {
             break;
         }
         count++;
@@ -114,7 +157,8 @@ static enum g4_status dispatch(struct g4_media *media, bool *progress) {
         unstall(media);
         const bool child = media->children > 0 && !first_child(media)->root;
         const bool release = media->children > 0 && first_child(media)->root;
-        const bool root = media->roots > 0 && !media->fenced && root_capacity(media) > 0;
+        const bool root =
+            media->roots > 0 && !media->fenced && root_capacity(media) > 0 && !is_blocked(media, first_root(media));
         if (child && g4_media_slots_free(media) > 0) {
             const struct g4_media_spawn spawn = *first_child(media);
             pop_child(media);
@@ -167,10 +211,95 @@ enum g4_status g4_ts_run(struct g4_media *media, bool finish) {
         }
         status = round_of(media, &progress);
     }
-    if (status == G4_OK && finish && media->live_threads + media->roots + media->children > 0) {
-        status = deadlock(media);
+    if (status == G4_OK && finish) {
+        if (media->live_threads + media->roots + media->children > 0) {
+            status = deadlock(media);
+        } else {
+            g4_ts_complete_groups(media);
+        }
     }
     return status;
+}
+
+/* ---- groups ---- */
+
+static void release_if_done(struct g4_media_group *group) {
+    group->used = !group->complete || group->threads > 0;
+}
+
+void g4_ts_complete_groups(struct g4_media *media) {
+    for (uint32_t g = 0; g < G4_MEDIA_GROUPS; g++) {
+        struct g4_media_group *const group = &media->group[g];
+        if (group->used) {
+            group->complete = true;
+            release_if_done(group);
+        }
+    }
+}
+
+void g4_ts_leave_group(struct g4_media *media, uint32_t slot) {
+    if (slot < G4_MEDIA_GROUPS) {
+        media->group[slot].threads--;
+        release_if_done(&media->group[slot]);
+    }
+}
+
+static enum g4_status begin_group(struct g4_media *media, struct g4_media_group *group,
+                                  const struct g4_media_command *command) {
+    struct g4_media_descriptor descriptor;
+    uint8_t *const shared = group->shared;
+
+    media->ctx->model->media->load_descriptor(media->ctx, media->port,
+                                              g4_vfe_descriptor(media, command->descriptor_offset), &descriptor);
+    *group = (struct g4_media_group){
+        .used = true,
+        .number = command->group,
+        .barrier_threads = descriptor.barrier_threads,
+        .shared_bytes = descriptor.shared_bytes,
+        .shared = shared                    ? shared
+                  : descriptor.shared_bytes ? malloc(G4_MEDIA_SHARED_BYTES)
+                                            : NULL,
+    };
+    if (group->shared_bytes && !group->shared) {
+        group->used = false;
+        return G4_NO_MEMORY;
+    }
+    if (group->shared_bytes) {
+        memset(group->shared, 0, group->shared_bytes); /* docs/decisions.md 105 */
+    }
+    return G4_OK;
+}
+
+uint32_t g4_ts_join_group(struct g4_media *media, const struct g4_media_command *command, enum g4_status *status) {
+    uint32_t slot = G4_MEDIA_NO_GROUP;
+
+    *status = G4_OK;
+    for (uint32_t g = 0; command->grouped && g < G4_MEDIA_GROUPS; g++) {
+        struct g4_media_group *const group = &media->group[g];
+        if (group->used && !group->complete && group->number == command->group) {
+            slot = g;
+        } else if (group->used && !group->complete) { /* another number begins */
+            group->complete = true;
+            release_if_done(group);
+        }
+    }
+    while (command->grouped && *status == G4_OK && slot == G4_MEDIA_NO_GROUP) {
+        for (uint32_t g = G4_MEDIA_GROUPS; g-- > 0;) {
+            slot = media->group[g].used ? slot : g;
+        }
+        if (slot != G4_MEDIA_NO_GROUP) {
+            *status = begin_group(media, &media->group[slot], command);
+        } else {
+            bool progress;
+            *status = round_of(media, &progress);
+            *status = *status == G4_OK && !progress ? deadlock(media) : *status;
+        }
+    }
+    if (*status == G4_OK && slot != G4_MEDIA_NO_GROUP) {
+        media->group[slot].threads++;
+        media->group[slot].complete |= command->ends_group;
+    }
+    return slot;
 }
 
 /* ---- for VFE ---- */
@@ -224,6 +353,9 @@ void g4_ts_clear(struct g4_media *media) {
     media->live_roots = media->live_threads = 0;
     media->fenced = false;
     media->vc1.held = false;
+    for (uint32_t g = 0; g < G4_MEDIA_GROUPS; g++) {
+        media->group[g].used = false;
+    }
 }
 
 /* ---- messages ---- */

@@ -28,24 +28,40 @@ struct g4_avc_payload {
     uint32_t residual_offset; /* in dwords */
 };
 
+enum {
+    G4_MEDIA_DEPENDENCIES = 8, /* of a thread */
+};
+
+/* A position, or a distance between two. */
+struct g4_media_position {
+    int32_t x, y;
+};
+
 /* The state of VFE, read at the first object after MEDIA_STATE_POINTERS. */
 struct g4_vfe {
-    uint32_t mode;         /* enum g4_vfe_mode */
-    uint32_t scratch_base; /* from the general state base */
+    uint32_t mode;           /* enum g4_vfe_mode */
+    g4_address scratch_base; /* from the general state base */
     uint32_t scratch_bytes;
     uint32_t scratch_size; /* as the state has it, for the payload */
     uint32_t max_threads;  /* root threads */
     uint32_t urb_entries;
-    uint32_t urb_entry_units;                      /* of 512 bits */
-    uint32_t dynamic_state_base, instruction_base; /* graphics addresses; Gen4: the general state base */
-    uint32_t descriptor_base;                      /* graphics address */
-    uint32_t counter_control;                      /* enum g4_debug_counter_control */
-    uint32_t object_id;                            /* starts the debug counter in modes whose objects have none */
+    uint32_t urb_entry_units; /* of 512 bits */
+    g4_address general_state_base, surface_state_base;
+    g4_address dynamic_state_base, instruction_base; /* Gen4: the general state base */
+    g4_address indirect_object_base;
+    uint32_t indirect_object_bound; /* 0: none */
+    g4_address descriptor_base;
+    uint32_t counter_control; /* enum g4_debug_counter_control */
+    uint32_t object_id;       /* starts the debug counter in modes whose objects have none */
     bool children_present;
     bool extended;     /* the extended state of the mode is present */
     uint8_t remap[16]; /* interface descriptor numbers */
     struct g4_mpeg2_picture picture;
     struct g4_avc_payload avc;
+
+    /* Scoreboard, from Gen9 on: a thread waits for those at these distances. */
+    uint32_t dependencies; /* bit i: distance[i] counts */
+    struct g4_media_position distance[G4_MEDIA_DEPENDENCIES];
 };
 
 enum g4_media_object_kind {
@@ -55,11 +71,6 @@ enum g4_media_object_kind {
     G4_MEDIA_OBJECT_WALKER,
 };
 
-/* A position, or a distance between two. */
-struct g4_media_position {
-    int32_t x, y;
-};
-
 /* The nested loops of MEDIA_OBJECT_WALKER.  Blocks of `block` positions cover a picture of `picture` positions; the
  * global loops go from block to block, the local ones over a block. */
 struct g4_media_walk {
@@ -67,6 +78,17 @@ struct g4_media_walk {
     struct g4_media_position block, local_start, local_outer, local_middle, local_inner;
     uint32_t global_steps, local_steps, middle_steps; /* of the outer loops and of the middle one */
     uint32_t colors;                                  /* threads for each position */
+    uint32_t group_loop;                              /* enum g4_group_loop: each pass of it is a group */
+};
+
+/* As MEDIA_OBJECT_WALKER has them: a pass of a loop includes those of the loops before it. */
+enum g4_group_loop {
+    G4_GROUP_LOOP_NONE,
+    G4_GROUP_LOOP_COLORS,
+    G4_GROUP_LOOP_LOCAL_INNER,
+    G4_GROUP_LOOP_LOCAL_MIDDLE,
+    G4_GROUP_LOOP_LOCAL_OUTER,
+    G4_GROUP_LOOP_GLOBAL_INNER,
 };
 
 /* The contents of any of the object commands. */
@@ -75,7 +97,11 @@ struct g4_media_command {
     uint32_t object_id;
     uint32_t descriptor_offset;
     bool retain, synchronized, fence;
-    bool waits; /* for the threads of all earlier objects */
+    bool waits;            /* for the threads of all earlier objects */
+    uint32_t dependencies; /* bit i: waits for the thread at distance[i] of VFE, too */
+    bool grouped;          /* the thread belongs to the group with the number `group` */
+    bool ends_group;       /* and is the last one */
+    uint32_t group;
     uint32_t indirect_length, indirect_start;
     const uint32_t *words; /* inline data */
     uint32_t count;
@@ -132,7 +158,9 @@ struct g4_media_descriptor {
     uint8_t rounding_mode;
     bool alternate_fp;
     bool single_program_flow;
-    uint8_t exceptions; /* bit 0: mask stack, 1: illegal opcode, 2: software */
+    uint8_t exceptions;       /* bit 0: mask stack, 1: illegal opcode, 2: software */
+    uint32_t shared_bytes;    /* local memory that the threads of a group share */
+    uint32_t barrier_threads; /* whose messages open the barrier of a group; 0: it has none */
 };
 
 /* ---- payloads and messages ---- */
@@ -148,6 +176,7 @@ struct g4_media_header {
     uint32_t fftid, thread_count;
     struct g4_media_position place; /* of the scoreboard; from Gen7 on */
     uint32_t color;
+    uint32_t group, group_slot; /* its number, and that of its barrier and memory; from Gen9 on */
 };
 
 /* A message to the thread spawner. */
@@ -160,7 +189,7 @@ struct g4_spawner_message {
     } kind;
     bool dereferences; /* the URB handle */
     uint32_t handle;
-    uint32_t descriptor; /* graphics address; of the new thread */
+    g4_address descriptor; /* of the new thread */
     uint32_t row, length;
 };
 
@@ -172,7 +201,7 @@ struct g4_media_loader {
                         struct g4_media_command *command);
     uint32_t descriptor_bytes;
     /* The descriptor at a graphics address.  Missing memory reads as 0 and is in the port's log. */
-    void (*load_descriptor)(const struct g4_context *ctx, struct g4_port *port, uint32_t address,
+    void (*load_descriptor)(const struct g4_context *ctx, struct g4_port *port, g4_address address,
                             struct g4_media_descriptor *descriptor);
     void (*pack_header)(const struct g4_context *ctx, const struct g4_media_header *header, uint32_t r0[8]);
     void (*load_header)(const struct g4_context *ctx, const uint32_t r0[8], struct g4_media_header *header);
@@ -187,6 +216,7 @@ struct g4_media_loader {
     void (*load_vc1)(const struct g4_context *ctx, const uint32_t *words, struct g4_vc1_macroblock *macroblock);
 };
 
-extern const struct g4_media_loader g4_media_loader_gen4, g4_media_loader_gen7; /* load_media_gen4.c and its like */
+/* load_media_gen4.c and its like */
+extern const struct g4_media_loader g4_media_loader_gen4, g4_media_loader_gen7, g4_media_loader_gen9;
 
 #endif

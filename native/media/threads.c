@@ -49,6 +49,40 @@ static bool find_thread(struct g4_gang *gang, uint32_t euid, uint32_t tid, struc
     return false;
 }
 
+/* ---- groups ---- */
+
+/* A thread has reached the barrier of its group.  The last one opens it for all. */
+static bool arrive(struct g4_gang *gang, int t, const uint32_t *header) {
+    const struct g4_media_thread *const thread = gang->unit_data[t];
+    struct g4_media *const media = thread->media;
+    (void)header;
+
+    if (thread->group >= G4_MEDIA_GROUPS || !media->group[thread->group].barrier_threads) {
+        return false;
+    }
+    struct g4_media_group *const group = &media->group[thread->group];
+    if (++group->arrived < group->barrier_threads) {
+        return true;
+    }
+    group->arrived = 0;
+    for (uint32_t u = 0; u < media->units; u++) {
+        const struct g4_media_unit *const unit = &media->unit[media->order[u]];
+        for (int i = 0; i < G4_GANG_THREADS; i++) {
+            if (unit->thread[i].kind == G4_MEDIA_ROOT && unit->thread[i].group == thread->group) {
+                unit->gang->notify[i][0] += unit->gang->live >> i & 1;
+                unit->gang->waiting &= (uint8_t) ~(1u << i);
+            }
+        }
+    }
+    return true;
+}
+
+static void share_memory(const struct g4_media *media, const struct g4_media_unit *unit, uint32_t slot) {
+    const bool shares = slot < G4_MEDIA_GROUPS;
+    unit->gang->shared_memory = shares ? media->group[slot].shared : NULL;
+    unit->gang->shared_memory_bytes = shares ? media->group[slot].shared_bytes : 0;
+}
+
 /* ---- start ---- */
 
 static struct g4_media_unit *unused_unit(struct g4_media *media) {
@@ -74,25 +108,24 @@ static struct g4_media_unit *unused_unit(struct g4_media *media) {
     return NULL;
 }
 
-static void read_descriptor(struct g4_media *media, uint32_t address, struct g4_media_descriptor *descriptor) {
+static void read_descriptor(struct g4_media *media, g4_address address, struct g4_media_descriptor *descriptor) {
     const struct g4_context *const ctx = g4_media_context(media);
     ctx->model->media->load_descriptor(ctx, media->port, address, descriptor);
 }
 
 /* The dispatch without binding table and samplers, which roots and children receive in different ways. */
 static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct g4_media_descriptor *descriptor) {
-    const struct g4_state *const state = g4_media_context(media)->state;
     const struct g4_vfe *const vfe = &media->vfe;
     const uint32_t registers = (descriptor->registers + GRF_UNIT - 1) / GRF_UNIT * GRF_UNIT;
 
     return (struct g4_dispatch){
         .unit = G4_UNIT_TS,
         .kernel_address = vfe->instruction_base + descriptor->kernel,
-        .general_state_base = state->general_state_base,
+        .general_state_base = vfe->general_state_base,
         .dynamic_state_base = vfe->dynamic_state_base,
         .instruction_base = vfe->instruction_base,
-        .surface_state_base = state->surface_state_base,
-        .scratch_base = state->general_state_base + vfe->scratch_base,
+        .surface_state_base = vfe->surface_state_base,
+        .scratch_base = vfe->general_state_base + vfe->scratch_base,
         .scratch_bytes = vfe->scratch_bytes,
         .scratch_size = (uint8_t)vfe->scratch_size,
         .grf_count = registers,
@@ -108,12 +141,13 @@ static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t c
     struct g4_gang *const gang = unit->gang;
 
     g4_gang_start(gang, &unit->dispatch, (int)count);
-    gang->owner = (struct g4_gang_owner){.spawner_event = g4_ts_message, .find_thread = find_thread, .data = media};
+    gang->owner = (struct g4_gang_owner){
+        .spawner_event = g4_ts_message, .find_thread = find_thread, .barrier = arrive, .data = media};
     for (uint32_t t = 0; t < count; t++) {
         const uint32_t slot = g4_first_free(media->slots_used, thread_slots(media));
         media->slots_used |= UINT64_C(1) << slot;
         media->live_threads++;
-        unit->thread[t] = (struct g4_media_thread){.media = media, .slot = slot};
+        unit->thread[t] = (struct g4_media_thread){.media = media, .slot = slot, .group = G4_MEDIA_NO_GROUP};
         unit->thread[t].kind = kind;
         const struct g4_hooks *const hooks = g4_media_context(media)->hooks;
         gang->sr0[t] =
@@ -150,12 +184,12 @@ static uint32_t put_urb(const struct g4_media *media, const struct g4_media_unit
 
 /* Records a payload for g4_device_media_watch(). */
 static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t mode,
-                  uint32_t descriptor, uint32_t first, uint32_t end) {
+                  g4_address descriptor, uint32_t first, uint32_t end) {
     if (media->watched_count < media->watched_capacity) {
         struct g4_media_payload *const seen = &media->watched[media->watched_count];
         end = end < G4_GRF_COUNT ? end : G4_GRF_COUNT;
         *seen = (struct g4_media_payload){.descriptor = descriptor,
-                                          .kernel = (uint32_t)unit->dispatch.kernel_address,
+                                          .kernel = unit->dispatch.kernel_address,
                                           .mode = mode,
                                           .child = unit->thread[t].kind == G4_MEDIA_CHILD,
                                           .first = first,
@@ -178,11 +212,13 @@ static void root_header(const struct g4_media *media, const struct g4_media_desc
         .sampler_state = vld ? 0 : descriptor->sampler_state,
         .scratch_size = vfe->scratch_size,
         .binding_table = descriptor->binding_table,
-        .scratch_space = vfe->scratch_base + fftid * vfe->scratch_bytes,
+        .scratch_space = (uint32_t)vfe->scratch_base + fftid * vfe->scratch_bytes,
         .fftid = fftid,
         .thread_count = root->thread_count,
         .place = root->place,
         .color = root->color,
+        .group = root->group < G4_MEDIA_GROUPS ? media->group[root->group].number : 0,
+        .group_slot = root->group % G4_MEDIA_GROUPS,
     };
     ctx->model->media->pack_header(ctx, &header, r0);
 }
@@ -196,6 +232,9 @@ static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint3
     media->fftids_used |= UINT64_C(1) << (fftid % G4_MEDIA_FFTIDS);
     media->live_roots++;
     unit->thread[t].fftid = fftid;
+    unit->thread[t].place = root->place;
+    unit->thread[t].color = root->color;
+    unit->thread[t].group = root->group;
     unit->gang->slot[t] = fftid;
     root_header(media, descriptor, root, fftid, r0);
     put_row(media, unit, t, 0, r0);
@@ -265,6 +304,7 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
     unit->dispatch.sampler_state = unit->dispatch.dynamic_state_base + descriptor.sampler_state;
     unit->dispatch.binding_table = unit->dispatch.surface_state_base + descriptor.binding_table;
     begin(media, unit, count, G4_MEDIA_ROOT);
+    share_memory(media, unit, root[0]->group);
     const uint32_t reg = g4_payload_constants(unit->gang, (int)count, g4_media_context(media)->state,
                                               descriptor.constants_offset, descriptor.constants_length, 1);
     for (uint32_t t = 0; t < count; t++) {
@@ -285,6 +325,7 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
     read_descriptor(media, spawn->descriptor, &descriptor);
     unit->dispatch = dispatch_of(media, &descriptor);
     begin(media, unit, 1, G4_MEDIA_CHILD);
+    share_memory(media, unit, G4_MEDIA_NO_GROUP);
     (void)put_urb(media, unit, 0, 0, spawn->row, 1);
     media->ctx->model->media->load_header(media->ctx, unit->gang->grf[0].ud[0], &header);
     unit->dispatch.sampler_state = unit->dispatch.dynamic_state_base + header.sampler_state;
@@ -309,6 +350,7 @@ static void end_thread(struct g4_media *media, const struct g4_media_unit *unit,
     if (thread.kind == G4_MEDIA_CHILD) {
         return;
     }
+    g4_ts_leave_group(media, thread.group);
     if (!thread.has_ended) { /* TS does not learn of the end: the thread's resources are lost */
         g4_report(media->log, G4_EVENT_THREAD_LEAK, unit->dispatch.kernel_address, thread.fftid);
         return;

@@ -40,13 +40,14 @@ uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *com
     return value;
 }
 
-uint32_t g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
-    return media->vfe.descriptor_base + g4_media_context(media)->model->media->descriptor_bytes * number;
+g4_address g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
+    return media->vfe.descriptor_base + (g4_address)g4_media_context(media)->model->media->descriptor_bytes * number;
 }
 
 struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_media_command *command,
                                       uint32_t descriptor, enum g4_status *status) {
-    struct g4_media_root *const root = g4_ts_take(media, status);
+    const uint32_t group = g4_ts_join_group(media, command, status);
+    struct g4_media_root *const root = *status == G4_OK ? g4_ts_take(media, status) : NULL;
     if (root) {
         root->descriptor = g4_vfe_descriptor(media, descriptor);
         root->thread_count = g4_vfe_count(media, command);
@@ -54,6 +55,8 @@ struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_me
         root->place = command->place;
         root->color = command->color;
         root->fence = command->fence;
+        root->dependencies = command->dependencies & media->vfe.dependencies;
+        root->group = group;
         root->rows = 0;
     }
     return root;

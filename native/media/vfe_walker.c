@@ -15,6 +15,13 @@ struct walk {
     uint32_t lines;
 };
 
+/* A pass of a loop begins.  Groups are numbered in the order of the walk (docs/decisions.md 191). */
+static void begin_pass(struct walk *w, enum g4_group_loop loop) {
+    if (w->command.walk.group_loop == (uint32_t)loop) {
+        w->command.group++;
+    }
+}
+
 static bool is_inside(struct g4_media_position p, struct g4_media_position size) {
     return p.x >= 0 && p.y >= 0 && p.x < size.x && p.y < size.y;
 }
@@ -27,6 +34,7 @@ static enum g4_status start(struct walk *w, struct g4_media_position place) {
     enum g4_status status = G4_OK;
 
     w->command.place = place;
+    begin_pass(w, G4_GROUP_LOOP_COLORS);
     for (uint32_t color = 0; status == G4_OK && color < w->command.walk.colors; color++) {
         w->command.color = color;
         status = g4_vfe_generic(w->media, &w->command);
@@ -59,6 +67,7 @@ static enum g4_status walk_line(struct walk *w, struct g4_media_position block, 
     int32_t last = INT32_MAX;
     enum g4_status status = G4_OK;
 
+    begin_pass(w, G4_GROUP_LOOP_LOCAL_INNER);
     limit(from.x, walk->local_inner.x, walk->block.x, &first, &last);
     limit(from.y, walk->local_inner.y, walk->block.y, &first, &last);
     if (walk->local_inner.x == 0 && walk->local_inner.y == 0 && last > first) {
@@ -77,8 +86,10 @@ static enum g4_status walk_block(struct walk *w, struct g4_media_position block)
     const struct g4_media_walk *const walk = &w->command.walk;
     enum g4_status status = G4_OK;
 
+    begin_pass(w, G4_GROUP_LOOP_LOCAL_OUTER);
     for (uint32_t outer = 0; status == G4_OK && outer <= walk->local_steps; outer++) {
         const struct g4_media_position from = step(walk->local_start, walk->local_outer, (int32_t)outer);
+        begin_pass(w, G4_GROUP_LOOP_LOCAL_MIDDLE);
         for (uint32_t middle = 0; status == G4_OK && middle <= walk->middle_steps; middle++) {
             if (++w->lines > MOST_LINES) {
                 g4_media_bad(w->media, w->lines);
@@ -95,10 +106,14 @@ enum g4_status g4_vfe_walk(struct g4_media *media, const struct g4_media_command
     struct walk w = {.media = media, .command = *command};
     enum g4_status status = G4_OK;
 
+    w.command.grouped = walk->group_loop != G4_GROUP_LOOP_NONE;
+    w.command.group = UINT32_MAX; /* before the first pass */
+
     for (uint32_t outer = 0; status == G4_OK && outer <= walk->global_steps; outer++) {
         struct g4_media_position block = step(walk->global_start, walk->global_outer, (int32_t)outer);
         const bool moves = walk->global_inner.x || walk->global_inner.y;
         bool inside = is_inside(block, walk->picture);
+        begin_pass(&w, G4_GROUP_LOOP_GLOBAL_INNER);
         while (status == G4_OK && inside && w.lines <= MOST_LINES) {
             status = walk_block(&w, block);
             block = step(block, walk->global_inner, 1);

@@ -11,6 +11,7 @@
 #include "functions/table.h"
 #include "geometry/setup_gen6.h"
 #include "geometry/stage.h"
+#include "media/state.h"
 #include "models/models.h"
 #include "raster/windower_state.h"
 #include "sampler/message.h"
@@ -23,9 +24,9 @@
     .run_gs = g4_gs_run_gen7, .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,    \
     .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6, .start_pixels = g4_pixel_payload_gen7,               \
     .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .surfaces = &g4_surface_loader_gen9,     \
-    .samplers = &g4_sampler_loader_gen9, .lod_rules = &g4_lod_rules_gen7, .load_compute = g4_load_compute_gen9,        \
-    .functions = g4_message_functions_gen9, .sampler_messages = &g4_gen9_sampler_messages,                             \
-    .message_writes = g4_message_writes_gen9,                                                                          \
+    .samplers = &g4_sampler_loader_gen9, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen9,              \
+    .load_compute = g4_load_compute_gen9, .functions = g4_message_functions_gen9,                                      \
+    .sampler_messages = &g4_gen9_sampler_messages, .message_writes = g4_message_writes_gen9,                           \
     .quirks = {                                                                                                        \
         .rounds_by_control_register = true,                                                                            \
         .has_channel_pointers = true,                                                                                  \

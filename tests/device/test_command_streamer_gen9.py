@@ -374,11 +374,8 @@ def test_submissions_of_contexts_have_their_own_state() -> None:
     assert ffi.sizeof(machine.state.gen9.sample_mask) == 8
 
 
-@pytest.mark.parametrize("name", [
-    "MI_RS_STORE_DATA_IMM", "MEDIA_OBJECT_GRPID",
-])
-def test_commands_that_are_not_executed_are_reported(name: str) -> None:
+def test_a_command_that_is_not_executed_is_reported() -> None:
     machine = kaby_lake()
-    machine.do((name, {}))
+    machine.do(("MI_RS_STORE_DATA_IMM", {}))
     (finding,) = machine.streamer.findings.count
-    assert finding.startswith(name) and "not executed" in finding
+    assert finding.startswith("MI_RS_STORE_DATA_IMM") and "not executed" in finding

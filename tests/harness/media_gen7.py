@@ -44,6 +44,8 @@ mov(1) g{reg}.2<1>UD 0x{(height - 1) << 16 | width - 1:08x}UD {{ align1 nomask }
 class MediaGen7:
     """A device with the media pipeline selected; objects run when `run` is called."""
 
+    far = 0  # what every base and all memory behind it have above the addresses of this module
+
     def __init__(self, part: str = "ivb", *, constants: bytes = b"", workers: int = 1, **vfe: Any) -> None:
         self.device = Device(BY_NAME[part], Options(workers=workers))
         self.gen = self.device.info.gen
@@ -61,15 +63,15 @@ class MediaGen7:
     def kernel(self, number: int, text: str, **descriptor: Any) -> int:
         """The kernel of an interface descriptor; returns its offset from the instruction base."""
         offset = KERNEL_ROOM * number
-        self.memory.write(KERNELS + offset, assemble(text, self.gen))
+        self.memory.write(self.far + KERNELS + offset, assemble(text, self.gen))
         self.descriptors[number] = self.build("INTERFACE_DESCRIPTOR_DATA", **{
             "kernel_start_pointer": offset, "binding_table_pointer": TABLE} | descriptor)
         return offset
 
     # --- surfaces ---------------------------------------------------------------------------------------------------
     def _surface(self, index: int, state: bytes) -> None:
-        self.memory.write(SURFACES + 0x40 * index, state)
-        self.memory.write(SURFACES + TABLE + 4 * index, struct.pack("<I", 0x40 * index))
+        self.memory.write(self.far + SURFACES + 0x40 * index, state)
+        self.memory.write(self.far + SURFACES + TABLE + 4 * index, struct.pack("<I", 0x40 * index))
 
     def surface(self, index: int, address: int, width: int, height: int, pitch: int, **fields: Any) -> None:
         """Of bytes, for media blocks, which see the width in dwords."""
@@ -89,32 +91,36 @@ class MediaGen7:
 
     def select(self) -> None:
         """The commands before the objects."""
-        self.command("PIPELINE_SELECT", pipeline_selection="MEDIA")
+        self.select_pipeline()
         bases = {"general_state_base_address": 0, "surface_state_base_address": SURFACES,
                  "dynamic_state_base_address": DYNAMIC, "indirect_object_base_address": 0,
                  "instruction_base_address": KERNELS}
-        self.command("STATE_BASE_ADDRESS", **bases, **{f"{name}_modify_enable": True for name in bases})
+        self.command("STATE_BASE_ADDRESS", **{name: self.far + base for name, base in bases.items()},
+                     **{f"{name}_modify_enable": True for name in bases})
         self.command("MEDIA_VFE_STATE", **self.vfe)
         self.load()
+
+    def select_pipeline(self) -> None:
+        self.command("PIPELINE_SELECT", pipeline_selection="MEDIA")
 
     def load(self) -> None:
         """Constants and descriptors."""
         if self.constants:
-            self.memory.write(CURBE, self.constants)
+            self.memory.write(self.far + CURBE, self.constants)
             self.command("MEDIA_CURBE_LOAD", curbe_total_data_length=len(self.constants),
                          curbe_data_start_address=CURBE - DYNAMIC)
         count = max(self.descriptors) + 1
         for number, descriptor in self.descriptors.items():
-            self.memory.write(DESCRIPTORS + 32 * number, descriptor)
+            self.memory.write(self.far + DESCRIPTORS + 32 * number, descriptor)
         self.command("MEDIA_INTERFACE_DESCRIPTOR_LOAD", interface_descriptor_total_length=32 * count,
                      interface_descriptor_data_start_address=DESCRIPTORS - DYNAMIC)
 
     def object(self, words: Sequence[int] = (), data: bytes = b"", *, name: str = "MEDIA_OBJECT",
                **fields: Any) -> None:
         if data:
-            self.memory.write(DATA, data)
+            self.memory.write(self.far + DATA, data)
             fields = {"indirect_data_length": len(data), "indirect_data_start_address": DATA} | fields
-        self.command(name, inline_data=[{"data": word} for word in words], **fields)
+        self.command(name, inline_data=[[word] for word in words], **fields)
 
     def execute(self) -> None:
         self.memory.write(BATCH, self.commands + self.catalogue.command("MI_BATCH_BUFFER_END").build(self.gen))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.fields import Bool, Uint, unless, when
+from gen4emu.hw.fields import Bool, Ignored, Uint, unless, when
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.messages import descriptor, header, render_target_header_fields, sampler_header_fields
 from gen4emu.hw.gen7.messages import render_cache_message
+from gen4emu.hw.gen7.payload import MEDIA_SCRATCH, state_pointers
 from gen4emu.hw.gen8.messages import ACCESSES, ATOMICS, gen8_messages
 from gen4emu.hw.gen75.messages import DataCache1Type, data_cache_1_message
 from gen4emu.hw.layout import Block, Message
@@ -54,5 +55,27 @@ RENDER_TARGET_WRITE_HEADER = header("RENDER_TARGET_WRITE_HEADER", [
     Bool("stencil_present", 0, 14),
 ], "SKLv7", dwords=16)
 
+# No public text describes dwords 0 to 2 and 7; docs/decisions.md 190.
+PAYLOAD_MEDIA_R0 = Block("PAYLOAD_MEDIA_R0", 8, [
+    Ignored(0, 31, 28),
+    Uint("shared_local_memory_index", 0, 27, 24),
+    Ignored(0, 23, 16),
+    Uint("urb_handle", 0, 15, 0),
+    Ignored(1, 31, 27),
+    Uint("scoreboard_y", 1, 26, 16, doc="from the object, or the position of the walker"),
+    Ignored(1, 15, 11),
+    Uint("scoreboard_x", 1, 10, 0),
+    Ignored(2, 31, 28),
+    Uint("barrier_id", 2, 27, 24),
+    Ignored(2, 23, 10),
+    Uint("interface_descriptor_offset", 2, 9, 4, doc="in descriptors"),
+    Uint("scoreboard_color", 2, 3, 0),
+    *state_pointers(MEDIA_SCRATCH, fftid_bits=9),
+    Ignored(6, 31, 24),
+    Uint("thread_count", 6, 23, 0),
+    Uint("group_id", 7, 31, 0),
+], ref="SKLv7 Root Thread Payload", align=32)
+
 # against Gen8: the same shared functions
-REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, RENDER_TARGET_WRITE_HEADER, *MESSAGES)
+REPLACED: tuple[Block, ...] = (
+    MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, RENDER_TARGET_WRITE_HEADER, PAYLOAD_MEDIA_R0, *MESSAGES)
