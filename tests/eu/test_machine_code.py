@@ -305,6 +305,25 @@ def test_lanes_of_the_other_half_keep_their_old_values() -> None:
     compare(Bench(Gen.EL, MANY), case)
 
 
+@pytest.mark.parametrize("factor", [1.0, float("nan")], ids=["success", "failure"])
+@pytest.mark.parametrize(("dmask", "line"), [
+    (0x00F0, "mov(8) g6<1>UW g12<8,8,1>UW {align1};"),
+    (0x000F, "mov(4) g6.4<1>D g12<4,4,1>D {align1};"),
+], ids=["words", "dwords"])
+def test_stores_to_other_lanes_than_those_that_execute_agree(dmask: int, line: str, factor: float) -> None:
+    """The product covers only the lanes that execute; the sum reads another one before it is overwritten."""
+    element = "g6.2" if dmask == 0x00F0 else "g6.5"
+    source = f"""
+        mul(8) g6<1>F g10<8,8,1>F g10<8,8,1>F {{align1}};
+        add(8) g8<1>D {element}<0,1,0>D g14<8,8,1>D {{align1}};
+        {line}
+        mul(8) g20<1>F g16<8,8,1>F g16<8,8,1>F {{align1}};
+    """
+    case = program(source, g10=[2.0, 3.0], g12=[4.0, 5.0, 6.0], g16=[factor])
+    case.dmasks = [dmask] * len(case.dmasks)
+    compare(Bench(Gen.EL, MANY), case)
+
+
 @pytest.mark.parametrize("alternate", [False, True])
 @pytest.mark.parametrize("line", [f"{select}(16) g20<1>F {sources} {{align1 compr}};"
                                   for select in ("sel.ge", "sel.l", "sel.z", "sel.nz", "(+f0.0) sel")

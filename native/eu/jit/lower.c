@@ -531,8 +531,8 @@ static void lane_rows(const struct g4_op *op, struct g4_op_rows *rows) {
                                                  g4_is_finite_immediate(&op->in[0]) && !g4_is_negated(&op->in[0]));
         const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
         if (op->out.store != G4_STORE_NULL) {
-            touch_out(rows, half, g4_row_of(op, part), widest(op, part), !gated && g4_writes_row(op), gated, number,
-                      moves ? copied_row(op, part) : -1);
+            touch_out(rows, half, g4_row_of(op, part), g4_written_lanes(op, part), !gated && g4_writes_row(op), gated,
+                      number, moves ? copied_row(op, part) : -1);
         }
     }
 }

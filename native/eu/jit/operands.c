@@ -260,6 +260,10 @@ ir_operand g4_shifted_mask(struct translator *t, ir_operand mask, unsigned shift
     return dst;
 }
 
+enum lanes g4_written_lanes(const struct g4_op *op, int part) {
+    return op->out.store == G4_STORE_WORDS || shift_of(op) ? LANES_GROUP : widest(op, part);
+}
+
 /* Store eight words of each thread to one half of a row. */
 static void store_words(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value) {
     const unsigned number = g4_row_of(op, part);
@@ -292,7 +296,7 @@ static void store(struct translator *t, const struct g4_op *op, int part, ir_ope
     }
     const unsigned written = op->count < 8 ? (1u << op->count) - 1 : ALL_DWORDS;
     g4_forget_elements(t, g4_row_of(op, part), written << shift_of(op));
-    g4_write_row(t, g4_row_of(op, part), widest(op, part), mask, g4_writes_row(op) && !gated, value, finite);
+    g4_write_row(t, g4_row_of(op, part), g4_written_lanes(op, part), mask, g4_writes_row(op) && !gated, value, finite);
 }
 
 /* Whether the result is stored only in lanes that pass the predicate. */

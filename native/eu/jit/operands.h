@@ -70,6 +70,9 @@ ir_operand g4_permuted(struct translator *t, ir_operand from, const int32_t dwor
 
 bool g4_can_store(const struct g4_op *op);
 unsigned g4_row_of(const struct g4_op *op, int part);
+/* The lanes of that row that a part may change.  Words, and dwords that are not stored from the start of a register,
+ * change lanes other than those that execute. */
+enum lanes g4_written_lanes(const struct g4_op *op, int part);
 /* Whether an instruction writes all of its lanes before predication. */
 bool g4_writes_row(const struct g4_op *op);
 
