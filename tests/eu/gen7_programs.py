@@ -6,6 +6,7 @@ All fields of everything that the reference executes are random, with a bias to 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -505,14 +506,26 @@ def differences(gang: Gang, outcome: Outcome) -> list[str]:
     return found
 
 
-def check(bench: Bench, straight: Straight, *, fast: bool = True) -> list[str]:
-    """Differences of the general handler and of the fast handlers."""
+def this_variant() -> Iterable[str]:
+    """What check() and check_flow() compare unless told otherwise: the vector variant that is in use."""
+    return ("",)
+
+
+def handlers_of(variants: Callable[[], Iterable[str]], *, fast: bool = True) -> Iterator[tuple[str, bool]]:
+    """The handlers of each variant: name, and whether they are the general one."""
+    for variant in variants():
+        for general_only in (True, False) if fast else (True,):
+            yield f"{variant} {'general' if general_only else 'fast'} handlers".strip(), general_only
+
+
+def check(bench: Bench, straight: Straight, *, fast: bool = True,
+          variants: Callable[[], Iterable[str]] = this_variant) -> list[str]:
+    """Differences of the general handler and of the fast handlers.  `variants` selects one after the other."""
     found = []
-    for general_only in (True, False) if fast else (True,):
+    for name, general_only in handlers_of(variants, fast=fast):
         lines = differences(straight.gang, bench.run(straight.case, general_only=general_only))
         if lines:
-            found.append(f"{straight.case.gen.name}, {'general' if general_only else 'fast'} handlers: {len(lines)}")
-            found += lines[:6]
+            found += [f"{straight.case.gen.name}, {name}: {len(lines)}", *lines[:6]]
     return found
 
 
@@ -768,19 +781,19 @@ def flow_case(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -
     return case
 
 
-def check_flow(bench: Bench, case: Case) -> list[str] | None:
-    """Differences of a program with branches; None if its result is undefined."""
+def check_flow(bench: Bench, case: Case, variants: Callable[[], Iterable[str]] = this_variant) -> list[str] | None:
+    """Differences of a program with branches, as check() finds them; None if its result is undefined."""
     gang = start(case)
     try:
         executed = run(gang, case.code)
     except Unspecified:
         return None
     found = []
-    for general_only in (True, False):
+    for name, general_only in handlers_of(variants):
         outcome = bench.run(case, general_only=general_only)
         lines = differences(gang, outcome)
         if executed != outcome.instructions:
             lines.append(f"instructions: reference {executed}, core {outcome.instructions}")
         if lines:
-            found += [f"{case.gen.name}, {'general' if general_only else 'fast'} handlers: {len(lines)}", *lines[:6]]
+            found += [f"{case.gen.name}, {name}: {len(lines)}", *lines[:6]]
     return found
