@@ -477,7 +477,7 @@ class Device:
         None if it has parts that `load` could not set.
         """
         core = ffi.new("uint8_t[]", lib.g4_device_image_size())
-        if self.options.hierarchical_depth or not lib.g4_device_save(self.native, core):
+        if not lib.g4_device_save(self.native, core):
             return None
         return DeviceState(bytes(ffi.buffer(core)), self.registers.save(),
                            {engine: streamer.save() for engine, streamer in self.streamers.items()}, self._engine,

@@ -48,12 +48,33 @@ void g4_hiz_fill(struct g4_mem *mem, uint32_t gen, const struct g4_surface *surf
 
 struct g4_hiz_watch;
 
+enum {
+    G4_HIZ_WATCHED = 64, /* images that are remembered: the latest ones */
+};
+
+/* A slice of one level of a depth buffer, and its entries. */
+struct g4_hiz_watched {
+    g4_address base, entries;
+    uint32_t pitch_bytes, entries_pitch_bytes;
+    uint32_t level, slice;
+    uint32_t column, row;   /* of the first entry */
+    uint32_t width, height; /* as those of struct g4_hiz_buffer; 0: nothing in it is stale */
+};
+
+/* What a watch remembers between draws. */
+struct g4_hiz_watch_image {
+    struct g4_hiz_watched image[G4_HIZ_WATCHED];
+    uint32_t images, next;
+};
+
 struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem, uint32_t gen);
 void g4_hiz_watch_free(struct g4_hiz_watch *watch);
 /* A draw begins that uses the image of `depth` with or without its hierarchical depth buffer. */
 void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth);
 /* Report what the surfaces and the depth buffer of the last draw showed. */
 void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log);
+void g4_hiz_watch_save(const struct g4_hiz_watch *watch, struct g4_hiz_watch_image *image);
+void g4_hiz_watch_load(struct g4_hiz_watch *watch, const struct g4_hiz_watch_image *image);
 /* For struct g4_context. */
 struct g4_surface_watch *g4_hiz_watch_surfaces(struct g4_hiz_watch *watch);
 

@@ -8,18 +8,10 @@
 
 #include "color/state.h"
 
-enum {
-    IMAGES = 64, /* that are remembered: the latest ones */
-};
-
-/* A slice of one level of a depth buffer. */
-struct watched_slice {
-    struct g4_surface surface;
-    struct g4_pixel_map map;
-    struct g4_hiz_buffer hiz;
-    uint32_t level, slice;
-    atomic_bool was_read;          /* in the current draw, while stale */
-    _Atomic g4_address read_state; /* the address of a SURFACE_STATE; 0: the depth test */
+/* A read of a stale image in the current draw. */
+struct read {
+    atomic_bool happened;
+    _Atomic g4_address state; /* the address of a SURFACE_STATE; 0: the depth test */
 };
 
 struct g4_hiz_watch {
@@ -27,24 +19,23 @@ struct g4_hiz_watch {
     struct g4_mem *mem;
     uint32_t gen;
     pthread_mutex_t filling;
-    struct watched_slice image[IMAGES];
-    uint32_t images, next;
+    struct g4_hiz_watch_image seen;
+    struct read read[G4_HIZ_WATCHED]; /* of each image */
 };
 
 /* ---- staleness ---- */
 
-static bool is_stale(const struct g4_hiz_watch *watch, const struct watched_slice *image) {
+static bool is_stale(const struct g4_hiz_watch *watch, const struct g4_hiz_watched *image) {
     struct g4_port port;
 
     g4_port_init(&port, watch->mem, G4_UNIT_CC, false);
     port.quiet = true;
-    const struct g4_hiz_buffer *const hiz = &image->hiz;
 
-    for (uint32_t y = 0; y < hiz->height; y += G4_HIZ_HEIGHT) {
-        for (uint32_t x = 0; x < hiz->width; x += G4_HIZ_WIDTH) {
-            struct g4_hiz_group group = {.inside = g4_hiz_inside(hiz->width - x, hiz->height - y)};
-            const g4_address address = g4_hiz_address(hiz->base, hiz->pitch_bytes, hiz->column + x / G4_HIZ_WIDTH,
-                                                      hiz->row + y / G4_HIZ_HEIGHT);
+    for (uint32_t y = 0; y < image->height; y += G4_HIZ_HEIGHT) {
+        for (uint32_t x = 0; x < image->width; x += G4_HIZ_WIDTH) {
+            struct g4_hiz_group group = {.inside = g4_hiz_inside(image->width - x, image->height - y)};
+            const g4_address address = g4_hiz_address(image->entries, image->entries_pitch_bytes,
+                                                      image->column + x / G4_HIZ_WIDTH, image->row + y / G4_HIZ_HEIGHT);
             (void)g4_mem_read(&port, address, &group.entry, sizeof group.entry);
             if (g4_hiz_is_stale(&group)) {
                 return true;
@@ -54,18 +45,20 @@ static bool is_stale(const struct g4_hiz_watch *watch, const struct watched_slic
     return false;
 }
 
-static void note_read(const struct g4_hiz_watch *watch, struct watched_slice *image, g4_address state) {
-    if (!atomic_load(&image->was_read) && is_stale(watch, image)) {
-        atomic_store(&image->read_state, state);
-        atomic_store(&image->was_read, true);
+static void note_read(struct g4_hiz_watch *watch, uint32_t index, g4_address state) {
+    struct read *const read = &watch->read[index];
+
+    if (!atomic_load(&read->happened) && is_stale(watch, &watch->seen.image[index])) {
+        atomic_store(&read->state, state);
+        atomic_store(&read->happened, true);
     }
 }
 
 /* ---- surfaces ---- */
 
 /* Whether a view of a surface includes the image. */
-static bool shows(const struct g4_surface *surface, const struct watched_slice *image) {
-    return surface->present && surface->base == image->surface.base && surface->pitch == image->surface.pitch &&
+static bool shows(const struct g4_surface *surface, const struct g4_hiz_watched *image) {
+    return surface->present && surface->base == image->base && surface->pitch == image->pitch_bytes &&
            surface->tiling == G4_TILING_Y && surface->type != G4_SURFACE_TYPE_SURFTYPE_NULL &&
            surface->type != G4_SURFACE_TYPE_SURFTYPE_BUFFER && image->level >= surface->min_lod &&
            image->level <= surface->min_lod + surface->mip_count_or_lod &&
@@ -81,66 +74,83 @@ static void surface_loaded(struct g4_surface_watch *surfaces, const struct g4_su
         pthread_mutex_unlock(&watch->filling);
         return;
     }
-    for (uint32_t i = 0; i < watch->images; i++) {
-        if (shows(surface, &watch->image[i])) {
-            note_read(watch, &watch->image[i], surface->address);
+    for (uint32_t i = 0; i < watch->seen.images; i++) {
+        if (shows(surface, &watch->seen.image[i])) {
+            note_read(watch, i, surface->address);
         }
     }
 }
 
 /* ---- draws ---- */
 
-static bool is_image(const struct watched_slice *image, const struct g4_depth *depth) {
-    return image->surface.base == depth->surface.base && image->level == depth->surface.mip_count_or_lod &&
+static bool is_image(const struct g4_hiz_watched *image, const struct g4_depth *depth) {
+    return image->base == depth->surface.base && image->level == depth->surface.mip_count_or_lod &&
            image->slice == depth->surface.minimum_array_element;
 }
 
 /* Forget images whose memory has another use now. */
 static void forget_overlaid(struct g4_hiz_watch *watch, const struct g4_depth *depth) {
-    for (uint32_t i = 0; i < watch->images; i++) {
-        struct watched_slice *const image = &watch->image[i];
-        const bool same = image->surface.base == depth->surface.base;
-        const bool same_entries = image->hiz.base == depth->hiz.base;
-        if (depth->hiz.present && (same != same_entries || (same && image->surface.pitch != depth->surface.pitch))) {
-            image->hiz.height = 0; /* nothing in it is stale */
+    for (uint32_t i = 0; i < watch->seen.images; i++) {
+        struct g4_hiz_watched *const image = &watch->seen.image[i];
+        const bool same = image->base == depth->surface.base;
+        const bool same_entries = image->entries == depth->hiz.base;
+        if (depth->hiz.present && (same != same_entries || (same && image->pitch_bytes != depth->surface.pitch))) {
+            image->height = 0;
         }
     }
 }
 
 void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth) {
-    struct watched_slice *found = NULL;
+    struct g4_hiz_watch_image *const seen = &watch->seen;
+    const struct g4_hiz_buffer *const hiz = &depth->hiz;
+    uint32_t found = G4_HIZ_WATCHED;
 
     forget_overlaid(watch, depth);
-    for (uint32_t i = 0; i < watch->images; i++) {
-        if (is_image(&watch->image[i], depth)) {
-            found = &watch->image[i];
+    for (uint32_t i = 0; i < seen->images; i++) {
+        if (is_image(&seen->image[i], depth)) {
+            found = i;
         }
     }
-    if (!depth->hiz.present) {
-        if (found) {
+    if (!hiz->present) {
+        if (found < G4_HIZ_WATCHED) {
             note_read(watch, found, 0);
         }
         return;
     }
-    if (!found) {
-        found = &watch->image[watch->next];
-        watch->next = (watch->next + 1) % IMAGES;
-        watch->images += watch->images < IMAGES;
+    if (found == G4_HIZ_WATCHED) {
+        found = seen->next;
+        seen->next = (seen->next + 1) % G4_HIZ_WATCHED;
+        seen->images += seen->images < G4_HIZ_WATCHED;
     }
-    found->surface = depth->surface;
-    found->map = depth->map;
-    found->hiz = depth->hiz;
-    found->level = depth->surface.mip_count_or_lod;
-    found->slice = depth->surface.minimum_array_element;
+    seen->image[found] = (struct g4_hiz_watched){
+        .base = depth->surface.base,
+        .entries = hiz->base,
+        .pitch_bytes = depth->surface.pitch,
+        .entries_pitch_bytes = hiz->pitch_bytes,
+        .level = depth->surface.mip_count_or_lod,
+        .slice = depth->surface.minimum_array_element,
+        .column = hiz->column,
+        .row = hiz->row,
+        .width = hiz->width,
+        .height = hiz->height,
+    };
 }
 
 void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log) {
-    for (uint32_t i = 0; i < watch->images; i++) {
-        struct watched_slice *const image = &watch->image[i];
-        if (atomic_exchange(&image->was_read, false)) {
-            g4_report(log, G4_EVENT_STALE_DEPTH, atomic_load(&image->read_state), (uint32_t)image->surface.base);
+    for (uint32_t i = 0; i < watch->seen.images; i++) {
+        struct read *const read = &watch->read[i];
+        if (atomic_exchange(&read->happened, false)) {
+            g4_report(log, G4_EVENT_STALE_DEPTH, atomic_load(&read->state), (uint32_t)watch->seen.image[i].base);
         }
     }
+}
+
+void g4_hiz_watch_save(const struct g4_hiz_watch *watch, struct g4_hiz_watch_image *image) {
+    *image = watch->seen;
+}
+
+void g4_hiz_watch_load(struct g4_hiz_watch *watch, const struct g4_hiz_watch_image *image) {
+    watch->seen = *image;
 }
 
 struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem, uint32_t gen) {

@@ -1,5 +1,6 @@
 /* What a device remembers between submissions outside of memory and of struct g4_state (api/checkpoint.h). */
 #include "api/checkpoint.h"
+#include "color/state.h"
 #include "draw/device.h"
 #include "media/checkpoint.h"
 
@@ -8,6 +9,8 @@ struct device_image {
     struct g4_device_counts counts;
     struct g4_report_log log;
     struct g4_fault_log faults;
+    struct g4_hiz_counts hiz;
+    struct g4_hiz_watch_image watched; /* zeros without a watch */
     struct g4_media_checkpoint media;
 };
 
@@ -26,6 +29,10 @@ bool g4_device_save(const struct g4_device *device, void *image) {
     to->counts = device->counts;
     to->log = device->log;
     to->faults = device->port.log;
+    g4_device_hiz_counts(device, &to->hiz);
+    if (device->ctx.hiz_watch) {
+        g4_hiz_watch_save(device->ctx.hiz_watch, &to->watched);
+    }
     return true;
 }
 
@@ -38,4 +45,14 @@ void g4_device_load(struct g4_device *device, const void *image) {
     g4_device_set_clocks(device);
     device->log = from->log;
     device->port.log = from->faults;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_cc *const cc = g4_cc_of(device->worker[i]);
+        if (cc) {
+            memset(&cc->hiz_counts, 0, sizeof cc->hiz_counts);
+        }
+    }
+    device->hiz_before = from->hiz;
+    if (device->ctx.hiz_watch) {
+        g4_hiz_watch_load(device->ctx.hiz_watch, &from->watched);
+    }
 }

@@ -166,7 +166,7 @@ void g4_device_counts(const struct g4_device *device, struct g4_device_counts *c
 void g4_device_hiz_counts(const struct g4_device *device, struct g4_hiz_counts *counts) {
     uint64_t *const sum = (uint64_t *)counts;
 
-    memset(counts, 0, sizeof *counts);
+    *counts = device->hiz_before;
     for (uint32_t i = 0; i < device->workers; i++) {
         const struct g4_cc *const cc = g4_cc_of(device->worker[i]);
         for (size_t n = 0; cc && n < sizeof *counts / sizeof *sum; n++) {

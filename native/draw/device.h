@@ -35,6 +35,7 @@ struct g4_device {
     struct g4_counters *counters;        /* of all workers, merged after each draw; NULL unless counting */
     struct g4_mesh *mesh;                /* of the last draw; NULL unless it is recorded */
     struct g4_media_counts media_before; /* when the counters were cleared */
+    struct g4_hiz_counts hiz_before;     /* when the device was restored; those since are with the workers */
     uint32_t next_object;                /* 24 bits: the number of the next object that is set up, for R0.7 */
     uint32_t first_object, last_object;  /* those that are drawn */
 };

@@ -53,7 +53,7 @@ def everything(device: Device) -> dict[str, Any]:
         "errors": device.error_records(), "place": device.place, "numbers": device.numbers.save(),
         "states": {engine: streamer.state.save() for engine, streamer in device.streamers.items()},
         "times": {engine: streamer.timestamp() for engine, streamer in device.streamers.items()},
-        "targets": device.targets.save(),
+        "targets": device.targets.save(), "hierarchical depth": device.hierarchical_depth_counts(),
     }
 
 
@@ -67,6 +67,17 @@ def test_the_end_is_the_same_from_every_checkpoint(path: Path, workers: int) -> 
     with opened(path) as trace, Timeline(trace, options=Options(workers=workers), interval=0) as timeline:
         straight = everything(timeline.finish())
         assert timeline.bookmarks
+        for bookmark in timeline.bookmarks:
+            assert everything(timeline.execute_from(bookmark)) == straight
+
+
+@pytest.mark.parametrize("mode", [HierarchicalDepthMode.ON, HierarchicalDepthMode.STRICT])
+@pytest.mark.parametrize("chip", ["ivb", "hsw", "kbl"])
+def test_hierarchical_depth_is_a_part_of_checkpoints(chip: str, mode: HierarchicalDepthMode) -> None:
+    path = TRACES / "later" / f"triangle-{chip}.aub.xz"
+    with opened(path) as trace, Timeline(trace, options=Options(hierarchical_depth=mode), interval=0) as timeline:
+        straight = everything(timeline.finish())
+        assert timeline.bookmarks and any(straight["hierarchical depth"].values())
         for bookmark in timeline.bookmarks:
             assert everything(timeline.execute_from(bookmark)) == straight
 
@@ -181,7 +192,7 @@ def test_the_page_table_is_kept_up_to_its_last_entry() -> None:
         assert restored.memory.gtt_entry(6) == restored.memory.gtt_entry(8) == 0
 
 
-def test_there_is_no_checkpoint_of_external_memory_or_of_hierarchical_depth() -> None:
+def test_there_is_no_checkpoint_of_external_memory() -> None:
     shared = mmap.mmap(-1, 4096)
     with Device(BY_NAME["g45"]) as device:
         assert take(device) is not None
@@ -190,8 +201,6 @@ def test_there_is_no_checkpoint_of_external_memory_or_of_hierarchical_depth() ->
         device.memory.unmap_external(0x10000, 4096)
         assert take(device) is not None
     shared.close()
-    with Device(BY_NAME["g45"], Options(hierarchical_depth=HierarchicalDepthMode.ON)) as device:
-        assert take(device) is None
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -14,6 +14,7 @@ from tempfile import mkdtemp
 import pytest
 
 from gen4emu.core_enums import Event, HierarchicalDepthMode
+from gen4emu.device.checkpoints import restore, take
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import catalogue_of
@@ -123,6 +124,38 @@ def replayed(mode: HierarchicalDepthMode, *, resolves: bool = True) -> dict[Even
                 event = replace(event, data=forget_resolves(bytes(event.data)))
             device.apply(event)
         return {Event(event.kind): event.count for event in device.events()}
+
+
+@needs_client
+def test_a_missing_resolve_is_found_behind_every_checkpoint() -> None:
+    """Images whose depths are only in entries are remembered."""
+    options = Options(hierarchical_depth=HierarchicalDepthMode.STRICT, workers=1)
+    checkpoint, counted = None, []
+    with Device(BY_NAME["ivb"], options) as device:
+        for event in open_trace(trace()):
+            if isinstance(event, events.Submission):
+                checkpoint = take(device, checkpoint)
+                assert checkpoint is not None
+                with restore(checkpoint)[0] as restored:
+                    assert restored.hierarchical_depth_counts() == device.hierarchical_depth_counts()
+                    counted.append(stale_after(restored, event))
+            before = stale(device)
+            device.apply(event if not isinstance(event, events.MemoryWrite) else
+                         replace(event, data=forget_resolves(bytes(event.data))))
+            if isinstance(event, events.Submission):
+                assert counted[-1] == stale(device) - before
+    assert sum(counted) > 0
+
+
+def stale(device: Device) -> int:
+    return sum(event.count for event in device.events() if event.kind == Event.STALE_DEPTH)
+
+
+def stale_after(device: Device, event: events.Submission) -> int:
+    """The reads of stale depth that a submission adds."""
+    before = stale(device)
+    device.apply(event)
+    return stale(device) - before
 
 
 @needs_client
