@@ -58,7 +58,8 @@ struct g4_media_vc1 {
     bool held;
     bool synchronized;
     uint32_t x, y;
-    uint32_t descriptor, thread_count;
+    g4_address descriptor;
+    uint32_t thread_count;
     uint32_t coded;     /* bit 0: Y0 */
     uint32_t words[16]; /* inline data, two registers */
     int16_t block[6][64];
