@@ -44,8 +44,14 @@ struct g4_media_image {
 struct g4_surface_loader;
 
 /* Unpack the MEDIA_SURFACE_STATE that an entry of a binding table names. */
-void g4_media_image_load(struct g4_media_image *image, struct g4_port *port, const struct g4_surface_loader *surfaces,
-                         uint32_t gen, g4_address surface_state_base, g4_address binding_table, uint32_t index);
+typedef void g4_media_image_load_fn(struct g4_media_image *image, struct g4_port *port,
+                                    const struct g4_surface_loader *surfaces, uint32_t gen,
+                                    g4_address surface_state_base, g4_address binding_table, uint32_t index);
+g4_media_image_load_fn g4_media_image_load, g4_media_image_load_gen9;
+
+/* Find the channels of a surface.  Gen9 has the fields of Gen7 in other places. */
+struct gen7_media_surface_state;
+void g4_media_image_setup(struct g4_media_image *image, const struct gen7_media_surface_state *state);
 
 /* Read `count` samples of row y from column x on.  Coordinates outside are those of the nearest edge; absent channels
  * are 0. */

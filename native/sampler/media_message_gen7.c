@@ -13,6 +13,7 @@
 #include "messages_gen7.h"
 #include "sampler/deinterlace.h"
 #include "sampler/scaler.h"
+#include "sampler/texture.h"
 #include "state_gen7.h"
 
 enum {
@@ -40,8 +41,11 @@ struct call {
 
 static void load_image(const struct call *c, uint32_t offset, struct g4_media_image *image) {
     const struct g4_dispatch *const dispatch = c->gang->dispatch;
-    g4_media_image_load(image, c->port, c->eu->ctx->model->surfaces, c->eu->ctx->gen, dispatch->surface_state_base,
-                        dispatch->binding_table, c->index + offset);
+    g4_media_image_load_fn *const own = c->eu->ctx->model->samplers->load_media_image;
+    g4_media_image_load_fn *const load = own ? own : g4_media_image_load;
+
+    load(image, c->port, c->eu->ctx->model->surfaces, c->eu->ctx->gen, dispatch->surface_state_base,
+         dispatch->binding_table, c->index + offset);
 }
 
 /* The pointer is that of the thread's dispatch: the driver's kernels leave it out of the header (docs/decisions.md
@@ -108,9 +112,16 @@ static void scale(const struct call *c, int thread, const struct gen7_sampler_me
     struct g4_scaler scaler;
     uint32_t count = 0;
 
+    const uint32_t *const words = g4_payload(c->gang, c->send, 1, thread);
+    g4_scaler_load_fn *const own = c->eu->ctx->model->samplers->load_scaler;
+
     load_image(c, 0, &image);
-    load_scaler(c, state_address(c), &scaler);
-    gen7_sample_8x8_payload_unpack(g4_payload(c->gang, c->send, 1, thread), c->eu->ctx->gen, &payload);
+    if (own) {
+        own(c->port, c->eu->ctx->gen, state_address(c), words, &scaler);
+    } else {
+        load_scaler(c, state_address(c), &scaler);
+    }
+    gen7_sample_8x8_payload_unpack(words, c->eu->ctx->gen, &payload);
     if (!image.present) {
         g4_message_error(c->eu, c->gang, c->send, thread, G4_EVENT_BAD_FORMAT, image.format);
     }

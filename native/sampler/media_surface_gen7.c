@@ -100,25 +100,30 @@ static bool unpack_format(struct g4_media_image *image, const struct gen7_media_
     }
 }
 
+void g4_media_image_setup(struct g4_media_image *image, const struct gen7_media_surface_state *state) {
+    const bool field = state->picture_structure != GEN7_SURFACE_PICTURE_STRUCTURE_FRAME_PICTURE;
+
+    *image = (struct g4_media_image){.present = false};
+    image->format = state->surface_format;
+    image->base = state->surface_base_address;
+    image->pitch = state->surface_pitch;
+    image->tiling = tiling_of(state);
+    image->width = state->width;
+    image->height = state->height;
+    image->row_step = field ? 2 : 1; /* docs/decisions.md 124 */
+    image->first_row = state->picture_structure == GEN7_SURFACE_PICTURE_STRUCTURE_BOTTOM_FIELD_PICTURE;
+    image->chroma_offset_quarters = state->cbcr_vertical_pixel_offset;
+    image->present = unpack_format(image, state);
+}
+
 void g4_media_image_load(struct g4_media_image *image, struct g4_port *port, const struct g4_surface_loader *surfaces,
                          uint32_t gen, g4_address surface_state_base, g4_address binding_table, uint32_t index) {
     struct gen7_media_surface_state state;
     uint32_t dw[8] = {0};
     uint32_t entry = 0;
 
-    *image = (struct g4_media_image){.present = false};
     (void)g4_mem_read(port, binding_table + 4 * index, &entry, sizeof entry); /* missing memory is in the port's log */
     (void)g4_mem_read(port, surface_state_base + surfaces->state_offset(entry), dw, sizeof dw);
     gen7_media_surface_state_unpack(dw, gen, &state);
-    const bool field = state.picture_structure != GEN7_SURFACE_PICTURE_STRUCTURE_FRAME_PICTURE;
-    image->format = state.surface_format;
-    image->base = state.surface_base_address;
-    image->pitch = state.surface_pitch;
-    image->tiling = tiling_of(&state);
-    image->width = state.width;
-    image->height = state.height;
-    image->row_step = field ? 2 : 1; /* docs/decisions.md 124 */
-    image->first_row = state.picture_structure == GEN7_SURFACE_PICTURE_STRUCTURE_BOTTOM_FIELD_PICTURE;
-    image->chroma_offset_quarters = state.cbcr_vertical_pixel_offset;
-    image->present = unpack_format(image, &state);
+    g4_media_image_setup(image, &state);
 }

@@ -52,4 +52,10 @@ static void load_border(struct g4_texture_sampler *sampler, struct g4_port *port
     }
 }
 
-const struct g4_sampler_loader g4_sampler_loader_gen9 = {.load = load, .load_border = load_border, .half_border = true};
+const struct g4_sampler_loader g4_sampler_loader_gen9 = {
+    .load = load,
+    .load_border = load_border,
+    .half_border = true,
+    .load_media_image = g4_media_image_load_gen9,
+    .load_scaler = g4_scaler_load_gen9,
+};

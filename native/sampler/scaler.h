@@ -29,6 +29,11 @@ struct g4_scaler {
     struct g4_scaler_table table[2][2];               /* [table][x, y] */
 };
 
+/* From the state at an address, and the register of the message that has the pixels. */
+typedef void g4_scaler_load_fn(struct g4_port *port, uint32_t gen, g4_address address, const uint32_t payload[8],
+                               struct g4_scaler *scaler);
+g4_scaler_load_fn g4_scaler_load_gen9;
+
 /* The pixels of one message: column i and row j are at u + i * du + i * (i - 1) / 2 * ddu and v + j * dv. */
 struct g4_scaler_block {
     float u, v, du, dv, ddu; /* normalized */

@@ -5,6 +5,8 @@
 #define G4_SAMPLER_TEXTURE_H
 
 #include "core/surface.h"
+#include "sampler/media_image.h"
+#include "sampler/scaler.h"
 
 enum {
     G4_TEXTURE_LEVELS = 31, /* Surface Min LOD and MIP Count are 4 bits each */
@@ -175,6 +177,9 @@ struct g4_sampler_loader {
     /* Read the border color at an address that load() returned; NULL: it is four dwords. */
     void (*load_border)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, g4_address address);
     bool half_border; /* G4_HALF_BORDER is an address mode */
+    /* The surface and the state of sample_8x8; NULL: as Gen7 has them. */
+    g4_media_image_load_fn *load_media_image;
+    g4_scaler_load_fn *load_scaler;
 };
 
 extern const struct g4_sampler_loader g4_sampler_loader_gen4, g4_sampler_loader_gen7, g4_sampler_loader_gen9;

@@ -1,4 +1,4 @@
-"""Video processing on Ivy Bridge with the unmodified VA driver: its kernels scale, denoise and deinterlace."""
+"""Video processing with the unmodified VA driver: its kernels scale, and on Ivy Bridge denoise and deinterlace."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def woven(time: int) -> Bytes:
 
 
 @needs_va
-@pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "kbl"])
 def test_a_picture_of_the_same_size_is_copied(tmp_path: Path, device: str) -> None:
     picture = Picture(np.random.default_rng(1).integers(0, 256, (HEIGHT, WIDTH), np.uint8),
                       np.random.default_rng(2).integers(0, 256, (HEIGHT // 2, WIDTH), np.uint8))
@@ -117,10 +117,11 @@ def test_a_picture_of_the_same_size_is_copied(tmp_path: Path, device: str) -> No
 
 
 @needs_va
+@pytest.mark.parametrize("device", ["ivb", "kbl"])
 @pytest.mark.parametrize("target", [(256, 128), (192, 96), (64, 32)])
-def test_a_slope_stays_a_slope_at_another_size(tmp_path: Path, target: tuple[int, int]) -> None:
+def test_a_slope_stays_a_slope_at_another_size(tmp_path: Path, target: tuple[int, int], device: str) -> None:
     x, y = grid()
-    out, _ = process(tmp_path, [plain((x + y).astype(np.uint8))], ["process 0 1 -1 scale 0"], target)
+    out, _ = process(tmp_path, [plain((x + y).astype(np.uint8))], ["process 0 1 -1 scale 0"], target, device)
     across, down = grid(*target)
     expected = across * WIDTH / target[0] + down * HEIGHT / target[1]
     inner = (slice(4, -16), slice(4, -16))

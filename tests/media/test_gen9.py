@@ -11,7 +11,17 @@ from gen4emu.device.device import EuHang
 from gen4emu.device.media import MediaPayload
 from gen4emu.hw.gen8.media import GroupIdLoop
 from gen4emu.hw.gen9.state import SharedLocalMemoryCode
-from tests.harness.media_gen7 import DATA, DESCRIPTORS, END, KERNELS, PICTURES, SCRATCH, TABLE, block_header
+from tests.harness.media_gen7 import (
+    DATA,
+    DESCRIPTORS,
+    DYNAMIC,
+    END,
+    KERNELS,
+    PICTURES,
+    SCRATCH,
+    TABLE,
+    block_header,
+)
 from tests.harness.media_gen9 import MediaGen9, media_block, shared
 
 PARTS = ("skl", "kbl")
@@ -315,3 +325,56 @@ def test_indirect_data_of_missing_memory_is_zero_and_reported() -> None:
     (thread,) = media.run()
     assert thread.data[1] == (0,) * 8
     assert media.device.faults.total
+
+
+# --- scaling ----------------------------------------------------------------------------------------------------------
+def scaled(payload: dict[str, float | int], sharpness: int = 255, shift: int = 0) -> MediaGen9:
+    """A thread that sends sample_8x8 of a ramp, whose table 0 has one tap of 1 in x, and linear taps in y."""
+    words = [0, 0, 0, 0, 0, 0, 0, 0]
+    for index, value in {2: 0.25, 4: 1 / 64, 5: 1 / 32}.items():
+        words[index] = struct.unpack("<I", struct.pack("<f", value))[0]
+    words[7] = payload.get("flags", 1 << 27)
+    media = MediaGen9()
+    text = "mov(8) g16<1>UD g0<8,8,1>UD { align1 WE_all 1Q };\nmov(1) g16.2<1>UD 0x0000d000UD { align1 WE_all 1N };\n"
+    text += "mov(8) g17<1>UD g1<8,8,1>UD { align1 WE_all 1Q };\n"
+    text += f"send(8) g21<1>UW g16<8,8,1>UD 0x{2 << 25 | 4 << 20 | 1 << 19 | 3 << 17 | 11 << 12:08x} sampler " \
+            "{ align1 WE_all 1Q };\n"
+    text += block_header(20, "0UD", "0UD", 32, 4) + media_block(True, 1, 20, 4) + END
+    media.kernel(0, text, sampler_state_pointer=0x4000)
+    media.select()
+    phases = []
+    for phase in range(32):
+        taps = {f"table_0x_filter_coefficient_{3 + shift}": 64 / 64,
+                "table_0y_filter_coefficient_3": (64 - phase) / 64, "table_0y_filter_coefficient_4": phase / 64}
+        phases.append(media.catalogue.block("AVS_COEFFICIENTS").pack(media.gen, **taps))
+    media.memory.write(media.far + DYNAMIC + 0x4000, media.build(
+        "SAMPLER_8x8", default_sharpness_level=sharpness, bypass_x_adaptive_filtering=True,
+        bypass_y_adaptive_filtering=True, coefficients=phases[:17], more_coefficients=phases[17:]))
+    media.media_surface(0, FAR_PICTURES, 64, 32, 64)
+    media.memory.write(FAR_PICTURES, bytes(x + 3 * y for y in range(32) for x in range(64)))
+    media.surface(1, FAR_PICTURES + 0x10000, 32, 4, 32)
+    media.object(words)
+    media.run()
+    return media
+
+
+def values(media: MediaGen9) -> list[list[float]]:
+    """Rows of 16 pixels, from 8.8 fixed point."""
+    rows = media.rows(FAR_PICTURES + 0x10000, 32, 4, 32)
+    return [[value / 256 for value in struct.unpack("<16H", bytes(row))] for row in rows]
+
+
+def test_video_is_scaled_with_the_taps_of_the_table() -> None:
+    media = scaled({})
+    assert media.complaints() == []
+    assert values(media) == [[16 + x + 3 * y for x in range(16)] for y in range(4)]
+    assert values(scaled({}, shift=2)) == [[18 + x + 3 * y for x in range(16)] for y in range(4)]
+
+
+def test_without_sharpness_only_the_nearest_texels_count() -> None:
+    assert values(scaled({}, sharpness=0, shift=2)) == [[16 + x + 3 * y for x in range(16)] for y in range(4)]
+
+
+@pytest.mark.parametrize("flags", [0, 1 << 27 | 2 << 25])
+def test_the_enhancement_filter_and_other_blocks_are_reported(flags: int) -> None:
+    assert any("modelled" in complaint for complaint in scaled({"flags": flags}).complaints())
