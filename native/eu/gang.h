@@ -72,6 +72,7 @@ struct g4_gang_owner {
 /* The registers that a thread has opened for gateway messages of others. */
 struct g4_gateway {
     bool open;
+    bool any_key; /* every message has the right one */
     uint16_t key;
     uint8_t register_base;
     uint8_t registers;

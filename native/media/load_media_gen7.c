@@ -29,7 +29,7 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
         .scratch_size = g4_scratch_size(state.per_thread_scratch_space, in_powers),
         .max_threads = state.maximum_number_of_threads,
         .urb_entries = state.number_of_urb_entries < URB_ENTRIES ? state.number_of_urb_entries : URB_ENTRIES,
-        .urb_entry_units = (state.urb_entry_allocation_size + 1) / 2, /* the command has units of 256 bits */
+        .urb_entry_units = state.urb_entry_allocation_size,
         .general_state_base = ctx->state->general_state_base,
         .surface_state_base = ctx->state->surface_state_base,
         .dynamic_state_base = context->dynamic_state_base,
@@ -38,6 +38,8 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
         .indirect_object_bound = ctx->state->indirect_object_bound,
         .descriptor_base = context->media_descriptor_address,
         .counter_control = G4_DEBUG_COUNTER_CONTROL_FREE_RUNNING,
+        .gateways_open =
+            state.bypass_gateway_control == GEN7_GATEWAY_CONTROL_BYPASSING_OPENGATEWAY_CLOSEGATEWAY_PROTOCOL,
     };
 }
 
@@ -48,6 +50,7 @@ static void load_walk(const struct g4_context *ctx, const uint32_t *words, struc
     command->kind = G4_MEDIA_OBJECT_WALKER;
     command->descriptor_offset = in.interface_descriptor_offset;
     command->synchronized = in.thread_synchronization;
+    command->children = in.children_present;
     command->waits = in.use_scoreboard;
     command->indirect_length = in.indirect_data_length;
     command->indirect_start = in.indirect_data_start_address;
@@ -88,6 +91,7 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         command->kind = G4_MEDIA_OBJECT_PRT;
         command->descriptor_offset = prt.interface_descriptor_offset;
         command->fence = prt.prt_fence_needed;
+        command->children = prt.children_present;
         break;
     case GEN7_CMD_MEDIA_OBJECT_WALKER >> 16:
         inline_data = WALKER_DWORDS;
@@ -97,6 +101,7 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         gen7_media_object_unpack(words, ctx->gen, &object);
         command->descriptor_offset = object.interface_descriptor_offset;
         command->synchronized = object.thread_synchronization;
+        command->children = object.children_present;
         command->waits = object.use_scoreboard && object.scoreboard_mask;
         command->indirect_length = object.indirect_data_length;
         command->indirect_start = object.indirect_data_start_address;
@@ -163,14 +168,26 @@ static void load_header(const struct g4_context *ctx, const uint32_t r0[8], stru
     };
 }
 
-/* Threads end with the message; that of child threads is not modelled (docs/decisions.md 121). */
+/* docs/decisions.md 121. */
 static void load_message(const struct g4_context *ctx, uint32_t descriptor, const uint32_t *header,
                          struct g4_spawner_message *message) {
-    (void)ctx;
-    (void)header;
-    *message = (struct g4_spawner_message){.kind = G4_SPAWNER_END};
-    if (gen7_thread_spawner_message_opcode(descriptor) == GEN7_THREAD_SPAWNER_OPCODE_GEN6_SPAWN_THREAD) {
-        message->kind = G4_SPAWNER_UNKNOWN;
+    struct gen7_thread_spawner_message in;
+    struct gen7_thread_spawner_message_header fields;
+
+    gen7_thread_spawner_message_unpack(&descriptor, ctx->gen, &in);
+    gen7_thread_spawner_message_header_unpack(header, ctx->gen, &fields);
+    *message = (struct g4_spawner_message){
+        .kind = G4_SPAWNER_END,
+        .dereferences = !in.keep_urb_handle,
+        .handle = fields.dispatch_urb_handle,
+        .descriptor = fields.interface_descriptor_offset,
+        .descriptor_is_number = true,
+        .row = fields.dispatch_urb_handle + fields.urb_handle_offset,
+        .length = fields.dispatch_urb_length,
+    };
+    if (in.opcode == GEN7_THREAD_SPAWNER_OPCODE_GEN6_SPAWN_THREAD) {
+        message->kind = in.spawn_target == GEN7_SPAWN_TARGET_SYNCHRONIZED_ROOT_THREAD ? G4_SPAWNER_RELEASE_ROOT
+                                                                                      : G4_SPAWNER_SPAWN_CHILD;
     }
 }
 

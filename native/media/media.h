@@ -21,7 +21,7 @@ enum {
     G4_MEDIA_GROUPS = 16, /* barriers of a subslice */
     G4_MEDIA_SHARED_BYTES = 1 << 16,
     G4_MEDIA_NO_GROUP = G4_MEDIA_GROUPS,
-    G4_MEDIA_URB_ROWS = 2 * 384, /* of 256 bits: the URB of Gen4.5 */
+    G4_MEDIA_URB_ROWS = 2048,    /* the most of any part */
     G4_MEDIA_INDIRECT = 1 << 17, /* limit of the 17-bit length field */
 };
 
@@ -33,6 +33,7 @@ struct g4_media_root {
     uint32_t entry;        /* of the URB */
     bool synchronized;     /* synchronized root thread */
     bool fence;            /* parent root thread with a fence (PRT_Fence) */
+    bool keeps_entry;      /* until it is dereferenced, for children */
     struct g4_media_position place;
     uint32_t color;
     uint32_t dependencies; /* bit i: on the thread at distance[i] of VFE */
@@ -85,10 +86,11 @@ struct g4_media_thread {
     uint32_t fftid; /* of roots; also the scratch slot */
     struct g4_media_position place;
     uint32_t color;
-    uint32_t group; /* slot, or G4_MEDIA_NO_GROUP */
-    uint32_t slot;  /* position in the execution units */
-    bool has_ended; /* has told TS that it ends */
-    bool stalled;   /* its spawn message waits because the queue is full */
+    uint32_t group;   /* slot, or G4_MEDIA_NO_GROUP */
+    uint32_t slot;    /* position in the execution units */
+    bool keeps_entry; /* the URB entry is used until a message dereferences it */
+    bool has_ended;   /* has told TS that it ends */
+    bool stalled;     /* its spawn message waits because the queue is full */
     struct g4_media_spawn pending;
 };
 
@@ -155,6 +157,11 @@ uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64
 
 static inline const struct g4_context *g4_media_context(const struct g4_media *media) {
     return media->ctx;
+}
+
+static inline uint32_t g4_media_urb_rows(const struct g4_media *media) {
+    const uint32_t rows = media->ctx->model->media->urb_rows;
+    return rows ? rows : G4_MEDIA_URB_ROWS;
 }
 
 /* Reports a field of the state, or of a command, that is not usable. */

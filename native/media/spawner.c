@@ -312,6 +312,7 @@ struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status)
             struct g4_media_root *const root = &media->root[(media->roots_first + media->roots) % G4_MEDIA_ROOTS];
             root->entry = entry;
             root->mode = media->vfe.mode;
+            root->keeps_entry = media->vfe.children_present;
             return root;
         }
         bool progress;
@@ -327,8 +328,9 @@ struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status)
 
 /* Writes the entry to the URB, because parents may pass it to children. */
 static void write_entry(struct g4_media *media, const struct g4_media_root *root) {
-    const uint32_t first = 2 * root->entry * media->vfe.urb_entry_units;
-    for (uint32_t r = 0; r < root->rows && first + r < G4_MEDIA_URB_ROWS; r++) {
+    const uint32_t shift = g4_media_context(media)->model->media->handle_shift;
+    const uint32_t first = root->entry * media->vfe.urb_entry_units << shift;
+    for (uint32_t r = 0; r < root->rows && first + r < g4_media_urb_rows(media); r++) {
         memcpy(media->urb[first + r], root->data[r], sizeof root->data[r]);
     }
 }
@@ -337,7 +339,7 @@ void g4_ts_put(struct g4_media *media) {
     const struct g4_media_root *const root = &media->root[(media->roots_first + media->roots) % G4_MEDIA_ROOTS];
 
     media->entries_used |= UINT64_C(1) << root->entry;
-    if (media->vfe.children_present) {
+    if (root->keeps_entry) {
         write_entry(media, root);
     }
     media->roots++;
@@ -360,11 +362,12 @@ void g4_ts_clear(struct g4_media *media) {
 
 /* ---- messages ---- */
 
-static void dereference(struct g4_media *media, const struct g4_gang *gang, int t, uint32_t handle) {
-    const uint32_t units = media->vfe.urb_entry_units;
+static void dereference(const struct g4_media_thread *thread, const struct g4_gang *gang, int t, uint32_t handle) {
+    struct g4_media *const media = thread->media;
+    const uint32_t units = media->vfe.urb_entry_units ? media->vfe.urb_entry_units : 1;
     const uint32_t entry = handle / units;
 
-    if (!media->vfe.children_present) {
+    if (!thread->keeps_entry) {
         return; /* it was released when the thread started */
     }
     if (handle % units || entry >= G4_MEDIA_ROOTS || !(media->entries_used >> entry & 1)) {
@@ -379,7 +382,8 @@ static void spawn(struct g4_media_thread *thread, struct g4_gang *gang, int t,
     struct g4_media *const media = thread->media;
     const struct g4_media_spawn request = {
         .root = message->kind == G4_SPAWNER_RELEASE_ROOT,
-        .descriptor = message->descriptor,
+        .descriptor =
+            message->descriptor_is_number ? g4_vfe_descriptor(media, message->descriptor) : message->descriptor,
         .row = message->row,
         .length = message->length,
     };
@@ -399,19 +403,16 @@ void g4_ts_message(struct g4_gang *gang, int t, const struct g4_send *send, cons
     struct g4_spawner_message message;
 
     ctx->model->media->load_message(ctx, send->descriptor, header, &message);
-    switch (message.kind) {
-    case G4_SPAWNER_SPAWN_CHILD:
-    case G4_SPAWNER_RELEASE_ROOT:
+    if (message.kind != G4_SPAWNER_END) {
+        if (send->eot) { /* spawns nothing, and TS does not learn of the end */
+            g4_report(thread->media->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, t), send->descriptor);
+            return;
+        }
         spawn(thread, gang, t, &message);
         return;
-    case G4_SPAWNER_UNKNOWN:
-        g4_report(thread->media->log, G4_EVENT_UNMODELLED, g4_gang_address(gang, t), send->descriptor);
-        return;
-    default:
-        break;
     }
     if (message.dereferences) {
-        dereference(thread->media, gang, t, message.handle);
+        dereference(thread, gang, t, message.handle);
     }
     thread->has_ended |= send->eot;
 }

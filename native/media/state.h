@@ -45,7 +45,7 @@ struct g4_vfe {
     uint32_t scratch_size; /* as the state has it, for the payload */
     uint32_t max_threads;  /* root threads */
     uint32_t urb_entries;
-    uint32_t urb_entry_units; /* of 512 bits */
+    uint32_t urb_entry_units; /* of what handles count in */
     g4_address general_state_base, surface_state_base;
     g4_address dynamic_state_base, instruction_base; /* Gen4: the general state base */
     g4_address indirect_object_base;
@@ -53,9 +53,10 @@ struct g4_vfe {
     g4_address descriptor_base;
     uint32_t counter_control; /* enum g4_debug_counter_control */
     uint32_t object_id;       /* starts the debug counter in modes whose objects have none */
-    bool children_present;
-    bool extended;     /* the extended state of the mode is present */
-    uint8_t remap[16]; /* interface descriptor numbers */
+    bool children_present;    /* threads of all objects may spawn children */
+    bool gateways_open;       /* of all threads, and without keys */
+    bool extended;            /* the extended state of the mode is present */
+    uint8_t remap[16];        /* interface descriptor numbers */
     struct g4_mpeg2_picture picture;
     struct g4_avc_payload avc;
 
@@ -97,6 +98,7 @@ struct g4_media_command {
     uint32_t object_id;
     uint32_t descriptor_offset;
     bool retain, synchronized, fence;
+    bool children;         /* threads of this object may spawn children */
     bool waits;            /* for the threads of all earlier objects */
     uint32_t dependencies; /* bit i: waits for the thread at distance[i] of VFE, too */
     bool grouped;          /* the thread belongs to the group with the number `group` */
@@ -185,11 +187,11 @@ struct g4_spawner_message {
         G4_SPAWNER_END, /* the thread ends */
         G4_SPAWNER_SPAWN_CHILD,
         G4_SPAWNER_RELEASE_ROOT, /* a synchronized one */
-        G4_SPAWNER_UNKNOWN,
     } kind;
     bool dereferences; /* the URB handle */
     uint32_t handle;
-    g4_address descriptor; /* of the new thread */
+    g4_address descriptor; /* of the new thread: graphics address, or number */
+    bool descriptor_is_number;
     uint32_t row, length;
 };
 
@@ -200,6 +202,8 @@ struct g4_media_loader {
     void (*load_object)(const struct g4_context *ctx, const uint32_t *words, uint32_t dwords,
                         struct g4_media_command *command);
     uint32_t descriptor_bytes;
+    uint32_t urb_rows;     /* of 256 bits: of the URB of media threads; 0: G4_MEDIA_URB_ROWS */
+    uint32_t handle_shift; /* URB handle h starts at row h << handle_shift */
     /* The descriptor at a graphics address.  Missing memory reads as 0 and is in the port's log. */
     void (*load_descriptor)(const struct g4_context *ctx, struct g4_port *port, g4_address address,
                             struct g4_media_descriptor *descriptor);

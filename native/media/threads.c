@@ -154,7 +154,9 @@ static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t c
             hooks ? hooks->thread_place(hooks, G4_UNIT_TS, slot) : identity(g4_media_context(media)->model->chip, slot);
         gang->unit_data[t] = &unit->thread[t];
         gang->urb[t] = media->urb;
-        gang->urb_rows[t] = G4_MEDIA_URB_ROWS;
+        gang->urb_rows[t] = g4_media_urb_rows(media);
+        gang->gateway[t] = (struct g4_gateway){
+            .open = media->vfe.gateways_open, .any_key = true, .registers = (uint8_t)unit->dispatch.grf_count};
         g4_gang_set_dmask(gang, (int)t, 0xffff);
     }
 }
@@ -173,7 +175,7 @@ static uint32_t put_urb(const struct g4_media *media, const struct g4_media_unit
                         uint32_t row, uint32_t length) {
     static const uint32_t nothing[8];
     for (uint32_t i = 0; i < length; i++) {
-        const bool inside = row + i < G4_MEDIA_URB_ROWS;
+        const bool inside = row + i < g4_media_urb_rows(media);
         if (!inside) {
             g4_report(media->log, G4_EVENT_URB_RANGE, unit->dispatch.kernel_address, row + i);
         }
@@ -246,7 +248,8 @@ static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint3
         put_row(media, unit, t, reg++, root->data[r]);
     }
     watch(media, unit, t, root->mode, root->descriptor, first, reg);
-    if (!media->vfe.children_present) {
+    unit->thread[t].keeps_entry = root->keeps_entry;
+    if (!root->keeps_entry) {
         media->entries_used &= ~(UINT64_C(1) << root->entry);
     }
     media->counts.roots++;
@@ -326,6 +329,7 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
     unit->dispatch = dispatch_of(media, &descriptor);
     begin(media, unit, 1, G4_MEDIA_CHILD);
     share_memory(media, unit, G4_MEDIA_NO_GROUP);
+    unit->thread[0].keeps_entry = true;
     (void)put_urb(media, unit, 0, 0, spawn->row, 1);
     media->ctx->model->media->load_header(media->ctx, unit->gang->grf[0].ud[0], &header);
     unit->dispatch.sampler_state = unit->dispatch.dynamic_state_base + header.sampler_state;

@@ -52,6 +52,7 @@ struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_me
         root->descriptor = g4_vfe_descriptor(media, descriptor);
         root->thread_count = g4_vfe_count(media, command);
         root->synchronized = command->synchronized;
+        root->keeps_entry |= command->children;
         root->place = command->place;
         root->color = command->color;
         root->fence = command->fence;

@@ -64,7 +64,7 @@ def test_the_header_of_a_root_thread() -> None:
                      scoreboard_color=9)
     first, second = media.run()
     assert first.header == (0, 4 << 16 | 3, 5 << 4 | 9, 0x7000 | 2, TABLE, SCRATCH, 0, 0)
-    assert second.header == (2, 6 << 16 | 5, 5 << 4 | 9, 0x7000 | 2, TABLE, SCRATCH + 3 * 1024 | 1, 1, 0)
+    assert second.header == (4, 6 << 16 | 5, 5 << 4 | 9, 0x7000 | 2, TABLE, SCRATCH + 3 * 1024 | 1, 1, 0)
     assert first.kernel == KERNELS + 5 * 0x2000
 
 

@@ -11,6 +11,7 @@ from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Sint, Uint, unless, when
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import SpawnTarget
 from gen4emu.hw.layout import Block, Message
 from gen4emu.hw.reserved import with_reserved
 from gen4emu.hw.topology import PrimitiveTopology
@@ -193,7 +194,8 @@ def null_message(gens: Gen, ref: str) -> Message:
 
 def thread_spawner_message(gens: Gen, ref: str) -> Message:
     return message("THREAD_SPAWNER_MESSAGE", SharedFunctionGen6.THREAD_SPAWNER, [
-        Bool("keep_urb_handle", 0, 4),
+        Bool("keep_urb_handle", 0, 4, when=(when("opcode", ThreadSpawnerOpcodeGen6.DEREFERENCE_RESOURCE),)),
+        Enum("spawn_target", 0, 4, 4, SpawnTarget, when=(when("opcode", ThreadSpawnerOpcodeGen6.SPAWN_THREAD),)),
         Enum("requester", 0, 1, 1, ThreadSpawnerRequesterGen6),
         Enum("opcode", 0, 0, 0, ThreadSpawnerOpcodeGen6),
     ], gens, ref)
@@ -340,7 +342,7 @@ BARRIER_PAYLOAD = header("BARRIER_PAYLOAD", [
 ], "IVBv4p2 6")
 
 # Against Gen4: all layouts are new, and math has become an opcode.  Those of the other messages of the gateway, which
-# no client of 3D sends, are in no source.
+# no client of 3D sends, are described for parts whose media pipeline executes (gen7).
 REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *HEADERS, *(m for m in MESSAGES if m.name in (
     "NULL_MESSAGE", "SAMPLER_MESSAGE", "GATEWAY_MESSAGE", "URB_MESSAGE", "THREAD_SPAWNER_MESSAGE")))
 ADDED: tuple[Block, ...] = (FF_SYNC_PAYLOAD, *(m for m in MESSAGES if m not in REPLACED))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.fields import Bool, Enum, Field, Uint, When, unless, when
+from gen4emu.hw.fields import Bool, Enum, Field, Ignored, Uint, When, unless, when
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import messages as gen4
 from gen4emu.hw.gen6.messages import (
     BARRIER_PAYLOAD,
     RenderTargetWriteTypeGen6,
@@ -258,8 +259,18 @@ URB_WRITE_MESSAGE_HEADER = header("URB_WRITE_MESSAGE_HEADER", [
     Uint("channel_mask", 5, 15, 8, hex=True, doc="of 8 dwords, or of vertex 1 and vertex 0"),
 ], "IVBv4p1")
 
+# Messages between threads of the media pipeline: as on Gen4, but for more EUs and threads; docs/decisions.md 121.
+_GATEWAY = "IVBv4p2 6"
+GATEWAY_PAYLOADS: tuple[Block, ...] = (
+    gen4.GATEWAY_OPEN_PAYLOAD.changed(ref=_GATEWAY),
+    gen4.GATEWAY_CLOSE_PAYLOAD.changed(ref=_GATEWAY),
+    gen4.GATEWAY_FORWARD_PAYLOAD.changed(
+        Ignored(4, 31, 29), Uint("euid", 4, 28, 24), Ignored(4, 23, 19), Uint("tid", 4, 18, 16), ref=_GATEWAY),
+    gen4.GATEWAY_RESPONSE.changed(Enum("shared_function", 0, 19, 16, SharedFunctionGen6), ref=_GATEWAY),
+)
+
 # against Gen6, whose geometry shaders allocate their entries themselves
-ADDED: tuple[Block, ...] = (BARRIER_PAYLOAD, *(m for m in MESSAGES if m.sfid in _NEW))
+ADDED: tuple[Block, ...] = (BARRIER_PAYLOAD, *GATEWAY_PAYLOADS, *(m for m in MESSAGES if m.sfid in _NEW))
 REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, URB_WRITE_MESSAGE_HEADER,
                                *(m for m in MESSAGES if m.sfid not in _NEW))
 REMOVED = ("FF_SYNC_PAYLOAD", "URB_ALLOCATE_RESPONSE")

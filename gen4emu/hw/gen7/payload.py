@@ -78,6 +78,25 @@ PAYLOAD_MEDIA_R0 = Block("PAYLOAD_MEDIA_R0", 8, [
 ], ref="IVB PRM vol2 part2 Root Thread Payload", align=32)
 
 
+# As on Gen4, but for the descriptor of the child, which R0 of a root thread has in the same place.
+THREAD_SPAWNER_MESSAGE_HEADER = Block("THREAD_SPAWNER_MESSAGE_HEADER", 8, [
+    Ignored(0, 31, 16),
+    Uint("dispatch_urb_handle", 0, 15, 0),
+    Ignored(1),
+    Ignored(2, 31, 10),
+    Uint("interface_descriptor_offset", 2, 9, 4, doc="in descriptors; of the child to be spawned"),
+    Ignored(2, 3, 0),
+    Ignored(3),
+    Ignored(4, 31, 16),
+    Uint("dispatch_urb_length", 4, 15, 10, doc="registers: a child's after R0, or all that a root thread is handed"),
+    Uint("urb_handle_offset", 4, 9, 0, doc="in rows of 256 bits"),
+    Ignored(5, 31, 8),
+    Uint("fftid", 5, 7, 0),
+    Ignored(6),
+    Ignored(7),
+], ref="IVB PRM vol2 part2 Thread Spawn Message", align=32)
+
+
 def payload_hs_r0(instance: int, barrier: int) -> Block:
     """R0 of a hull shader thread, by the low bits of the instance and of the barrier."""
     return Block("PAYLOAD_HS_R0", 8, [
@@ -136,5 +155,5 @@ PATCH_HEADER_TRI = _patch("TRI", inside=4, edge_w0=5, edge_v0=6, edge_u0=7)
 PATCH_HEADER_ISOLINE = _patch("ISOLINE", line_density=6, line_detail=7)
 
 ADDED: tuple[Block, ...] = (
-    VERTEX_HEADER, PAYLOAD_VS_R0, PAYLOAD_MEDIA_R0, PAYLOAD_HS_R0, PAYLOAD_DS_R1, PAYLOAD_GS_R0,
-    PAYLOAD_GS_PRIMITIVE_IDS, PATCH_HEADER_QUAD, PATCH_HEADER_TRI, PATCH_HEADER_ISOLINE)
+    VERTEX_HEADER, PAYLOAD_VS_R0, PAYLOAD_MEDIA_R0, THREAD_SPAWNER_MESSAGE_HEADER, PAYLOAD_HS_R0,
+    PAYLOAD_DS_R1, PAYLOAD_GS_R0, PAYLOAD_GS_PRIMITIVE_IDS, PATCH_HEADER_QUAD, PATCH_HEADER_TRI, PATCH_HEADER_ISOLINE)

@@ -1,0 +1,357 @@
+"""Threads of Gen7's media pipeline that start others and send them messages (docs/decisions.md 121)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen4emu.device.events import EuHang
+from gen4emu.device.memory import Missing
+from tests.harness.media_gen7 import DESCRIPTORS, PICTURES, TABLE, MediaGen7, block_header, write_block
+
+ONE_REGISTER = 1 << 25
+SPAWN_CHILD, RELEASE_ROOT = 0x01, 0x11
+OPEN, CLOSE, FORWARD, TIME_STAMP = range(4)
+ACKNOWLEDGE, NOTIFY = 1 << 14, 1 << 15
+KEY = 0x1234
+WAIT = "wait(1) n0<1>UD { align1 WE_all 1N };\n"
+
+
+def end(*, child: bool = False, keep: bool = False) -> str:
+    """The last message; the handle in R0 is given back unless it is kept."""
+    descriptor = ONE_REGISTER | keep << 4 | child << 1
+    return f"send(8) null<1>UD g0<8,8,1>UD 0x{descriptor:08x} thread_spawner {{ align1 nomask EOT }};\n"
+
+
+END, CHILD_END = end(), end(child=True, keep=True)
+
+
+def fill(reg: int, value: int) -> str:
+    return f"mov(8) g{reg}<1>UD 0x{value:x}UD {{ align1 nomask }};\n"
+
+
+def urb_write(offset: int, *registers: int, handle: str = "g0<0,1,0>UD") -> str:
+    """Registers to the entry of a handle, from row `offset` on.  Uses g110 and up."""
+    lines = ["mov(8) g110<1>UD 0UD { align1 nomask };", f"mov(1) g110<1>UD {handle} {{ align1 nomask }};",
+             "mov(1) g110.5<1>UD 0xff00UD { align1 nomask };"]
+    lines += [f"mov(8) g{111 + i}<1>UD g{r}<8,8,1>UD {{ align1 nomask }};" for i, r in enumerate(registers)]
+    descriptor = 1 + len(registers) << 25 | 1 << 19 | offset << 3
+    lines.append(f"send(8) null<1>UD g110<8,8,1>UD 0x{descriptor:08x} urb {{ align1 nomask }};")
+    return "\n".join(lines) + "\n"
+
+
+def spawn(number: int, offset: int, length: int, message: int = SPAWN_CHILD, end_of_thread: str = "") -> str:
+    """Ask for a thread of descriptor `number` with rows of the own entry.  Uses g110."""
+    return f"""mov(8) g120<1>UD g0<8,8,1>UD {{ align1 nomask }};
+mov(1) g120.2<1>UD 0x{number << 4:x}UD {{ align1 nomask }};
+mov(1) g120.4<1>UD 0x{length << 10 | offset:x}UD {{ align1 nomask }};
+send(8) null<1>UD g120<8,8,1>UD 0x{ONE_REGISTER | message:08x} thread_spawner {{ align1 nomask {end_of_thread} }};
+"""
+
+
+def gateway(function: int, flags: int = 0, to: str = "null<1>UD") -> str:
+    """A message whose payload is g119."""
+    descriptor = ONE_REGISTER | (to[0] == "g") << 20 | flags | function
+    return f"send(8) {to} g119<8,8,1>UD 0x{descriptor:08x} gateway {{ align1 nomask }};\n"
+
+
+def open_gateway(register: int, size: int = 0) -> str:
+    return (fill(119, 0) + f"mov(1) g119.4<1>UD 0x{KEY:x}UD {{ align1 nomask }};\n"
+            f"mov(1) g119.5<1>UD 0x{register << 21 | size << 8:x}UD {{ align1 nomask }};\n" + gateway(OPEN))
+
+
+def forward(target: str, byte: str, flags: int = NOTIFY, to: str = "null<1>UD", key: int = KEY) -> str:
+    """One byte of ones to the thread whose sr0 is in `target`, at a byte offset in its gateway."""
+    return fill(119, 0x01010101) + f"""and(1) g100<1>UD {target} 0x00001f00UD {{ align1 nomask }};
+shl(1) g100<1>UD g100<0,1,0>UD 16UD {{ align1 nomask }};
+and(1) g101<1>UD {target} 0x00000007UD {{ align1 nomask }};
+shl(1) g101<1>UD g101<0,1,0>UD 16UD {{ align1 nomask }};
+or(1) g100<1>UD g100<0,1,0>UD g101<0,1,0>UD {{ align1 nomask }};
+or(1) g119.4<1>UD g100<0,1,0>UD 0x{key:x}UD {{ align1 nomask }};
+mov(1) g101<1>UD {byte} {{ align1 nomask }};
+shl(1) g101<1>UD g101<0,1,0>UD 16UD {{ align1 nomask }};
+mov(1) g119.5<1>UD g101<0,1,0>UD {{ align1 nomask }};
+""" + gateway(FORWARD, flags, to)
+
+
+def store(reg: int, line: int = 0, surface: int = 0) -> str:
+    """A register to a line of a surface.  Uses g121 and g122."""
+    return (block_header(121, "0UD", f"{line}UD", 32, 1) +
+            f"mov(8) g122<1>UD g{reg}<8,8,1>UD {{ align1 nomask }};\n" + write_block(surface, 121, 1))
+
+
+def started(part: str = "ivb", **options: Any) -> MediaGen7:
+    media = MediaGen7(part, **options)
+    media.surface(0, PICTURES, 64, 64, 64)
+    return media
+
+
+def go(media: MediaGen7, *words: int, **fields: Any) -> None:
+    media.object(words, **{"children_present": True} | fields)
+
+
+def numbers(media: MediaGen7) -> list[int]:
+    return [(thread.descriptor - DESCRIPTORS) // 32 for thread in media.run()]
+
+
+def stored(media: MediaGen7, line: int = 0, surface: int = 0) -> list[int]:
+    data = media.memory.read(PICTURES + 0x10000 * surface + 64 * line, 32, Missing.ZERO)
+    return [int.from_bytes(data[i:i + 4], "little") for i in range(0, 32, 4)]
+
+
+# --- children ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("part", ["ivb", "byt", "hsw"])
+def test_a_child_starts_with_what_its_parent_wrote(part: str) -> None:
+    media = started(part, constants=bytes([7]) * 1024)
+    media.kernel(0, fill(40, 0xA0) + fill(41, 0xA1) + fill(42, 0xA2) + urb_write(4, 40, 41, 42) + spawn(1, 4, 2) + END)
+    media.kernel(1, CHILD_END, constant_urb_entry_read_length=1)
+    media.select()
+    go(media, 1)
+    root, child = media.run()
+    assert (root.child, child.child) == (False, True)
+    assert child.header == (0xA0,) * 8
+    assert child.constants == ((0x07070707,) * 8,)
+    assert child.data == ((0xA1,) * 8, (0xA2,) * 8)
+    assert child.descriptor == DESCRIPTORS + 32
+    assert media.complaints() == []
+
+
+def test_children_find_what_vfe_put_into_the_entry() -> None:
+    media = started(urb_entry_allocation_size=5)
+    media.kernel(0, spawn(1, 1, 1) + END)
+    media.kernel(1, CHILD_END)
+    media.select()
+    for first in (0, 100):
+        media.object(range(first, first + 24), children_present=True)
+    roots, children = [], []
+    for thread in media.run():
+        (children if thread.child else roots).append(thread)
+    assert [t.header[0] for t in roots] == [0, 5]
+    assert sorted(t.registers for t in children) == [
+        tuple(tuple(range(first + i, first + i + 8)) for i in (8, 16)) for first in (0, 100)]
+
+
+def test_a_child_uses_the_tables_its_parent_names() -> None:
+    media = started()
+    media.kernel(0, fill(40, 0) + f"mov(1) g40.4<1>UD 0x{TABLE + 0x100:x}UD {{ align1 nomask }};\n" +
+                 urb_write(2, 40) + spawn(1, 2, 0) + END)
+    media.kernel(1, fill(50, 0x11223344) + store(50) + CHILD_END)
+    media.select()
+    media.surface(0x40, PICTURES + 0x10000, 64, 64, 64)  # entry 0 of the table that the parent names
+    go(media, 1)
+    media.run()
+    assert media.complaints() == []
+    assert (stored(media), stored(media, surface=1)) == ([0] * 8, [0x11223344] * 8)
+
+
+def test_children_start_before_roots() -> None:
+    media = started(maximum_number_of_threads=1)
+    media.kernel(0, urb_write(2, 0) + spawn(1, 2, 0) + END)
+    media.kernel(1, CHILD_END)
+    media.select()
+    go(media, 1)
+    go(media, 1)
+    assert [t.child for t in media.run()] == [False, True, False, True]
+
+
+def test_more_spawns_than_the_queue_holds_wait() -> None:
+    media = started()
+    media.kernel(0, urb_write(2, 0, 1) + spawn(1, 2, 1) * 60 + END)
+    media.kernel(1, CHILD_END)
+    media.select()
+    go(media, 9)
+    threads = media.run()
+    assert len(threads) == 61
+    assert {t.data[0][0] for t in threads} == {9}
+    assert media.complaints() == []
+
+
+def test_rows_outside_of_the_urb_are_zeros_and_reported() -> None:
+    media = started(number_of_urb_entries=64, urb_entry_allocation_size=64)
+    media.kernel(0, spawn(1, 100, 1) + END)
+    media.kernel(1, CHILD_END)
+    media.select()
+    for i in range(64):
+        go(media, i)
+    children = [t for t in media.run() if t.child]
+    assert len(children) == 64
+    assert all(t.registers == ((0,) * 8,) * 2 for t in children[32:])
+    assert any("URB" in c for c in media.complaints())
+
+
+def test_a_thread_may_not_end_by_spawning() -> None:
+    media = started()
+    media.kernel(0, urb_write(2, 0) + spawn(1, 2, 0, end_of_thread="EOT"))
+    media.kernel(1, CHILD_END)
+    media.select()
+    go(media, 1)
+    assert len(media.run()) == 1
+    assert any("does not know" in c for c in media.complaints())
+
+
+# --- roots ------------------------------------------------------------------------------------------------------------
+def test_a_synchronized_root_waits_for_its_message() -> None:
+    media = started()
+    media.kernel(0, fill(40, 0xB0) + urb_write(4, 40) + spawn(0, 4, 1, RELEASE_ROOT) + END)
+    media.kernel(1, END)
+    media.kernel(2, END)
+    media.select()
+    go(media, 1)
+    go(media, 2, interface_descriptor_offset=1, thread_synchronization=True)
+    go(media, 3, interface_descriptor_offset=2)
+    first, synchronized, last = media.run()
+    assert [(t.descriptor - DESCRIPTORS) // 32 for t in (first, synchronized, last)] == [0, 1, 2]
+    assert synchronized.data == ((0xB0,) * 8, (2, 0, 0, 0, 0, 0, 0, 0))
+
+
+def test_a_synchronized_root_without_a_message_is_a_deadlock() -> None:
+    media = started()
+    media.select()
+    go(media, 2, thread_synchronization=True)
+    with pytest.raises(EuHang, match="wait for each other"):
+        media.run()
+
+
+def test_a_fence_holds_roots_until_something_is_spawned() -> None:
+    media = started()
+    media.kernel(0, urb_write(2, 0) + spawn(1, 2, 0) + END)
+    media.kernel(1, CHILD_END)
+    media.kernel(2, END)
+    media.select()
+    go(media, 1, name="MEDIA_OBJECT_PRT", prt_fence_needed=True)
+    go(media, 1, interface_descriptor_offset=2)
+    assert numbers(media) == [0, 1, 2]
+    media.kernel(0, END)
+    media.load()
+    go(media, 1, name="MEDIA_OBJECT_PRT", prt_fence_needed=True)
+    go(media, 1, interface_descriptor_offset=2)
+    with pytest.raises(EuHang, match="wait for each other"):
+        media.run()
+
+
+# --- entries ----------------------------------------------------------------------------------------------------------
+def test_entries_are_kept_until_they_are_given_back() -> None:
+    media = started(number_of_urb_entries=2, urb_entry_allocation_size=4)
+    media.kernel(0, END)
+    media.select()
+    for i in range(5):
+        go(media, i)
+    assert sorted({t.header[0] for t in media.run()}) == [0, 4]
+    media.kernel(0, end(keep=True))
+    media.load()
+    for i in range(3):
+        go(media, i)
+    with pytest.raises(EuHang, match="wait for each other"):
+        media.run()
+
+
+def test_objects_without_children_release_their_entries_at_once() -> None:
+    media = started(number_of_urb_entries=2)
+    media.kernel(0, end(keep=True))
+    media.select()
+    for i in range(5):
+        media.object((i,))
+    assert len(media.run()) == 5
+    assert media.complaints() == []
+
+
+def test_an_entry_can_be_given_back_by_a_child_once() -> None:
+    media = started(number_of_urb_entries=1)
+    media.kernel(0, urb_write(2, 0) + spawn(1, 2, 0) + end(keep=True))
+    media.kernel(1, end(child=True))  # R0 is that of the parent: it names the entry
+    media.select()
+    for i in range(3):
+        go(media, i)
+    assert len(media.run()) == 6
+    assert media.complaints() == []
+    media.kernel(0, urb_write(2, 0) + spawn(1, 2, 0) + END)
+    media.load()
+    go(media, 1)
+    media.run()
+    assert any("URB write" in c for c in media.complaints())
+
+
+def test_entries_without_a_size_all_begin_at_the_first_row() -> None:
+    media = started(urb_entry_allocation_size=0)
+    media.select()
+    for i in range(3):
+        go(media, i)
+    assert {t.header[0] for t in media.run()} == {0}
+
+
+# --- the gateway ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("part", ["ivb", "hsw"])
+@pytest.mark.parametrize("children", [4, 16])
+def test_a_parent_waits_for_notifications_of_its_children(children: int, part: str) -> None:
+    """Each child sets a byte of the parent's g80, which the parent stores when all are there."""
+    media = started(part, number_of_urb_entries=1, urb_entry_allocation_size=64)
+    kernel = open_gateway(80) + "mov(1) g70<1>UD sr0<0,1,0>UD { align1 nomask };\n" + fill(80, 0)
+    for i in range(children):
+        kernel += fill(71, i) + urb_write(2 + 3 * i, 0, 70, 71) + spawn(1, 2 + 3 * i, 2)
+    kernel += f"""again:
+{WAIT}cmp.nz.f0.0(8) null<1>UD g80<8,8,1>UD 0x01010101UD {{ align1 nomask }};
+mov(1) g90<1>UW f0.0<0,1,0>UW {{ align1 nomask }};
+and.nz.f0.0(1) null<1>UW g90<0,1,0>UW 0x{(1 << children // 4) - 1:x}UW {{ align1 nomask }};
+(+f0.0) jmpi(1) again:D {{ align1 nomask }};
+""" + store(80) + END
+    media.kernel(0, kernel)
+    media.kernel(1, forward("g1<0,1,0>UD", "g2<0,1,0>UD") + CHILD_END)
+    media.select()
+    go(media, 1)
+    assert len(media.run()) == 1 + children
+    assert media.complaints() == []
+    assert stored(media) == [0x01010101] * (children // 4) + [0] * (8 - children // 4)
+
+
+def test_messages_are_acknowledged_with_what_went_wrong() -> None:
+    """Sent by a thread to itself: before it opens its registers, with the wrong key, the right one, and after it closes
+    them."""
+    media = started()
+    me = "mov(1) g70<1>UD sr0<0,1,0>UD { align1 nomask };\n"
+    send = [forward("g70<0,1,0>UD", "2UD", ACKNOWLEDGE, f"g{60 + i}<1>UD", key)
+            for i, key in enumerate((KEY, KEY + 1, KEY, KEY))]
+    media.kernel(0, me + fill(80, 0) + "".join(fill(60 + i, 0x77) for i in range(4)) + send[0] + open_gateway(80) +
+                 send[1] + send[2] + gateway(CLOSE) + send[3] +
+                 "".join(store(60 + i, i) for i in range(4)) + store(80, 4) + END)
+    media.select()
+    go(media, 1)
+    media.run()
+    assert [stored(media, i)[:2] for i in range(4)] == [[0x30002, 0x77], [0x30003, 0x77], [0x30000, 0x77],
+                                                         [0x30002, 0x77]]
+    assert stored(media, 4)[0] == 1 << 16
+
+
+@pytest.mark.parametrize("part", ["ivb", "hsw"])
+def test_without_the_protocol_all_registers_are_open(part: str) -> None:
+    """A thread on every execution unit waits; the last object writes to all of them, with any key."""
+    media = started(part, bypass_gateway_control="BYPASSING_OPENGATEWAY_CLOSEGATEWAY_PROTOCOL")
+    units = media.device.info.eu_count
+    media.kernel(0, fill(80, 0) + WAIT + block_header(121, "0UD", "g1<0,1,0>UD", 32, 1) +
+                 "mov(8) g122<1>UD g80<8,8,1>UD { align1 nomask };\n" + write_block(0, 121, 1) + END)
+    media.kernel(1, "".join(f"mov(1) g70<1>UD 0x{unit << 8:x}UD {{ align1 nomask }};\n"
+                            f"mov(1) g71<1>UD 0x{80 * 32 + unit:x}UD {{ align1 nomask }};\n" +
+                            forward("g70<0,1,0>UD", "g71<0,1,0>UD", key=unit) for unit in range(units)) + END)
+    media.select()
+    for unit in range(units):
+        media.object((unit,))
+    media.object((), interface_descriptor_offset=1)
+    media.run()
+    assert media.complaints() == []
+    for unit in range(units):
+        assert stored(media, unit) == [1 << 8 * (unit % 4) if i == unit // 4 else 0 for i in range(8)]
+
+
+def test_time_stamps_increase_with_the_instructions_that_have_run() -> None:
+    media = started()
+    media.kernel(0, fill(119, 0) + fill(60, 0x77) + gateway(TIME_STAMP, ACKNOWLEDGE, "g60<1>UD") + store(60) + END)
+    media.select()
+    times = []
+    for _ in range(3):
+        go(media, 1)
+        media.run()
+        low, high, *same = stored(media)
+        assert same == [low, high] + [0x77] * 4
+        times.append(high << 12 | low >> 20)
+    assert media.complaints() == []
+    assert times[0] < times[1] < times[2]
