@@ -23,6 +23,37 @@ static g4_address address_of(const struct g4_media_image *image, const struct g4
     return image->base + (uint32_t)g4_surface_offset(image->tiling, plane->pitch, plane->x0 + x * plane->step, row);
 }
 
+/* Samples that are bits of dwords, widened to those of the surface: codes of all ones stay codes of all ones. */
+static uint16_t read_bits(const struct g4_media_image *image, struct g4_port *port, const struct g4_media_plane *plane,
+                          uint32_t column, uint32_t row) {
+    const uint32_t most = (1u << plane->bits) - 1;
+    uint32_t dword;
+
+    (void)g4_mem_read(port, address_of(image, plane, column, row), &dword, sizeof dword);
+    return (uint16_t)((dword >> plane->shift & most) * ((1u << image->bits) - 1) / most);
+}
+
+void g4_media_image_read_wide(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
+                              int32_t x, int32_t y, uint32_t count, uint16_t *out) {
+    const struct g4_media_plane *const plane = &image->plane[channel];
+    uint8_t bytes[64];
+
+    if (image->present && plane->bits) {
+        const uint32_t row = plane->y0 + clamp(y, plane->height) * image->row_step + image->first_row;
+        for (uint32_t i = 0; i < count; i++) {
+            out[i] = read_bits(image, port, plane, clamp(x + (int32_t)i, plane->width), row);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < count;) {
+        const uint32_t run = count - i < sizeof bytes ? count - i : (uint32_t)sizeof bytes;
+        g4_media_image_read(image, port, channel, x + (int32_t)i, y, run, bytes);
+        for (uint32_t k = 0; k < run; k++) {
+            out[i++] = bytes[k];
+        }
+    }
+}
+
 void g4_media_image_read(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
                          int32_t x, int32_t y, uint32_t count, uint8_t *out) {
     const struct g4_media_plane *const plane = &image->plane[channel];
@@ -32,7 +63,11 @@ void g4_media_image_read(const struct g4_media_image *image, struct g4_port *por
         return;
     }
     const uint32_t row = plane->y0 + clamp(y, plane->height) * image->row_step + image->first_row;
-    for (uint32_t i = 0; i < count;) {
+    for (uint32_t i = 0; plane->bits && i < count; i++) {
+        out[i] =
+            (uint8_t)(read_bits(image, port, plane, clamp(x + (int32_t)i, plane->width), row) >> (image->bits - 8));
+    }
+    for (uint32_t i = plane->bits ? count : 0; i < count;) {
         const int32_t at = x + (int32_t)i;
         const uint32_t column = clamp(at, plane->width);
         const g4_address address = address_of(image, plane, column, row);

@@ -1,5 +1,6 @@
 /*
- * Surfaces of the sampler's media messages: 8-bit channels, in planes or packed (MEDIA_SURFACE_STATE).
+ * Surfaces of the sampler's media messages: channels of 8 bits, in planes or packed, and R10G10B10A2
+ * (MEDIA_SURFACE_STATE).
  */
 #ifndef G4_SAMPLER_MEDIA_IMAGE_H
 #define G4_SAMPLER_MEDIA_IMAGE_H
@@ -19,9 +20,11 @@ enum g4_media_channel {
     G4_MEDIA_CB = G4_MEDIA_BLUE,
 };
 
-/* Where a channel is: sample (x, y) is the byte at column `x0 + x * step` of row `y0 + y`. */
+/* Where a channel is: sample (x, y) begins at column `x0 + x * step` of row `y0 + y`.  It is a byte, or some bits of a
+ * dword. */
 struct g4_media_plane {
-    uint32_t step; /* 0: the surface does not have the channel */
+    uint32_t step;        /* 0: the surface does not have the channel */
+    uint32_t bits, shift; /* of a dword; bits 0: a byte */
     uint32_t x0, y0;
     uint32_t width, height; /* samples */
     uint32_t pitch;         /* bytes */
@@ -36,6 +39,7 @@ struct g4_media_image {
     uint32_t width, height;          /* pixels, of the frame or of one field */
     uint32_t row_step, first_row;    /* rows of the frame that are rows of the picture: 2 for a field */
     bool packed;                     /* 4:2:2 in one plane */
+    uint32_t bits;                   /* of a sample: 8 or 10 */
     uint32_t chroma_x, chroma_y;     /* chroma has every 2^n-th sample */
     uint32_t chroma_offset_quarters; /* of chroma lines, below the luma line */
     struct g4_media_plane plane[G4_MEDIA_CHANNELS];
@@ -53,9 +57,12 @@ g4_media_image_load_fn g4_media_image_load, g4_media_image_load_gen9;
 struct gen7_media_surface_state;
 void g4_media_image_setup(struct g4_media_image *image, const struct gen7_media_surface_state *state);
 
-/* Read `count` samples of row y from column x on.  Coordinates outside are those of the nearest edge; absent channels
- * are 0. */
+/* Read `count` samples of row y from column x on, 8 bits each.  Coordinates outside are those of the nearest edge;
+ * absent channels are 0. */
 void g4_media_image_read(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
                          int32_t x, int32_t y, uint32_t count, uint8_t *out);
+/* The same with all bits of the surface: 8 or 10. */
+void g4_media_image_read_wide(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
+                              int32_t x, int32_t y, uint32_t count, uint16_t *out);
 
 #endif

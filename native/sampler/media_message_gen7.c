@@ -1,5 +1,5 @@
 /*
- * The sampler's media messages of Ivy Bridge and Haswell: sample_8x8, and denoise and deinterlace, with their states
+ * The sampler's media messages of Ivy Bridge and Haswell: sample_8x8, sample_unorm, denoise and deinterlace, and states
  * (IVB PRM vol. 4 part 1; layouts as in intel-vaapi-driver, i965_structs.h, and its kernels).
  */
 #include "sampler/media_message.h"
@@ -12,6 +12,7 @@
 #include "eu/worker.h"
 #include "messages_gen7.h"
 #include "sampler/deinterlace.h"
+#include "sampler/sample_unorm.h"
 #include "sampler/scaler.h"
 #include "sampler/texture.h"
 #include "state_gen7.h"
@@ -22,10 +23,15 @@ enum {
     PAYLOAD_REGISTERS = 2,
     MOST_REGISTERS = 16, /* of a response */
     /* message types */
+    TYPE_UNORM_32 = 0, /* 12 and 10 are the same messages */
+    TYPE_UNORM_32_KILLPIX = 2,
     TYPE_DEINTERLACE = 8,
+    TYPE_UNORM_64_KILLPIX = 10,
     TYPE_SAMPLE_8X8 = 11,
+    TYPE_UNORM_64 = 12,
     TYPE_CACHE_FLUSH = 31,
     /* sizes of states, in dwords */
+    SAMPLER_STATE_DWORDS = 4,
     SAMPLER_8X8_DWORDS = 4,
     SAMPLER_8X8_STATE_DWORDS = 138,
     DNDI_STATE_DWORDS = 8,
@@ -141,6 +147,67 @@ static void scale(const struct call *c, int thread, const struct gen7_sampler_me
         }
     }
     respond(c, thread, value, count * G4_SCALER_ROWS);
+}
+
+/* ---- sample_unorm ---- */
+
+/* Other address modes are reported, and clamp. */
+static enum g4_unorm_address address_mode(const struct call *c, int thread, uint32_t mode) {
+    switch (mode) {
+    case GEN7_TEXTURE_COORDINATE_MODE_WRAP:
+        return G4_UNORM_WRAP;
+    case GEN7_TEXTURE_COORDINATE_MODE_MIRROR:
+        return G4_UNORM_MIRROR;
+    case GEN7_TEXTURE_COORDINATE_MODE_CLAMP:
+        return G4_UNORM_CLAMP;
+    default:
+        g4_message_error(c->eu, c->gang, c->send, thread, G4_EVENT_UNMODELLED, c->send->descriptor);
+        return G4_UNORM_CLAMP;
+    }
+}
+
+/* Lookups have no level of detail: the filter is that of magnification.  With killpix, a register with a bit for each
+ * pixel that the chroma key leaves follows the channels; no key is modelled. */
+static void sample_unorm(const struct call *c, int thread, const struct gen7_sampler_message_header *header) {
+    const bool masked[G4_MEDIA_CHANNELS] = {header->red_write_channel_mask, header->green_write_channel_mask,
+                                            header->blue_write_channel_mask, header->alpha_write_channel_mask};
+    const uint32_t type = gen7_sampler_message_message_type(c->send->descriptor);
+    const bool kills = type == TYPE_UNORM_32_KILLPIX || type == TYPE_UNORM_64_KILLPIX;
+    union {
+        uint16_t value[G4_MEDIA_CHANNELS][G4_UNORM_ROWS][G4_UNORM_COLUMNS];
+        uint32_t dwords[MOST_REGISTERS][REGISTER_BYTES / 4];
+    } out;
+    struct gen7_sample_8x8_payload payload;
+    struct gen7_sampler_state state;
+    uint32_t dw[SAMPLER_STATE_DWORDS];
+    struct g4_media_image image;
+    uint32_t count = 0;
+
+    memset(&out, 0, sizeof out);
+    load_image(c, 0, &image);
+    (void)g4_mem_read(c->port, state_address(c), dw, sizeof dw);
+    gen7_sampler_state_unpack(dw, c->eu->ctx->gen, &state);
+    gen7_sample_8x8_payload_unpack(g4_payload(c->gang, c->send, 1, thread), c->eu->ctx->gen, &payload);
+    if (!image.present) {
+        g4_message_error(c->eu, c->gang, c->send, thread, G4_EVENT_BAD_FORMAT, image.format);
+    }
+    if (state.chroma_key_enable) {
+        g4_message_error(c->eu, c->gang, c->send, thread, G4_EVENT_UNMODELLED, c->send->descriptor);
+    }
+    const struct g4_unorm_filter filter = {
+        .linear = state.mag_mode_filter != GEN7_MAP_FILTER_NEAREST,
+        .address = {address_mode(c, thread, state.tcx_address_control_mode),
+                    address_mode(c, thread, state.tcy_address_control_mode)},
+    };
+    const struct g4_unorm_block block = {.u = payload.u, .v = payload.v, .du = payload.delta_u, .dv = payload.delta_v};
+    for (enum g4_media_channel channel = G4_MEDIA_RED; channel < G4_MEDIA_CHANNELS; channel++) {
+        if (!masked[channel]) {
+            g4_sample_unorm(&filter, &image, c->port, channel, &block, out.value[count++]);
+        }
+    }
+    const uint32_t registers = count * (G4_UNORM_ROWS * G4_UNORM_COLUMNS * 2 / REGISTER_BYTES);
+    out.dwords[registers][0] = UINT32_MAX;
+    respond(c, thread, &out, registers + (kills ? 1 : 0));
 }
 
 /* ---- denoise and deinterlace ---- */
@@ -386,7 +453,12 @@ static media_message_fn *message_of(const struct call *c) {
         return c->eu->ctx->model->quirks.sampler_deinterlaces ? deinterlace : NULL;
     case TYPE_SAMPLE_8X8:
         return scale;
-    default: /* sample_unorm: no driver sends it */
+    case TYPE_UNORM_32:
+    case TYPE_UNORM_32_KILLPIX:
+    case TYPE_UNORM_64_KILLPIX:
+    case TYPE_UNORM_64:
+        return sample_unorm;
+    default:
         return NULL;
     }
 }

@@ -95,7 +95,15 @@ static bool unpack_format(struct g4_media_image *image, const struct gen7_media_
             put_plane(image, c, c, 4);
         }
         return true;
-    default: /* 10 bits a channel */
+    case GEN7_MEDIA_SURFACE_FORMAT_R10G10B10A2_UNORM:
+        image->bits = 10;
+        for (enum g4_media_channel c = G4_MEDIA_RED; c < G4_MEDIA_CHANNELS; c++) {
+            put_plane(image, c, 0, 4);
+            image->plane[c].bits = c == G4_MEDIA_ALPHA ? 2 : 10;
+            image->plane[c].shift = 10 * c;
+        }
+        return true;
+    default:
         return false;
     }
 }
@@ -108,6 +116,7 @@ void g4_media_image_setup(struct g4_media_image *image, const struct gen7_media_
     image->base = state->surface_base_address;
     image->pitch = state->surface_pitch;
     image->tiling = tiling_of(state);
+    image->bits = 8;
     image->width = state->width;
     image->height = state->height;
     image->row_step = field ? 2 : 1; /* docs/decisions.md 124 */

@@ -53,16 +53,17 @@ static void taps_of(const struct g4_scaler_table *table, bool inner_only, uint32
 
 /* Texels around the pixels of a message. */
 struct texel_window {
-    int32_t x, y; /* of its first texel */
-    uint8_t row[WINDOW_ROWS][WINDOW_COLUMNS];
+    int32_t x, y;   /* of its first texel */
+    uint32_t extra; /* bits of a texel above 8 */
+    uint16_t row[WINDOW_ROWS][WINDOW_COLUMNS];
 };
 
 /* The eight texels of the taps in a row of the surface. */
-static const uint8_t *texels(const struct texel_window *window, const struct position *x, int32_t row) {
+static const uint16_t *texels(const struct texel_window *window, const struct position *x, int32_t row) {
     return &window->row[row - window->y][x->first - window->x];
 }
 
-static int32_t sum_of(const int32_t taps[TAPS], const uint8_t texel[TAPS]) {
+static int32_t sum_of(const int32_t taps[TAPS], const uint16_t texel[TAPS]) {
     int32_t sum = 0;
     for (int k = 0; k < TAPS; k++) {
         sum += taps[k] * texel[k];
@@ -71,7 +72,7 @@ static int32_t sum_of(const int32_t taps[TAPS], const uint8_t texel[TAPS]) {
 }
 
 /* The largest difference of neighbours among taps first to last. */
-static uint32_t steepest(const uint8_t texel[TAPS], int first, int last) {
+static uint32_t steepest(const uint16_t texel[TAPS], int first, int last) {
     uint32_t most = 0;
     for (int k = first; k < last; k++) {
         const int difference = texel[k + 1] > texel[k] ? texel[k + 1] - texel[k] : texel[k] - texel[k + 1];
@@ -81,8 +82,8 @@ static uint32_t steepest(const uint8_t texel[TAPS], int first, int last) {
 }
 
 /* The sharpness where the surroundings decide: less where texels differ more than the limits. */
-static uint32_t adapted(const struct g4_scaler *scaler, const uint8_t texel[TAPS]) {
-    const uint32_t difference[2] = {steepest(texel, 2, 5), steepest(texel, 0, 7)};
+static uint32_t adapted(const struct g4_scaler *scaler, const uint16_t texel[TAPS], uint32_t extra) {
+    const uint32_t difference[2] = {steepest(texel, 2, 5) >> extra, steepest(texel, 0, 7) >> extra};
     uint32_t least = 255;
     for (int i = 0; i < 2; i++) {
         const uint32_t limit = scaler->most_difference[i];
@@ -107,14 +108,14 @@ static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct texel_
         level = 255;
     }
     if (scaler->adapts[0]) {
-        level = adapted(scaler, texels(window, x, y->first + BEFORE));
+        level = adapted(scaler, texels(window, x, y->first + BEFORE), window->extra);
     }
     if (scaler->adapts[1]) {
-        uint8_t column[TAPS];
+        uint16_t column[TAPS];
         for (int row = 0; row < TAPS; row++) {
             column[row] = texels(window, x, y->first + row)[BEFORE];
         }
-        const uint32_t vertical = adapted(scaler, column);
+        const uint32_t vertical = adapted(scaler, column, window->extra);
         level = vertical < level ? vertical : level;
     }
     return level;
@@ -124,11 +125,12 @@ static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct texel_
 static int32_t smooth_of(const struct texel_window *window, const struct position *x, const struct position *y) {
     const int32_t right = (int32_t)x->phase;
     const int32_t below = (int32_t)y->phase;
-    const uint8_t *const above = texels(window, x, y->first + BEFORE) + BEFORE;
-    const uint8_t *const under = texels(window, x, y->first + BEFORE + 1) + BEFORE;
+    const uint16_t *const above = texels(window, x, y->first + BEFORE) + BEFORE;
+    const uint16_t *const under = texels(window, x, y->first + BEFORE + 1) + BEFORE;
     const int32_t upper = above[0] * (PHASE_STEPS - right) + above[1] * right;
     const int32_t lower = under[0] * (PHASE_STEPS - right) + under[1] * right;
-    return (upper * (PHASE_STEPS - below) + lower * below + 2) >> 2;
+    const uint32_t shift = 2 + window->extra;
+    return (upper * (PHASE_STEPS - below) + lower * below + (1 << (shift - 1))) >> shift;
 }
 
 /* The pixels of a message, or some of them. */
@@ -160,9 +162,11 @@ static void filter(const struct part *part, const struct texel_window *window, u
             for (int k = 0; k < TAPS; k++) {
                 sharp += down[k] * sum[y->first - window->y + k];
             }
+            const uint32_t shift = 4 + window->extra;
             const uint32_t level = sharpness_of(part->scaler, window, x, y);
             const uint32_t smooth = level == 255 ? 0 : (uint32_t)smooth_of(window, x, y);
-            out[j][i] = (uint16_t)((level * (uint32_t)limited((sharp + 8) >> 4) + (255 - level) * smooth + 127) / 255);
+            sharp = limited((sharp + (1 << (shift - 1))) >> shift);
+            out[j][i] = (uint16_t)((level * (uint32_t)sharp + (255 - level) * smooth + 127) / 255);
         }
     }
 }
@@ -186,13 +190,14 @@ static bool scale_part(const struct part *part, const struct g4_media_image *ima
     uint32_t columns;
     uint32_t rows;
 
+    window.extra = image->bits - 8;
     range_of(part->x, part->columns, &window.x, &columns);
     range_of(part->y, part->rows, &window.y, &rows);
     if (columns > WINDOW_COLUMNS || rows > WINDOW_ROWS) {
         return false;
     }
     for (uint32_t row = 0; row < rows; row++) {
-        g4_media_image_read(image, port, channel, window.x, window.y + (int32_t)row, columns, window.row[row]);
+        g4_media_image_read_wide(image, port, channel, window.x, window.y + (int32_t)row, columns, window.row[row]);
     }
     filter(part, &window, rows, out);
     return true;
@@ -218,9 +223,9 @@ static void scale_nearest(const struct part *part, const struct g4_media_image *
                           enum g4_media_channel channel, uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
     for (uint32_t j = 0; j < part->rows; j++) {
         for (uint32_t i = 0; i < part->columns; i++) {
-            uint8_t texel;
-            g4_media_image_read(image, port, channel, part->x[i].nearest, part->y[j].nearest, 1, &texel);
-            out[j][i] = (uint16_t)(texel << 8);
+            uint16_t texel;
+            g4_media_image_read_wide(image, port, channel, part->x[i].nearest, part->y[j].nearest, 1, &texel);
+            out[j][i] = (uint16_t)(texel << (16 - image->bits));
         }
     }
 }

@@ -188,5 +188,33 @@ def scaled(picture: Bytes, blocks: Sequence[tuple[float, float]], *, step: tuple
     return out.view(np.uint16).reshape(len(blocks), channels, 4, 16)
 
 
+# --- sample_unorm -----------------------------------------------------------------------------------------------------
+def unorm(picture: Bytes, blocks: Sequence[tuple[float, float]], *, step: tuple[float, float], kind: int = 12,
+          mask: int = 0b1101, part: str = "ivb", complaint: str = "", surface: dict[str, Any] | None = None,
+          **sampler: Any) -> tuple[NDArray[np.uint16], Bytes]:
+    """8x4 words of each channel that `mask` does not drop, for blocks that begin at normalized positions; and the
+    registers behind the channels."""
+    height, width = picture.shape
+    media = MediaGen7(part)
+    stored = np.zeros((height, PITCH), np.uint8)
+    stored[:, :width] = picture
+    media.memory.write(CURRENT, stored.tobytes())
+    media.media_surface(_SURFACE, CURRENT, **{"width": width, "height": height, "pitch": PITCH, **(surface or {})})
+    media.memory.write(DYNAMIC + STATES + 64, media.build("SAMPLER_STATE", **{
+        "mag_mode_filter": "LINEAR", "tcx_address_control_mode": "CLAMP", "tcy_address_control_mode": "CLAMP",
+        **sampler}))
+    payload = f"mov(1) g16.2<1>UD 0x{mask << 12:08x}UD {{ align1 nomask }};\n"
+    payload += "".join(f"mov(1) g17.{at}<1>UD 0x{_float(value):08x}UD {{ align1 nomask }};\n"
+                       for at, value in ((4, step[0]), (5, step[1])))
+    payload += ("mov(1) g17.2<1>UD g1<0,1,0>UD { align1 nomask };\n"
+                "mov(1) g17.3<1>UD g1.1<0,1,0>UD { align1 nomask };\n")
+    channels = 4 - mask.bit_count()
+    response = 2 * channels + (kind in (2, 10))
+    out = run(media, [(_float(u), _float(v)) for u, v in blocks], descriptor(kind, response, 4), response, payload,
+              complaint)
+    words = np.ascontiguousarray(out[:, :2 * channels]).view(np.uint16)
+    return words.reshape(len(blocks), channels, 4, 8), out[:, 2 * channels:]
+
+
 def _float(value: float) -> int:
     return int(struct.unpack("<I", struct.pack("<f", value))[0])

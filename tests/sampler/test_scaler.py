@@ -109,3 +109,37 @@ def test_r8b8_has_red_and_blue() -> None:
     out = scaled(picture, [(0.0, 0.0)], step=(1 / 16, 1 / 4), mask=0b1010,
                  surface={"surface_format": "R8B8_UNORM", "width": 16})
     assert [set(out[0, c].flat) for c in range(2)] == [{3 << 8}, {9 << 8}]
+
+
+def ten_bits(*channels: int) -> np.ndarray:
+    """4x16 pixels of R10G10B10A2."""
+    code = sum(value << 10 * i for i, value in enumerate(channels))
+    return np.frombuffer(np.full((4, 16), code, "<u4").tobytes(), np.uint8).reshape(4, 64)
+
+
+def test_channels_of_ten_bits_keep_all_of_them() -> None:
+    out = scaled(ten_bits(0x3FF, 0x201, 1, 2), [(0.0, 0.0)], step=(1 / 16, 1 / 4), mask=0,
+                 surface={"surface_format": "R10G10B10A2_UNORM", "width": 16})
+    assert [set(out[0, c].flat) for c in range(4)] == [{0x3FF << 6}, {0x201 << 6}, {1 << 6}, {0x2AA << 6}]
+
+
+def test_ten_bits_are_filtered_with_their_fraction() -> None:
+    picture = np.frombuffer(np.tile(np.array([0, 10], "<u4"), (4, 8)).tobytes(), np.uint8).reshape(4, 64)
+    out = scaled(picture, [(0.5 / 16, 0.0)], step=(0.0, 0.0), mask=0b1110,
+                 surface={"surface_format": "R10G10B10A2_UNORM", "width": 16})
+    assert set(out.flat) == {5 << 6}
+    out = scaled(picture, [(0.6 / 16, 0.0)], step=(0.0, 0.0), mask=0b1110, sampler={"disable_8x8_filter": True},
+                 surface={"surface_format": "R10G10B10A2_UNORM", "width": 16})
+    assert set(out.flat) == {10 << 6}
+
+
+def test_sharpness_of_ten_bits_is_the_same_blend() -> None:
+    rng = np.random.default_rng(4)
+    coarse = rng.integers(0, 256, (8, 32), np.uint8)
+    fine = np.frombuffer(((coarse.astype("<u4") << 2) << 10).tobytes(), np.uint8).reshape(8, 128)
+
+    def at(picture: np.ndarray, **surface: object) -> np.ndarray:
+        return scaled(picture, [(0.2, 0.3)], step=(0.6 / 32, 0.6 / 8), taps=lanczos, default_sharpness_level=100,
+                      surface={"width": 32, **surface})
+
+    assert np.array_equal(at(coarse), at(fine, surface_format="R10G10B10A2_UNORM"))
