@@ -206,10 +206,11 @@ static struct choice choice_of(const struct g4_texture *texture, const struct g4
     const int32_t last = (int32_t)texture->mip_count * LOD_ONE;
     const int32_t first = (int32_t)texture->min_lod * LOD_ONE;
     const int32_t resource = (int32_t)texture->surface.resource_min_lod_u4_8 - first;
-    const int32_t low = most_of(least((int32_t)sampler->min_lod, last), resource);
+    const bool beyond = g4_texture_is_beyond_levels(texture); /* then the level is 0 */
+    const int32_t low = beyond ? 0 : most_of(least((int32_t)sampler->min_lod, last), resource);
     return (struct choice){
         .low = low,
-        .high = least((int32_t)sampler->max_lod, last),
+        .high = beyond ? 0 : least((int32_t)sampler->max_lod, last),
         .preclamp_low = sampler->lod_preclamp ? (int32_t)sampler->min_lod : INT32_MIN,
         .preclamp_high = sampler->lod_preclamp ? (int32_t)sampler->max_lod : INT32_MAX,
         .base = (int32_t)sampler->base_mip_level_u4_1 * (LOD_ONE / 2),

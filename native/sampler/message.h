@@ -27,6 +27,7 @@ struct g4_sampler_messages {
     uint32_t absent; /* bit t: type t does not exist */
     const struct g4_sampler_shape (*shape)[G4_SAMPLER_MESSAGE_LENGTHS];
     const struct g4_sampler_shape (*shape_by_mode)[G4_SAMPLER_SIMD_MODES];
+    bool beyond_levels_errata; /* of lookups beyond the levels of a surface; see sample() */
 };
 
 extern const struct g4_sampler_messages g4_gen4_sampler_messages, g4_gen7_sampler_messages, g4_gen75_sampler_messages,

@@ -123,19 +123,38 @@ static struct g4_request request_of(const struct g4_sampler_call *c, const struc
     return request;
 }
 
+/* Beyond the levels of a surface the level of detail is 0 and texels are zeros, with an alpha of 1 in formats without
+ * alpha.  Two errata of Ivy Bridge (IVB PRM vol. 4 part 1, 2.2.1.5): with the anisotropic filter that alpha is 0, and
+ * if levels are mixed, the texels of the first level stay as they are. */
+static bool reads_first_level(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
+    return c->eu->ctx->model->sampler_messages->beyond_levels_errata && sampler->mip_filter == G4_MIP_FILTER_LINEAR;
+}
+
+static void sample_nothing(struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
+    static const uint32_t nothing[4] = {0};
+    const bool anisotropic =
+        sampler->filter[0] == G4_MAP_FILTER_ANISOTROPIC || sampler->filter[1] == G4_MAP_FILTER_ANISOTROPIC;
+    const bool no_alpha = anisotropic && c->eu->ctx->model->sampler_messages->beyond_levels_errata;
+
+    for
+        EACH_ACTIVE(lane, c) {
+            if (no_alpha) {
+                put(c, lane, nothing);
+            } else {
+                put_texel(c, lane, nothing);
+            }
+        }
+    g4_sampler_write_back(c);
+}
+
 static void sample(struct g4_sampler_call *c) {
     const struct g4_texture_sampler *const sampler = g4_sampler_find_sampler(c);
 
     if (g4_sampler_sample_fast(c, sampler) || is_refused(c, sampler)) {
         return;
     }
-    if (g4_texture_is_beyond_levels(c->texture) && !is_shadow(c)) {
-        static const uint32_t nothing[4] = {0};
-        for
-            EACH_ACTIVE(lane, c) {
-                put_texel(c, lane, nothing);
-            }
-        g4_sampler_write_back(c);
+    if (g4_texture_is_beyond_levels(c->texture) && !is_shadow(c) && !reads_first_level(c, sampler)) {
+        sample_nothing(c, sampler);
         return;
     }
     c->texture = g4_sampler_keyed_texture(c, sampler);
@@ -453,6 +472,7 @@ const struct g4_sampler_messages g4_gen7_sampler_messages = {
     .types = G4_SAMPLER_MESSAGE_TYPES_GEN7,
     .absent = 1u << GEN7_SAMPLER_MESSAGE_TYPE_SAMPLE_D_C,
     .shape_by_mode = g4_sampler_shapes_gen7,
+    .beyond_levels_errata = true,
 };
 
 const struct g4_sampler_messages g4_gen75_sampler_messages = {

@@ -306,6 +306,22 @@ def test_levels_beyond_those_present_are_black(t: Texturing7) -> None:
     assert t.at_level(0) == [0.0, 0.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize(("gen", "filter", "mip", "expected"), [
+    (Gen.IVB, "ANISOTROPIC", "NEAREST", [0.0, 0.0, 0.0, 0.0]),
+    (Gen.HSW, "ANISOTROPIC", "NEAREST", [0.0, 0.0, 0.0, 1.0]),
+    (Gen.IVB, "LINEAR", "LINEAR", [5.0, 0.0, 0.0, 1.0]), (Gen.HSW, "LINEAR", "LINEAR", [0.0, 0.0, 0.0, 1.0]),
+    (Gen.IVB, "LINEAR", "NEAREST", [0.0, 0.0, 0.0, 1.0])])
+def test_ivy_bridge_has_two_errata_beyond_the_levels(gen: Gen, filter: str, mip: str, expected: list[float]) -> None:
+    """IVB PRM vol. 4 part 1, 2.2.1.5: an alpha of 0, and texels of the first level."""
+    t = Texturing7(gen)
+    select = {} if gen is Gen.IVB else {f"shader_channel_select_{name}": 4 + i
+                                        for i, name in enumerate(("red", "green", "blue", "alpha"))}
+    t.surface("R32_FLOAT", 64, 64, levels=7, resource_min_lod=7.0, **select)
+    t.texels(np.full((64, 64), 5, np.float32))
+    t.sampler(filter, mip=mip)
+    assert t.at_level(0) == expected
+
+
 def test_levels_beyond_those_present_are_black_in_formats_of_bytes(t: Texturing7) -> None:
     """Vectors look such formats up by themselves."""
     t.sampler(mip="NONE")
