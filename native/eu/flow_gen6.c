@@ -93,6 +93,23 @@ static bool goes_on(const struct g4_run *run, int t) {
     return g4_mask32(run->gang->amask, t) != 0;
 }
 
+/* In single program flow nothing waits: if channel 0 is for it, a break, cont or halt takes the thread to its second
+ * target. */
+static bool leaves_alone(struct g4_run *run, const struct g4_op *op, int t) {
+    uint32_t taken;
+
+    if (!(run->single >> t & 1) ||
+        (op->opcode != G4_OPCODE_BREAK && op->opcode != G4_OPCODE_CONT && op->opcode != G4_OPCODE_HALT)) {
+        return false;
+    }
+    (void)active(run, op, t, &taken);
+    if (taken) {
+        g4_run_jump_one(run, t, op->uip);
+        join(run->gang, t, op->uip);
+    }
+    return true;
+}
+
 /* A branch that parks channels.  Returns whether the thread jumps to the first target, because no channel is left. */
 static bool branch(struct g4_run *run, const struct g4_op *op, int t) {
     struct g4_gang *const gang = run->gang;
@@ -216,7 +233,7 @@ void g4_flow_gen6(struct g4_run *run, const struct g4_op *op) {
             call(run, op, t);
         } else if (op->opcode == G4_OPCODE_RET) {
             return_from(run, op, t);
-        } else {
+        } else if (!leaves_alone(run, op, t)) {
             jumps_here = branch(run, op, t);
         }
         if (jumps_here) {

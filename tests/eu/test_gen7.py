@@ -265,6 +265,35 @@ def test_channels_leave_a_loop_one_by_one(gen: Gen) -> None:
     assert result(gen, code, {2: list(range(8))}) == [1, 1, 2, 3, 4, 5, 6, 7]
 
 
+SINGLE = "or(1) cr0<1>UD cr0<0,1,0>UD 4UD { align1 WE_all 1N switch };\n"
+
+
+@every
+@pytest.mark.parametrize(("first", "expected"), [(0, 0x111), (1, 0x100)])
+def test_in_single_program_flow_the_first_channel_takes_all_to_the_second_target(gen: Gen, first: int,
+                                                                                 expected: int) -> None:
+    """No channel waits, so what lies between does not run, not even without masks."""
+    code = SINGLE + """cmp.z.f0.0(8) null<1>D g2<8,8,1>D 1D { align1 1Q };
+              (+f0.0) halt(8) JIP: NEAR UIP: FAR { align1 1Q };
+              add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
+              NEAR:
+              add(8) g10<1>D g10<8,8,1>D 0x10D { align1 WE_all 1Q };
+              FAR:
+              add(8) g10<1>D g10<8,8,1>D 0x100D { align1 1Q };"""
+    assert result(gen, code, {2: [first, 1, 0, 1, 0, 1, 0, 1]}) == [expected] * 8
+
+
+@every
+def test_in_single_program_flow_a_break_leaves_the_loop(gen: Gen) -> None:
+    code = SINGLE + """LOOP:
+              add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
+              cmp.ge.f0.0(8) null<1>D g10<8,8,1>D g2<8,8,1>D { align1 1Q };
+              (+f0.0) break(8) JIP: END UIP: END { align1 1Q };
+              END:
+              while(8) JIP: LOOP { align1 1Q };"""
+    assert result(gen, code, {2: [3, 1, 2, 9, 9, 9, 9, 9]}) == [3] * 8
+
+
 @every
 @pytest.mark.parametrize("dmask", [0xFF, 0x3C])
 def test_a_subroutine_returns_behind_its_call(gen: Gen, dmask: int) -> None:
