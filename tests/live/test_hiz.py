@@ -89,6 +89,20 @@ def test_no_entry_contradicts_the_depth_buffer_and_pictures_are_the_same(scene: 
             assert not any("depth" in event["text"] for event in document["events"])
 
 
+@needs_client
+@pytest.mark.parametrize(("more", "devices"), [((), 1), (("--hiz", "off"), 0)])
+def test_programs_can_be_made_to_check_their_entries(more: tuple[str, ...], devices: int, tmp_path: Path) -> None:
+    """What --check-depth does to all programs of these tests; those that choose a mode keep it."""
+    (tmp_path / "log").touch()
+    arguments = ["run", "-q", "--device", "hsw", *more, "--", client("depth")]
+    subprocess.run([sys.executable, "-m", "gen4emu", *arguments], check=True, timeout=TIMEOUT, capture_output=True,
+                   env=environment(EGL_PLATFORM="surfaceless", PYTHONPATH=str(Path(__file__).parent / "checked"),
+                                   CHECKED_DEPTH_LOG=str(tmp_path / "log")))
+    found = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert len(found) == devices
+    assert all(counts["groups_tested"] > 1000 and counts["contradictions"] == 0 for counts in found)
+
+
 @cache
 def trace() -> Path:
     path = Path(mkdtemp(prefix="gen4emu-test-")) / "depth.g4c"
