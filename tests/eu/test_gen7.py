@@ -265,6 +265,24 @@ def test_channels_leave_a_loop_one_by_one(gen: Gen) -> None:
     assert result(gen, code, {2: list(range(8))}) == [1, 1, 2, 3, 4, 5, 6, 7]
 
 
+@pytest.mark.parametrize("gen", [Gen.IVB, Gen.HSW])
+def test_thirty_two_channels_use_the_masks_of_sixteen_twice(gen: Gen) -> None:
+    code = "mov(32) g10<1>UW 1UW { align1 1Q };"
+    half = [0, 0, 0x10001, 0x10001, 0, 0, 0x10001, 0x10001]
+    assert [result(gen, code, {}, dmask=0xF0F0, reg=reg) for reg in (10, 11)] == [half, half]
+
+
+@pytest.mark.parametrize("gen", [Gen.IVB, Gen.HSW])
+@pytest.mark.parametrize("nibble", [1, 2, 3, 4])
+def test_four_channels_begin_at_any_nibble(gen: Gen, nibble: int) -> None:
+    """It moves masks and flags, not registers."""
+    code = f"(+f0.0) mov(4) g10<1>UD 1UD {{ align1 {nibble}N }};"
+    first = 4 * (nibble - 1)
+    for dmask, flags in ((0xFFFF, 0x7B5E), (0x5A3C, 0xFFFF)):
+        found = result(gen, code, {}, dmask=dmask, flags=flags)
+        assert found[:4] == [(dmask & flags) >> first + i & 1 for i in range(4)]
+
+
 SINGLE = "or(1) cr0<1>UD cr0<0,1,0>UD 4UD { align1 WE_all 1N switch };\n"
 
 

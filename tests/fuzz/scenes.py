@@ -28,8 +28,8 @@ from gen4emu.image.digest import Blake3
 ROOT = Path(__file__).resolve().parents[2]
 LATER = [ROOT / "traces" / "later" / f"triangle-{name}.aub.xz" for name in ("ivb", "hsw")]
 TESTS = ("tests/geometry", "tests/compute", "tests/media/test_gen7.py", "tests/media/test_vld.py",
-         "tests/media/test_is.py", "tests/media/test_spawner.py", "tests/media/test_generic.py",
-         "tests/media/test_every_kernel.py", "tests/ff/test_hostile.py")
+         "tests/media/test_is.py", "tests/media/test_spawner.py", "tests/media/test_spawner_gen7.py",
+         "tests/media/test_generic.py", "tests/media/test_every_kernel.py", "tests/ff/test_hostile.py")
 RECORDED = {Gen.EL: Gen.CTG}  # parts whose scenes are those of another one
 MAGIC = 0x53344734
 DRAWS, MEDIA, COMPUTE = range(3)
