@@ -90,7 +90,8 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         gen7_media_object_prt_unpack(words, ctx->gen, &prt);
         command->kind = G4_MEDIA_OBJECT_PRT;
         command->descriptor_offset = prt.interface_descriptor_offset;
-        command->fence = prt.prt_fence_needed;
+        /* Threads keep the state that they started with: a fence for the flush of state has nothing to hold. */
+        command->fence = prt.prt_fence_needed && prt.prt_fencetype == GEN7_PRT_FENCE_TYPE_ROOT_THREAD_QUEUE;
         command->children = prt.children_present;
         break;
     case GEN7_CMD_MEDIA_OBJECT_WALKER >> 16:

@@ -230,6 +230,15 @@ def test_a_fence_holds_roots_until_something_is_spawned() -> None:
         media.run()
 
 
+def test_a_fence_for_the_flush_of_state_holds_no_root() -> None:
+    media = started()
+    media.kernel(0, END)
+    media.select()
+    go(media, 1, name="MEDIA_OBJECT_PRT", prt_fence_needed=True, prt_fencetype="VFE_STATE_FLUSH")
+    go(media, 1)
+    assert numbers(media) == [0, 0]
+
+
 # --- entries ----------------------------------------------------------------------------------------------------------
 def test_entries_are_kept_until_they_are_given_back() -> None:
     media = started(number_of_urb_entries=2, urb_entry_allocation_size=4)
