@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,7 @@ from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw.command_reader import Words
 from gen4emu.image.picture import replacing
 from gen4emu.repro.commands import StateCommands
+from gen4emu.repro.inputs import kernels_of, write_inputs
 from gen4emu.repro.program import program
 from gen4emu.repro.reduction import leave_out
 from gen4emu.repro.relocations import layout_of, load
@@ -38,8 +40,12 @@ batch.txt         the commands, which may be edited
 memory/           the contents of memory, named by address
 draw.aub.xz       the trace that `gen4emu build batch.txt -o draw.aub.xz` makes
 expected.digests  what the draw writes: `gen4emu bisect draw.aub.xz --against expected.digests`
-expected-N.png    its render targets
+expected-N.png    its render targets; .npy: the exact values of their channels
 """
+_INPUTS = {"kernels/*": "the kernels as assembly, which may be edited",
+           "vertices-*.csv": "the vertices that it reads, by buffer",
+           "indices.csv": "the indices", "constants.txt": "the constants, by their address",
+           "texture-*.png": "the textures; .npy: the exact values of their channels"}
 _PROGRAM = """\
 repro.c           submits it to the i915 driver, and compares the render targets:
                   `cc repro.c -o repro && ./repro`, or `gen4emu run --device {device} -- ./repro`
@@ -93,21 +99,41 @@ def write(draw: Export, directory: Path) -> str:
     with TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as name:
         place = Path(name, "new")
         script.save(place)
-        parse(place / "batch.txt").build(place / "draw.aub.xz")
-        _check(place, expected)
+        built = place / "draw.aub.xz"
+        parse(place / "batch.txt").build(built)
+        inputs = _check(place, expected)
+        inputs += _write_kernels(script, place, built)
         without = _write_program(draw, place)
         with replacing(place / "README") as file:
-            file.write(_readme(draw, not without).encode())
+            file.write(_readme(draw, inputs, not without).encode())
         if directory.is_dir():
             directory.rmdir()
         place.rename(directory)
     return without
 
 
-def _readme(draw: Export, has_program: bool) -> str:
+def _readme(draw: Export, inputs: list[str], has_program: bool) -> str:
     device = draw.script.device
     text = _README.format(draw=draw.expected, device=device.marketing)
+    text += "".join(f"{pattern:<17} {meaning}\n" for pattern, meaning in _INPUTS.items()
+                    if any(fnmatch(name, pattern) for name in inputs))
     return text + _PROGRAM.format(device=device.name) if has_program else text
+
+
+def _write_kernels(script: Script, place: Path, built: Path) -> list[str]:
+    """Write the kernels as assembly, and batch.txt again, which names them and builds the same trace.
+
+    Returns the names of the files.
+    """
+    with open_trace(built) as trace:
+        kernels = kernels_of(trace)
+    again = place / "again.aub.xz"
+    script.save(place, kernels)
+    parse(place / "batch.txt").build(again)
+    if again.read_bytes() != built.read_bytes():
+        raise Gen4emuError(f"{place}: the trace with kernels as assembly is another one")
+    again.unlink()
+    return [kernel.name for kernel in kernels]
 
 
 def _write_program(draw: Export, place: Path) -> str:
@@ -127,8 +153,11 @@ def _write_program(draw: Export, place: Path) -> str:
     return ""
 
 
-def _check(place: Path, expected: DrawDigest) -> None:
-    """Execute the trace that was built; write its digests and pictures if it draws as the original."""
+def _check(place: Path, expected: DrawDigest) -> list[str]:
+    """Execute the trace that was built; write its digests, pictures and inputs if it draws as the original.
+
+    Returns the names of the inputs.
+    """
     trace = str(place / "draw.aub.xz")
     with open_trace(trace) as built:
         draw = built.at(draw=0)
@@ -137,8 +166,11 @@ def _check(place: Path, expected: DrawDigest) -> None:
             raise Gen4emuError(f"draw {expected.number}: the trace that was built from it writes other pixels")
         for number, surface in enumerate(draw.targets):
             surface.save(place / f"expected-{number}.png")
+            surface.save(place / f"expected-{number}.npy")
+        inputs = write_inputs(draw, place / "draw.aub.xz", place)
     with open_trace(trace) as built:
         digests.write(place / "expected.digests", built, digests.execute(built))
+    return inputs
 
 
 def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:

@@ -3,6 +3,7 @@
     device = gm45
     batch = 0x00200000
     memory 0x00109000 = memory/00109000.bin
+    kernel 0x00109040 0x180 = kernels/ps-00109040.g4a
 
     3DSTATE_DRAWING_RECTANGLE
       clipped_drawing_rectangle_x_max = 255
@@ -28,6 +29,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.mi import AddressSpaceIndicator
 from gen4emu.hw.layout import Command
 from gen4emu.image.picture import replacing
+from gen4emu.isa import assemble
 from gen4emu.trace.conversion import container_of, new_writer
 from gen4emu.trace.events import Engine
 from gen4emu.trace.write_aub import Dedup
@@ -38,10 +40,21 @@ _MOST_ITEMS = 4096  # of an array
 _MOST_TEXT = 64 << 20
 _SETTING = re.compile(r"(?P<name>\w+) = (?P<value>.*)")
 _MEMORY = re.compile(r"memory (?P<address>0x[0-9a-fA-F]+) = (?P<file>\S+)")
+_KERNEL = re.compile(r"kernel (?P<address>0x[0-9a-fA-F]+) (?P<room>0x[0-9a-fA-F]+|\d+) = (?P<file>\S+)")
 _FIELD = re.compile(r"(?:(?P<array>\w+)\[(?P<index>\d+)\]\.)?(?P<name>\w+) = (?P<value>.+)")
 _DWORDS = 8  # in a line
 
 Dwords = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel of a script as assembly."""
+
+    name: str  # of the file
+    address: int
+    code: bytes  # what the text gives
+    text: str
 
 
 @dataclass(slots=True)
@@ -69,8 +82,8 @@ class Script:
             writer.write_memory(self.batch, self.batch_bytes, "batch")
             writer.submit(self.engine, start_of_batch(self.batch, self.device), self.ring)
 
-    def save(self, directory: Path) -> None:
-        """Write batch.txt and the files of memory that it names."""
+    def save(self, directory: Path, kernels: Sequence[KernelText] = ()) -> None:
+        """Write batch.txt and the files that it names.  `kernels`: those that lie in its memory as assembly, too."""
         names = []
         (directory / "memory").mkdir(parents=True, exist_ok=True)
         for address, data in self.memory:
@@ -78,16 +91,22 @@ class Script:
             with replacing(directory / name) as file:
                 file.write(data)
             names.append((address, name))
+        for kernel in kernels:
+            (directory / kernel.name).parent.mkdir(exist_ok=True)
+            with replacing(directory / kernel.name) as file:
+                file.write(kernel.text.encode())
         with replacing(directory / "batch.txt") as file:
-            file.write("".join(self._lines(names)).encode())
+            file.write("".join(self._lines(names, kernels)).encode())
 
-    def _lines(self, memory: Sequence[tuple[int, str]]) -> Iterator[str]:
+    def _lines(self, memory: Sequence[tuple[int, str]], kernels: Sequence[KernelText]) -> Iterator[str]:
         yield f"{TITLE}\ndevice = {self.device.name}\n"
         if self.application:
             yield f"application = {self.application}\n"
         yield f"engine = {self.engine.value}\nring = 0x{self.ring:08x}\nbatch = 0x{self.batch:08x}\n"
         for address, name in memory:
             yield f"memory 0x{address:08x} = {name}\n"
+        for kernel in kernels:
+            yield f"kernel 0x{kernel.address:08x} 0x{len(kernel.code):x} = {kernel.name}\n"
         yield "\n"
         for command in self.commands:
             yield from command_lines(command, self.device.gen)
@@ -187,11 +206,24 @@ def parse(path: str | os.PathLike[str]) -> Script:
     if "batch" not in reader.numbers:
         raise FieldError(f"{file}: has no address of the batch, such as: batch = 0x00200000")
     script = Script(reader.device, reader.application, reader.engine, reader.numbers.get("ring", 0x1000),
-                    reader.numbers["batch"], reader.memory, commands)
+                    reader.numbers["batch"], _overlaid(reader.memory, reader.kernels), commands)
     for number, size in ((script.ring, 8), (script.batch, len(script.batch_bytes))):
         if number % 8 or number + size > 1 << script.device.address_bits:
             raise FieldError(f"{file}: 0x{number:x} is not an address of {size} bytes that is a multiple of 8")
     return script
+
+
+def _overlaid(memory: Sequence[tuple[int, bytes]], kernels: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Memory with kernels in it; those that lie elsewhere, even in part, are pieces of their own behind the others."""
+    found = [(at, bytearray(data)) for at, data in memory]
+    for at, code in kernels:
+        for start, data in reversed(found):
+            if start <= at and at + len(code) <= start + len(data):
+                data[at - start:at - start + len(code)] = code
+                break
+        else:
+            found.append((at, bytearray(code)))
+    return [(at, bytes(data)) for at, data in found]
 
 
 class _Reader:
@@ -202,6 +234,7 @@ class _Reader:
         self.application, self.engine = "", Engine.RENDER
         self.numbers: dict[str, int] = {}
         self.memory: list[tuple[int, bytes]] = []
+        self.kernels: list[tuple[int, bytes]] = []
         self._file, self._directory, self._gen = file, directory, gen
         self._number = 0  # of the line
         self._bytes = 0
@@ -220,10 +253,13 @@ class _Reader:
             self._inside(text.strip())
             return
         self._end()
-        memory = _MEMORY.fullmatch(text)
+        memory, kernel = _MEMORY.fullmatch(text), _KERNEL.fullmatch(text)
         setting = _SETTING.fullmatch(text)
         if memory is not None:
-            self._load(memory["address"], memory["file"])
+            at = self._integer("memory", memory["address"])
+            self.memory.append((at, self._inside_space(at, self._contents("memory", memory["file"]))))
+        elif kernel is not None:
+            self._assemble(kernel["address"], kernel["room"], kernel["file"])
         elif setting is not None:
             self._set(setting["name"], setting["value"].strip())
         elif text.startswith("dwords "):
@@ -259,22 +295,39 @@ class _Reader:
             raise self._error(f"unknown setting {name!r} (known: device, application, engine, ring, batch); "
                               f"fields of a command are indented")
 
-    def _load(self, address: str, name: str) -> None:
+    def _contents(self, what: str, name: str) -> bytes:
+        """A file beside this one."""
         path = (self._directory / name).resolve()
         if not path.is_relative_to(self._directory.resolve()):
-            raise self._error(f"memory: {name} is outside of the directory of this file")
+            raise self._error(f"{what}: {name} is outside of the directory of this file")
         try:
             self._bytes += path.stat().st_size
             if self._bytes > _MOST_BYTES:
-                raise self._error(f"memory: more than {_MOST_BYTES >> 20} MiB in all")
-            data = path.read_bytes()
+                raise self._error(f"{what}: more than {_MOST_BYTES >> 20} MiB in all")
+            return path.read_bytes()
         except OSError as e:
-            raise self._error(f"memory: {name}: {e.strerror}") from None
-        at = self._integer("memory", address)
+            raise self._error(f"{what}: {name}: {e.strerror}") from None
+
+    def _inside_space(self, address: int, data: bytes) -> bytes:
         end = 1 << (32 if self.device is None else self.device.address_bits)
-        if at + len(data) > end:
-            raise self._error(f"memory: {len(data)} bytes at 0x{at:x} leave the address space of {end >> 30} GiB")
-        self.memory.append((at, data))
+        if address + len(data) > end:
+            raise self._error(f"{len(data)} bytes at 0x{address:x} leave the address space of {end >> 30} GiB")
+        return data
+
+    def _assemble(self, address: str, size: str, name: str) -> None:
+        if self._gen is None:
+            raise self._error("kernel: the device must be named before")
+        at, room = self._integer("kernel", address), self._integer("kernel", size)
+        if room > _MOST_TEXT:
+            raise self._error(f"kernel: {room} bytes are more than the {_MOST_TEXT >> 20} MiB that a kernel may take")
+        try:
+            text = self._contents("kernel", name).decode()
+        except UnicodeDecodeError:
+            raise self._error(f"kernel: {name} is not text") from None
+        code = assemble(text, self._gen, str(self._directory / name))
+        if len(code) > room:
+            raise self._error(f"kernel: {name} has {len(code)} bytes of code, {room} have room at 0x{at:08x}")
+        self.kernels.append((at, self._inside_space(at, code.ljust(room, bytes(1)))))
 
     # --- commands -----------------------------------------------------------------------------------------------------
     def _begin(self, name: str) -> None:

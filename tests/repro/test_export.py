@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import gen4emu
 from gen4emu.api.trace import Draw
@@ -55,7 +58,8 @@ def test_text_is_the_inverse_of_the_script(tmp_path: Path) -> None:
     repro, again = tmp_path / "repro", tmp_path / "again"
     assert run(["export", str(TRACES / "texture-g4x.aub.xz"), "--draw", "0", "-o", str(repro)]) == 0
     parse(repro / "batch.txt").save(again)
-    assert (again / "batch.txt").read_bytes() == (repro / "batch.txt").read_bytes()
+    lines = (repro / "batch.txt").read_text().splitlines()
+    assert (again / "batch.txt").read_text().splitlines() == [line for line in lines if not line.startswith("kernel ")]
 
 
 def test_an_edited_field_changes_the_picture(tmp_path: Path) -> None:
@@ -67,6 +71,66 @@ def test_an_edited_field_changes_the_picture(tmp_path: Path) -> None:
     batch.write_text(text.replace("clipped_drawing_rectangle_x_max = 255", "clipped_drawing_rectangle_x_max = 99"))
     assert run(["build", str(batch), "-o", str(built)]) == 0
     assert run(["bisect", str(built), "--against", str(repro / "expected.digests")]) == 1
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The textured quad, which no test changes."""
+    repro = tmp_path_factory.mktemp("export") / "repro"
+    assert run(["export", str(TRACES / "texture-g4x.aub.xz"), "--draw", "0", "-o", str(repro)]) == 0
+    return repro
+
+
+def edited(exported: Path, tmp_path: Path, old: str, new: str) -> Path:
+    """A copy with another pixel shader."""
+    repro = tmp_path / "repro"
+    shutil.copytree(exported, repro)
+    (kernel,) = (repro / "kernels").glob("ps-*.g4a")
+    text = kernel.read_text()
+    assert old in text
+    kernel.write_text(text.replace(old, new, 1))
+    return repro
+
+
+def test_an_edited_kernel_is_assembled_into_the_trace(exported: Path, tmp_path: Path) -> None:
+    repro = edited(exported, tmp_path, "0x10101010V", "0x00000000V")
+    built = tmp_path / "edited.aub"
+    assert run(["build", str(repro / "batch.txt"), "-o", str(built)]) == 0
+    assert run(["bisect", str(built), "--against", str(repro / "expected.digests")]) == 1
+
+
+def test_a_kernel_must_fit_its_room_and_be_correct(exported: Path, tmp_path: Path,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    repro = edited(exported, tmp_path, "\n", "\nnop;\n")
+    assert run(["build", str(repro / "batch.txt"), "-o", str(tmp_path / "x.aub")]) == 2
+    assert "has 352 bytes of code, 336 have room at 0x001580c0" in capsys.readouterr().err
+    batch = repro / "batch.txt"
+    batch.write_text(batch.read_text().replace(" 0x150 = ", " 0x160 = "))
+    assert run(["build", str(batch), "-o", str(tmp_path / "x.aub")]) == 0
+    (kernel,) = (repro / "kernels").glob("ps-*.g4a")
+    kernel.write_text("add(16) g1;\n")
+    assert run(["build", str(batch), "-o", str(tmp_path / "y.aub")]) == 2
+    assert f"{kernel}:1:" in capsys.readouterr().err
+    assert not (tmp_path / "y.aub").exists()
+
+
+def test_what_the_draw_reads_is_there_for_people(exported: Path) -> None:
+    assert (exported / "vertices-0.csv").read_text().splitlines() == [
+        "vertex,0.x,0.y,1.x,1.y", "0,-1.0,-1.0,0.0,0.0", "1,1.0,-1.0,1.0,0.0", "2,-1.0,1.0,0.0,1.0",
+        "3,1.0,1.0,1.0,1.0"]
+    assert (exported / "constants.txt").read_text().startswith("# CONSTANTS  at 0x0029f000, 64 bytes")
+    with gen4emu.open(TRACES / "texture-g4x.aub.xz") as trace:
+        draw = trace.at(draw=0)
+        picture = draw.target().numpy()
+        texture = draw.surface(0x14F000, "R8G8B8A8_UNORM", 64, 64, 512, "x")
+        np.testing.assert_array_equal(np.asarray(Image.open(exported / "texture-0.png").convert("RGBA")),
+                                      texture.numpy())
+    np.testing.assert_array_equal(np.asarray(Image.open(exported / "expected-0.png").convert("RGBA")), picture)
+    assert np.load(exported / "expected-0.npy").shape[:2] == picture.shape[:2]
+    readme = (exported / "README").read_text()
+    for name in ("kernels/*", "vertices-*.csv", "constants.txt", "texture-*.png"):
+        assert name in readme
+    assert "indices.csv" not in readme
 
 
 def test_a_command_with_reserved_bits_is_written_as_dwords() -> None:
@@ -102,6 +166,10 @@ HEAD = "# gen4emu batch 1\ndevice = g45\nbatch = 0x00200000\n"
     (HEAD + "dwords 0x100000000\n", ":4: dwords: 0x100000000 does not fit 32 bits"),
     (HEAD + "memory 0x1000 = ../../etc/passwd\n", ":4: memory: ../../etc/passwd is outside of the directory"),
     (HEAD + "memory 0x1000 = gone.bin\n", ":4: memory: gone.bin: No such file or directory"),
+    (HEAD + "kernel 0x1000 64 = /etc/passwd\n", ":4: kernel: /etc/passwd is outside of the directory"),
+    (HEAD + "kernel 0x1000 64 = gone.g4a\n", ":4: kernel: gone.g4a: No such file or directory"),
+    (HEAD + "kernel 0x1000 0x7fffffffffff = gone.g4a\n", ":4: kernel: 140737488355327 bytes are more than the 64 MiB"),
+    ("# gen4emu batch 1\nkernel 0x1000 64 = x.g4a\n", ":2: kernel: the device must be named before"),
 ])
 def test_errors_name_line_field_and_value_and_nothing_is_written(text: str, error: str, tmp_path: Path,
                                                                  capsys: pytest.CaptureFixture[str]) -> None:
