@@ -136,7 +136,28 @@ static void map_instructions(const struct g4_worker *worker) {
     }
 }
 
-enum g4_status g4_wm_flush(struct g4_worker *worker) {
+static bool is_parked(const struct g4_wm *wm) {
+    uint32_t parked = 0;
+    for (uint32_t mode = 0; mode < G4_WM_QUEUES; mode++) {
+        parked |= wm->parked[mode];
+    }
+    return parked != 0;
+}
+
+/* Make the queue of a mode the current one. */
+static void use_queue(struct g4_wm *wm, enum g4_wm_mode mode) {
+    const uint32_t own = mode < G4_WM_QUEUES ? mode : 0;
+    if (wm->waiting) {
+        wm->parked[wm->mode] = wm->waiting;
+    }
+    wm->mode = mode;
+    wm->thread = wm->queue[own];
+    wm->waiting = wm->parked[own];
+    wm->parked[own] = 0;
+}
+
+/* Run the threads of the current queue. */
+static enum g4_status run_waiting(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     if (wm->waiting == 0) {
         return G4_OK;
@@ -157,9 +178,34 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
         worker->eu.fault = (struct g4_fault){.unit = G4_UNIT_WM, .address = address};
     }
     wm->waiting = 0;
-    wm->clash = false;
-    memset(wm->claimed, 0, sizeof wm->claimed);
+    if (!is_parked(wm)) {
+        wm->clash = false;
+        memset(wm->claimed, 0, sizeof wm->claimed);
+    }
     return status;
+}
+
+enum g4_status g4_wm_flush(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    enum g4_status status = run_waiting(worker);
+    for (enum g4_wm_mode mode = G4_WM_8; mode < G4_WM_QUEUES && status == G4_OK; mode++) {
+        if (wm->parked[mode]) {
+            use_queue(wm, mode);
+            status = run_waiting(worker);
+        }
+    }
+    return status;
+}
+
+/* Whether pixels of subspans of the current object may be those of waiting threads. */
+static inline bool shares_pixels(const struct g4_wm *wm, const struct g4_subspan *s, uint32_t subspans) {
+    bool shares = false;
+    for (uint32_t i = 0; wm->clash && i < subspans && !shares; i++) {
+        const uint32_t column = s[i].x & (G4_TILE_SIZE - 1);
+        const uint32_t *const row = &wm->claimed[s[i].y & (G4_TILE_SIZE - 1)];
+        shares = ((row[0] >> column & 3) & s[i].lit) != 0 || ((row[1] >> column & 3) & s[i].lit >> 2) != 0;
+    }
+    return shares;
 }
 
 /* A slot for the next thread, after a flush if necessary; NULL if the flush failed, with its status. */
@@ -168,19 +214,19 @@ static inline struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum
                                                   enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t limit = wm->slots[wm->dispatch.entry[mode]].count;
-    bool full = wm->waiting != 0 && (wm->mode != mode || wm->waiting >= limit);
+    const bool parks = wm->parks && mode < G4_WM_QUEUES && wm->mode < G4_WM_QUEUES;
 
-    for (uint32_t i = 0; wm->clash && i < subspans && !full; i++) {
-        const uint32_t column = s[i].x & (G4_TILE_SIZE - 1);
-        const uint32_t *const row = &wm->claimed[s[i].y & (G4_TILE_SIZE - 1)];
-        full = ((row[0] >> column & 3) & s[i].lit) != 0 || ((row[1] >> column & 3) & s[i].lit >> 2) != 0;
+    *status = G4_OK;
+    if (shares_pixels(wm, s, subspans) || (wm->mode != mode && wm->waiting && !parks)) {
+        *status = g4_wm_flush(worker);
     }
-    *status = full ? g4_wm_flush(worker) : G4_OK;
-    if (*status != G4_OK) {
-        return NULL;
+    if (wm->mode != mode) {
+        use_queue(wm, mode);
     }
-    wm->mode = mode;
-    return &wm->thread[wm->waiting++];
+    if (*status == G4_OK && wm->waiting >= limit) {
+        *status = run_waiting(worker);
+    }
+    return *status == G4_OK ? &wm->thread[wm->waiting++] : NULL;
 }
 
 static void find_coverage(const struct g4_wm *wm, struct g4_pixel_block *block, const struct g4_subspan *s,
@@ -321,15 +367,10 @@ static void claim(struct g4_wm *wm, const struct g4_coverage *coverage) {
     }
 }
 
-/* Reduce the claimed pixels to those of waiting threads, except in contiguous dispatch, which records no subspans. */
-static void claim_exactly(struct g4_wm *wm) {
-    if (wm->mode >= G4_WM_CONTIGUOUS_32) {
-        return;
-    }
-    memset(wm->claimed, 0, sizeof wm->claimed);
-    for (uint32_t i = 0; i < wm->waiting * G4_BLOCKS; i++) {
-        const struct g4_pixel_block *const block = &wm->thread[i / G4_BLOCKS].block[i % G4_BLOCKS];
-        if (i % G4_BLOCKS && wm->mode != G4_WM_32) {
+static void claim_threads(struct g4_wm *wm, uint32_t mode, uint32_t count) {
+    for (uint32_t i = 0; i < count * G4_BLOCKS; i++) {
+        const struct g4_pixel_block *const block = &wm->queue[mode][i / G4_BLOCKS].block[i % G4_BLOCKS];
+        if (i % G4_BLOCKS && mode != G4_WM_32) {
             continue;
         }
         for (uint32_t s = 0; s < G4_BLOCK_SUBSPANS; s++) {
@@ -337,6 +378,18 @@ static void claim_exactly(struct g4_wm *wm) {
             row[0] |= (block->lit >> (4 * s) & 3) << (block->x[s] & (G4_TILE_SIZE - 2));
             row[1] |= (block->lit >> (4 * s + 2) & 3) << (block->x[s] & (G4_TILE_SIZE - 2));
         }
+    }
+}
+
+/* Reduce the claimed pixels to those of waiting threads, except in contiguous dispatch, which records no subspans. */
+static void claim_exactly(struct g4_wm *wm) {
+    if (wm->mode >= G4_WM_CONTIGUOUS_32) {
+        return;
+    }
+    memset(wm->claimed, 0, sizeof wm->claimed);
+    claim_threads(wm, wm->mode, wm->waiting);
+    for (uint32_t mode = 0; mode < G4_WM_QUEUES; mode++) {
+        claim_threads(wm, mode, wm->parked[mode]);
     }
 }
 

@@ -328,6 +328,6 @@ enum g4_status g4_samples_tile(struct g4_worker *worker, const struct g4_draw_st
     if (status == G4_OK) {
         status = g4_wm_flush(worker);
     }
-    wm->waiting = 0;
+    g4_wm_drop_threads(wm);
     return status;
 }

@@ -28,7 +28,9 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
 
     wm->ctx = ctx;
     wm->draw = draw;
-    wm->waiting = 0;
+    wm->mode = G4_WM_8;
+    wm->thread = wm->queue[wm->mode];
+    g4_wm_drop_threads(wm);
     g4_wm_begin_batch(wm);
     memset(wm->claimed, 0, sizeof wm->claimed);
     ctx->model->decide_tests(draw, &wm->iz);
@@ -40,6 +42,17 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     g4_wm_dispatch_begin(&wm->dispatch, &draw->windower);
 }
 
+/* Whether threads of several modes may wait together: their order matters to observers, to threads of different samples
+ * of a pixel, and if kernels write memory, which only some models find out, or read a clock. */
+static bool can_park(const struct g4_worker *worker, const struct g4_draw_state *draw) {
+    bool parks = worker->ctx->model->message_writes && !worker->eu.observed && !draw->windower.dispatches_samples;
+    for (uint32_t i = 0; i < G4_WM_ENTRIES && parks; i++) {
+        const struct g4_kernel *const kernel = draw->wm_kernel[i];
+        parks = !kernel || !(g4_kernel_writes_memory(kernel) || g4_kernel_reads_clock(kernel));
+    }
+    return parks;
+}
+
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
     if (!worker->wm) {
         worker->wm = calloc(1, sizeof *worker->wm);
@@ -48,6 +61,7 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state 
         }
     }
     g4_wm_prepare(worker->wm, worker->ctx, draw);
+    worker->wm->parks = can_park(worker, draw);
     g4_wm_payload_begin(worker, draw);
     const enum g4_status status = g4_cc_begin(worker, draw);
     if (status == G4_OK) {
@@ -402,7 +416,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
     if (status == G4_OK) {
         status = g4_wm_flush(worker);
     }
-    wm->waiting = 0;
+    g4_wm_drop_threads(wm);
     return status;
 }
 

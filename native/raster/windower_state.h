@@ -4,6 +4,8 @@
 #ifndef G4_WINDOWER_STATE_H
 #define G4_WINDOWER_STATE_H
 
+#include <string.h>
+
 #include "geometry/coverage.h"
 #include "geometry/lines.h"
 #include "geometry/payload.h"
@@ -13,6 +15,7 @@ enum {
     G4_TILE_SUBSPANS = (G4_TILE_SIZE / 2) * (G4_TILE_SIZE / 2),
     G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
     G4_BLOCKS = 2,         /* in the widest normal thread */
+    G4_WM_QUEUES = 3,      /* of threads of 8, 16 and 32 pixels */
     G4_WM_SAMPLE = 4,      /* subspans that run when all pixels of an object get the same value */
 };
 
@@ -92,10 +95,14 @@ struct g4_wm {
     /* valid if depth_needed; padded, because they are read four subspans at a time */
     float z[G4_TILE_SUBSPANS + G4_BLOCK_SUBSPANS][4];
 
-    /* Waiting threads of one mode.  No two of them share a pixel, so their order does not matter. */
+    /* Waiting threads of the current mode, and the numbers of those of other modes.  No two of them share a pixel, so
+     * their order does not matter. */
     uint32_t waiting;
     enum g4_wm_mode mode;
-    struct g4_pixel_thread thread[G4_GANG_THREADS];
+    struct g4_pixel_thread *thread; /* the queue of the mode; contiguous dispatch has the first one */
+    bool parks;                     /* threads of several modes may wait at the same time */
+    uint32_t parked[G4_WM_QUEUES];
+    struct g4_pixel_thread queue[G4_WM_QUEUES][G4_GANG_THREADS];
     int32_t tile_x, tile_y;
     const uint32_t *first_number;   /* as in g4_tile */
     uint32_t claimed[G4_TILE_SIZE]; /* pixels of waiting threads of earlier objects, and possibly more */
@@ -116,6 +123,12 @@ static inline bool g4_fills_gang(const struct g4_wm *wm) {
         is_full = g4_whole_subspans(wm->thread[t].block[0].lit) == UINT16_MAX;
     }
     return is_full;
+}
+
+/* Forget the threads that wait. */
+static inline void g4_wm_drop_threads(struct g4_wm *wm) {
+    wm->waiting = 0;
+    memset(wm->parked, 0, sizeof wm->parked);
 }
 
 /* Prepare the parts that do not depend on the worker. */
