@@ -1,6 +1,7 @@
 /*
- * Threads whose sixteen pixels are 8x2 adjacent ones, in targets of four 8-bit channels, all threads of a message at
- * once.  The results are those of blend_store.c, computed in vectors of sixteen, or two of eight.
+ * Writes to targets of four 8-bit channels, all threads of a message at once.  The results are those of blend_store.c,
+ * computed in vectors of sixteen, or two of eight.  Threads whose pixels are 8x2 adjacent ones have four pieces of
+ * memory, others two for each subspan.
  */
 #include "color/state.h"
 
@@ -80,13 +81,15 @@ struct colors {
 };
 
 INLINE struct colors colors_of(const struct g4_wide_message *message, uint32_t thread) {
-    const size_t near = G4_COLOR_STRIDE;
-    const size_t far = message->in_pairs ? 2 * near : 4 * near;
-    return (struct colors){
-        .first = message->color + (size_t)8 * thread,
-        .channel = message->in_pairs ? far : near,
-        .half = message->in_pairs ? near : far,
-    };
+    const size_t next = G4_COLOR_STRIDE;
+    struct colors colors = {.first = message->color + (size_t)8 * thread, .channel = next};
+    if (message->order == G4_COLORS_IN_PAIRS) {
+        colors.channel = 2 * next;
+        colors.half = next;
+    } else if (message->order == G4_COLORS_BY_HALF) {
+        colors.half = 4 * next;
+    }
+    return colors;
 }
 
 /* Vectors are assembled in registers, because loading one that was stored in parts is slow.  Lane 4 * s + p is pixel p
@@ -160,17 +163,12 @@ enum wide_blend_shape {
     OVER, /* factors: source alpha and one minus source alpha, for color and alpha */
 };
 
-/* Writes one vector of a thread: `byte` is the position of each channel in a pixel. */
-INLINE void write_vector(const struct g4_target *target, const struct pieces *pieces, uint32_t half, uint32_t lit,
-                         const struct colors *colors, const uint32_t byte[4], enum wide_blend_shape shape) {
-    const bool all = lit == (1u << LANES) - 1;
+/* The new pixels of one vector of a thread: `byte` is the position of each channel in a pixel. */
+INLINE vu new_pixels(const struct g4_target *target, vu old, uint32_t half, const struct colors *colors,
+                     const uint32_t byte[4], enum wide_blend_shape shape) {
     struct blend_inputs in;
-    vu old = vu_all(0);
     vu new = vu_all(0);
 
-    if (shape != REPLACE || !all) {
-        old = load_pieces(pieces, half);
-    }
     for (uint32_t c = 0; c < 4; c++) {
         in.source[c] = vf_saturate(load_color(colors, half, c));
         if (shape != REPLACE) {
@@ -190,8 +188,83 @@ INLINE void write_vector(const struct g4_target *target, const struct pieces *pi
         }
         new |= encode8(v) << (8 * byte[c]);
     }
+    return new;
+}
+
+/* ---- threads that are a row ---- */
+
+INLINE void write_vector(const struct g4_target *target, const struct pieces *pieces, uint32_t half, uint32_t lit,
+                         const struct colors *colors, const uint32_t byte[4], enum wide_blend_shape shape) {
+    const bool all = lit == (1u << LANES) - 1;
+    vu old = vu_all(0);
+
+    if (shape != REPLACE || !all) {
+        old = load_pieces(pieces, half);
+    }
+    const vu new = new_pixels(target, old, half, colors, byte, shape);
     store_pieces(pieces, half, all ? new : choose_lit(lit, new, old));
 }
+
+/* ---- threads of other subspans ---- */
+
+enum {
+    SUBSPANS = LANES / 4, /* of a vector */
+};
+
+/* The rows of a thread's subspans; those that are not lit have none. */
+INLINE bool find_subspans(struct g4_target *target, struct g4_port *port, const uint16_t x[4], const uint16_t y[4],
+                          uint32_t live, uint8_t *row[8]) {
+    for (uint32_t s = 0; s < 4; s++) {
+        if ((live >> (4 * s) & 15) && !g4_pixel_map_subspan(&target->map, port, x[s], y[s], &row[2 * s])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Loads and stores only subspans that are lit.  The two rows of one are the halves of 16 bytes. */
+INLINE vu load_subspans(uint8_t *const row[8], uint32_t lit) {
+    __m128i part[SUBSPANS];
+    for (uint32_t s = 0; s < SUBSPANS; s++) {
+        part[s] = _mm_setzero_si128();
+        if (lit >> (4 * s) & 15) {
+            const __m128d upper = _mm_load_sd((const double *)(const void *)row[2 * s]);
+            part[s] = _mm_castpd_si128(_mm_loadh_pd(upper, (const double *)(const void *)row[2 * s + 1]));
+        }
+    }
+#ifdef G4_LANES_WIDE
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(part[0]), part[1], 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(part[2]), part[3], 1);
+    return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#else
+    return (vu)_mm256_inserti128_si256(_mm256_castsi128_si256(part[0]), part[1], 1);
+#endif
+}
+
+INLINE void store_subspans(uint8_t *const row[8], uint32_t lit, vu pixels) {
+    uint8_t bytes[4 * LANES];
+    memcpy(bytes, &pixels, sizeof bytes);
+    for (uint32_t s = 0; s < SUBSPANS; s++) {
+        if (lit >> (4 * s) & 15) {
+            memcpy(row[2 * s], bytes + (size_t)16 * s, 8);
+            memcpy(row[2 * s + 1], bytes + (size_t)16 * s + 8, 8);
+        }
+    }
+}
+
+INLINE void write_subspans(const struct g4_target *target, uint8_t *const row[8], uint32_t half, uint32_t lit,
+                           const struct colors *colors, const uint32_t byte[4], enum wide_blend_shape shape) {
+    const bool all = lit == (1u << LANES) - 1;
+    vu old = vu_all(0);
+
+    if (shape != REPLACE || !all) {
+        old = load_subspans(row, lit);
+    }
+    const vu new = new_pixels(target, old, half, colors, byte, shape);
+    store_subspans(row, lit, all ? new : choose_lit(lit, new, old));
+}
+
+/* ---- the threads of a message ---- */
 
 INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message,
                               const uint32_t byte[4], enum wide_blend_shape shape) {
@@ -200,14 +273,19 @@ INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, co
 
     for (; left; left &= left - 1) {
         const uint32_t t = (uint32_t)__builtin_ctz(left);
-        if (!find_pieces(target, port, message->x[t], message->y[t], &pieces)) {
+        const bool is_row = message->rows >> t & 1;
+        uint8_t *row[8] = {NULL};
+        if (is_row ? !find_pieces(target, port, message->x[t][0], message->y[t][0], &pieces)
+                   : !find_subspans(target, port, message->x[t], message->y[t], message->live[t], row)) {
             break;
         }
         const struct colors colors = colors_of(message, t);
         for (uint32_t half = 0; half < HALVES; half++) {
             const uint32_t lit = message->live[t] >> (LANES * half) & ((1u << LANES) - 1);
-            if (lit) {
+            if (lit && is_row) {
                 write_vector(target, &pieces, half, lit, &colors, byte, shape);
+            } else if (lit) {
+                write_subspans(target, row + (size_t)2 * SUBSPANS * half, half, lit, &colors, byte, shape);
             }
         }
     }

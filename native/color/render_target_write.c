@@ -387,15 +387,19 @@ static void write_observed(const struct message *m) {
     }
 }
 
-/* ---- the most common message: sixteen pixels of color, nothing to test ---- */
+/* ---- the most common messages: colors of sixteen or eight pixels, nothing to test ---- */
+
+enum {
+    HEADER = 2, /* registers */
+};
+
+static bool is_eight(const struct message *m) {
+    return m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD8_SUBSPANS_01;
+}
 
 static bool can_write_fast(const struct message *m) {
-    enum {
-        HEADER = 2,
-        COLORS = 8
-    };
-    return m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && m->send->mlen == HEADER + COLORS && !m->eu->observed &&
-           !m->cc->state.alpha_test.enable;
+    return (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 || is_eight(m)) &&
+           m->send->mlen == HEADER + color_registers(m->type) && !m->eu->observed && !m->cc->state.alpha_test.enable;
 }
 
 static __attribute__((noinline)) struct g4_target *usable_target(const struct message *m, uint32_t array_index) {
@@ -423,7 +427,17 @@ static bool is_row(const uint32_t *m1, uint32_t live) {
 
 /* True if the registers of the colors follow each other. */
 static bool is_in_order(const struct message *m) {
-    return ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) >= 9;
+    const uint32_t last = HEADER + color_registers(m->type) - 1;
+    return ((m->send->mrf + last) & (G4_MRF_COUNT - 1)) >= last;
+}
+
+/* The subspans and lit pixels of a thread. */
+static void find_subspans(const struct message *m, const uint32_t *m1, uint32_t live, struct g4_pixels *pixels) {
+    pixels->live = is_eight(m) ? live & 0xff : live;
+    for (uint32_t s = 0; s < 4; s++) {
+        pixels->x[s] = subspan_x(m1, s);
+        pixels->y[s] = subspan_y(m1, s);
+    }
 }
 
 /* False: its subspans share pixels. */
@@ -434,24 +448,21 @@ static inline bool write_fast(const struct message *m, struct g4_target *target,
     };
     struct g4_pixels pixels;
 
-    pixels.live = live;
-    for (uint32_t s = 0; s < 4; s++) {
-        pixels.x[s] = subspan_x(m1, s);
-        pixels.y[s] = subspan_y(m1, s);
-    }
+    find_subspans(m, m1, live, &pixels);
     if (!is_row(m1, live) && overlap(&pixels)) {
         return false;
     }
+    const uint32_t second = is_eight(m) ? 0 : 4; /* messages of eight pixels write none of the other half */
     if (in_order) {
-        const float *const first = payload(m, 2);
+        const float *const first = payload(m, HEADER);
         for (uint32_t c = 0; c < 4; c++) {
             pixels.color[0][c] = first + REGISTER * c;
-            pixels.color[1][c] = first + REGISTER * (4 + c);
+            pixels.color[1][c] = first + REGISTER * (second + c);
         }
     } else {
         for (uint32_t c = 0; c < 4; c++) {
-            pixels.color[0][c] = payload(m, 2 + c);
-            pixels.color[1][c] = payload(m, 6 + c);
+            pixels.color[0][c] = payload(m, HEADER + c);
+            pixels.color[1][c] = payload(m, HEADER + second + c);
         }
     }
     target->write(target, &m->eu->worker->port, &pixels);
@@ -500,7 +511,7 @@ static void write_each(struct message *m, uint32_t threads, bool fast) {
 
 /* Writes the first threads of a fast message together.  Returns those that are left, all after the others. */
 static uint32_t write_together(struct message *m, uint32_t threads) {
-    struct g4_wide_message wide = {.threads = 0};
+    struct g4_wide_message wide = {.order = is_eight(m) ? G4_COLORS_OF_EIGHT : G4_COLORS_BY_HALF};
     struct g4_target *target = NULL;
     uint32_t left = threads;
 
@@ -513,17 +524,21 @@ static uint32_t write_together(struct message *m, uint32_t threads) {
         const int t = __builtin_ctz(left);
         const uint32_t *const m1 = g4_payload(m->gang, m->send, 1, t);
         const uint32_t live = live_pixels(m, t);
+        const bool row = !is_eight(m) && is_row(m1, live);
+        struct g4_pixels pixels;
+        find_subspans(m, m1, live, &pixels);
         if ((m1[FLAGS] & ALL_FLAGS) || g4_payload_ps_r1_render_target_array_index(m1) != target->key.array_index ||
-            !is_row(m1, live)) {
+            (!row && overlap(&pixels))) {
             break;
         }
         wide.threads |= 1u << t;
-        wide.x[t] = subspan_x(m1, 0);
-        wide.y[t] = subspan_y(m1, 0);
-        wide.live[t] = (uint16_t)live;
+        wide.rows |= (uint32_t)row << t;
+        memcpy(wide.x[t], pixels.x, sizeof pixels.x);
+        memcpy(wide.y[t], pixels.y, sizeof pixels.y);
+        wide.live[t] = (uint16_t)pixels.live;
     }
     m->thread = 0;
-    wide.color = payload(m, 2);
+    wide.color = payload(m, HEADER);
     return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
 }
 

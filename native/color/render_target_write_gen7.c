@@ -521,33 +521,28 @@ static void write_thread(struct write_message_gen7 *m, uint32_t index) {
     }
 }
 
-/* ---- the most common message: sixteen pixels of color, nothing to test ---- */
-
-enum {
-    COLORS = 8, /* registers */
-};
+/* ---- the most common messages: colors of sixteen or eight pixels, nothing to test ---- */
 
 /* Whether colors are all that the messages of a draw have, and nothing but the target decides what is written. */
 static bool has_colors_only(const struct write_message_gen7 *m) {
     const struct g4_windower_state *const state = &m->cc->windower;
-    return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16 && !m->has_header && m->send->mlen == COLORS &&
-           !state->writes_sample_mask && state->computed_depth == G4_DEPTH_NOT_COMPUTED && !state->computes_stencil &&
-           !m->eu->observed && m->cc->multisampling.samples <= 1 && !m->cc->state.alpha_test.enable &&
-           !m->cc->state.alpha_to_one;
+    const uint32_t colors = 4 * m->pixels / HALF;
+    return (m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16 ||
+            m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8) &&
+           !m->has_header && m->send->mlen == colors && !state->writes_sample_mask &&
+           state->computed_depth == G4_DEPTH_NOT_COMPUTED && !state->computes_stencil && !m->eu->observed &&
+           m->cc->multisampling.samples <= 1 && !m->cc->state.alpha_test.enable && !m->cc->state.alpha_to_one;
 }
 
-/* Subspans side by side, with the first one lit, of a thread whose pixels were tested before. */
-static bool is_row(const struct g4_pixel_block *block, uint32_t live) {
-    const uint16_t *const x = block->x;
-    const uint16_t *const y = block->y;
-    return (live & 15) && block->iz_mode == G4_IZ_P && !block->antialias && x[0] < UINT16_MAX - 6 && x[1] == x[0] + 2 &&
-           x[2] == x[0] + 4 && x[3] == x[0] + 6 && y[1] == y[0] && y[2] == y[0] && y[3] == y[0];
+/* Four subspans side by side, with the first one lit. */
+static bool is_row(const struct message *m, uint32_t live) {
+    return m->pixels == PIXELS && (live & 15) && g4_pixel_map_side_by_side(m->block->x, m->block->y);
 }
 
 /* The colors of thread 0; NULL if their registers do not follow each other. */
 static const float *colors_in_order(const struct write_message_gen7 *m) {
     const float *const first = (const float *)g4_payload(m->gang, m->send, 0, 0);
-    for (uint32_t reg = 1; reg < COLORS; reg++) {
+    for (uint32_t reg = 1; reg < m->send->mlen; reg++) {
         if ((const float *)g4_payload(m->gang, m->send, reg, 0) != first + (size_t)G4_COLOR_STRIDE * reg) {
             return NULL;
         }
@@ -558,7 +553,7 @@ static const float *colors_in_order(const struct write_message_gen7 *m) {
 /* Writes the first threads together.  Returns those that are left, all after the others. */
 static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, bool second) {
     const float *const colors = has_colors_only(m) ? colors_in_order(m) : NULL;
-    struct g4_wide_message wide = {.threads = 0};
+    struct g4_wide_message wide = {.order = m->pixels == HALF ? G4_COLORS_OF_EIGHT : G4_COLORS_IN_PAIRS};
     struct g4_target *target = NULL;
     uint32_t left = m->send->threads;
 
@@ -571,17 +566,17 @@ static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, boo
             target = g4_target_get(m->eu->worker, m->gang->dispatch, &key, &m->cc->state.target[0]);
         }
         if (!target->wide || !target->write || target->event != G4_EVENTS || (target->blend && target->dual_source) ||
-            target->key.array_index != key.array_index || !is_row(m->block, live)) {
+            target->key.array_index != key.array_index || m->block->iz_mode != G4_IZ_P || m->block->antialias) {
             break;
         }
-        wide.threads |= 1u << m->thread;
-        wide.x[m->thread] = m->block->x[0];
-        wide.y[m->thread] = m->block->y[0];
+        wide.threads |= (uint32_t)(live != 0) << m->thread;
+        wide.rows |= (uint32_t)is_row(m, live) << m->thread;
+        memcpy(wide.x[m->thread], m->block->x, sizeof m->block->x);
+        memcpy(wide.y[m->thread], m->block->y, sizeof m->block->y);
         wide.live[m->thread] = (uint16_t)live;
     }
     m->cc->recent = wide.threads ? target : NULL;
     wide.color = colors;
-    wide.in_pairs = true;
     return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
 }
 

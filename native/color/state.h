@@ -104,19 +104,25 @@ enum {
     G4_COLOR_STRIDE = G4_GANG_THREADS * 8 /* floats between the payload registers of a thread */
 };
 
-/* Threads of sixteen pixels whose four subspans are side by side. */
-struct g4_wide_message {
-    uint32_t threads;                                /* bit t: thread t is one */
-    uint16_t x[G4_GANG_THREADS], y[G4_GANG_THREADS]; /* of the first subspan */
-    uint16_t live[G4_GANG_THREADS];                  /* pixels; the first subspan has some */
-    /* Of thread 0: R, G, B, A of two subspans, then of the other two; or, from Gen6 on, the four registers of the other
-     * two between them. */
-    const float *color;
-    bool in_pairs;
+/* How the color registers of a thread follow each other. */
+enum g4_color_order {
+    G4_COLORS_BY_HALF,  /* R, G, B, A of two subspans, then of the other two */
+    G4_COLORS_IN_PAIRS, /* from Gen6 on, the register of the other two behind each of the first two */
+    G4_COLORS_OF_EIGHT, /* R, G, B, A of two subspans; there are no others */
 };
 
-/* Writes the pixels of threads, the lowest first, until those of one are not contiguous.  Returns the threads that are
- * left. */
+/* Threads of sixteen or eight pixels.  Subspans of a thread do not overlap. */
+struct g4_wide_message {
+    uint32_t threads; /* bit t: thread t is one */
+    uint32_t rows;    /* those whose four subspans are side by side, with the first one lit */
+    uint16_t x[G4_GANG_THREADS][4], y[G4_GANG_THREADS][4];
+    uint16_t live[G4_GANG_THREADS]; /* pixels */
+    const float *color;             /* of thread 0 */
+    enum g4_color_order order;
+};
+
+/* Writes the pixels of threads, the lowest first, until those of one are not directly accessible.  Returns the threads
+ * that are left. */
 typedef uint32_t g4_wide_fn(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message);
 
 /* The target of a message, as the message names it. */
@@ -132,7 +138,7 @@ struct g4_target {
     struct g4_target_key key;
     const struct g4_blend_state *state;
     g4_color_fn *write; /* NULL: no color is written */
-    g4_wide_fn *wide;   /* for threads of four subspans side by side; NULL: no such function */
+    g4_wide_fn *wide;   /* for all threads of a message at once; NULL: no such function */
     uint32_t event;     /* the problem with the target, enum g4_event; G4_EVENTS: none */
     uint32_t event_value;
     struct g4_pixel_map map;
