@@ -32,8 +32,10 @@ def devices(as_json: bool) -> None:
              f"{e['eu_count']} x {e['threads_per_eu']}", str(e["urb_rows"]), e["video"]) for e in entries]
     heads = ("name", "aliases", "PCI id", "generation", "chip", "EUs x threads", "URB rows", "VA driver")
     click.echo("\n".join(table(heads, rows, indent="")))
-    click.echo("\nDevices of gen4, gen4.5, gen7 and gen7.5 execute. Those of other generations do not yet: decode, "
-               "info,\nlint, kernels, asm, disasm, convert and capture know them. Drivers see the PCI id.")
+    executed = list(dict.fromkeys(str(e["generation"]) for e in entries if e["executes"]))
+    names = f"{', '.join(executed[:-1])} and {executed[-1]}"
+    click.echo(f"\nDevices of {names} execute. Those of other generations do not yet: decode,\n"
+               "info, lint, kernels, asm, disasm, convert and capture know them. Drivers see the PCI id.")
 
 
 def _entry(device: Device) -> dict[str, Any]:

@@ -175,7 +175,7 @@ _LIMITS = {"execution_units": "eu_count", "threads_per_unit": "threads_per_eu", 
 def generate() -> str:
     """chips.h: a `struct g4_chip` for each part, named g4_chip_bw and so on."""
     parts: dict[Gen, Device] = {}
-    for device in (device for device in DEVICES if device.executes or device.gen & Gen.GEN9):
+    for device in (device for device in DEVICES if device.executes):
         first = parts.setdefault(device.gen, device)
         if any(getattr(first, limit) != getattr(device, limit) for limit in _LIMITS.values()):
             raise ValueError(f"{device.name} and {first.name} are one part with different limits")
