@@ -20,3 +20,10 @@ def test_named_rows_exist() -> None:
              for number in re.findall(r"docs/decisions\.md[\s*#]+(\d+)", path.read_text(encoding="utf-8"))}
     assert len(named) > 50
     assert sorted(place for place in named if place[1] not in NUMBERS) == []
+
+
+def test_rows_of_a_table_are_in_order() -> None:
+    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    tables = [[int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)]
+              for table in re.split(r"^\|---.*$", text, flags=re.MULTILINE)]
+    assert [numbers for numbers in tables if numbers != sorted(numbers)] == []
