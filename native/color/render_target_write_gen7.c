@@ -535,7 +535,7 @@ static bool has_colors_only(const struct write_message_gen7 *m) {
 }
 
 /* Four subspans side by side, with the first one lit. */
-static bool is_row(const struct message *m, uint32_t live) {
+static bool is_row(const struct write_message_gen7 *m, uint32_t live) {
     return m->pixels == PIXELS && (live & 15) && g4_pixel_map_side_by_side(m->block->x, m->block->y);
 }
 

@@ -382,8 +382,8 @@ static void spawn(struct g4_media_thread *thread, struct g4_gang *gang, int t,
     struct g4_media *const media = thread->media;
     const struct g4_media_spawn request = {
         .root = message->kind == G4_SPAWNER_RELEASE_ROOT,
-        .descriptor =
-            message->descriptor_is_number ? g4_vfe_descriptor(media, message->descriptor) : message->descriptor,
+        .descriptor = message->descriptor_is_number ? g4_vfe_descriptor(media, (uint32_t)message->descriptor)
+                                                    : message->descriptor,
         .row = message->row,
         .length = message->length,
     };

@@ -15,7 +15,6 @@ enum {
     G4_TILE_SUBSPANS = (G4_TILE_SIZE / 2) * (G4_TILE_SIZE / 2),
     G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
     G4_BLOCKS = 2,         /* in the widest normal thread */
-    G4_WM_QUEUES = 3,      /* of threads of 8, 16 and 32 pixels */
     G4_WM_SAMPLE = 4,      /* subspans that run when all pixels of an object get the same value */
 };
 
@@ -26,7 +25,8 @@ enum g4_wm_mode {
     G4_WM_32,
     G4_WM_CONTIGUOUS_32,
     G4_WM_CONTIGUOUS_64,
-    G4_WM_MODES
+    G4_WM_MODES,
+    G4_WM_QUEUES = G4_WM_CONTIGUOUS_32 /* of threads of 8, 16 and 32 pixels */
 };
 
 struct g4_wm_dispatch {
