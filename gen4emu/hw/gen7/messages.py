@@ -265,7 +265,8 @@ GATEWAY_PAYLOADS: tuple[Block, ...] = (
     gen4.GATEWAY_OPEN_PAYLOAD.changed(ref=_GATEWAY),
     gen4.GATEWAY_CLOSE_PAYLOAD.changed(ref=_GATEWAY),
     gen4.GATEWAY_FORWARD_PAYLOAD.changed(
-        Ignored(4, 31, 29), Uint("euid", 4, 28, 24), Ignored(4, 23, 19), Uint("tid", 4, 18, 16), ref=_GATEWAY),
+        Ignored(4, 31, 29), Uint("euid", 4, 28, 24), Ignored(4, 23, 19), Uint("tid", 4, 18, 16),
+        remove=["reserved_4_31_28", "reserved_4_23_18"], ref=_GATEWAY),
     gen4.GATEWAY_RESPONSE.changed(Enum("shared_function", 0, 19, 16, SharedFunctionGen6), ref=_GATEWAY),
 )
 
