@@ -33,7 +33,7 @@ _BASES = (("general_state_base_address", "general_state_base"), ("surface_state_
           ("indirect_object_access_upper_bound", "indirect_object_bound"))
 _GEN7_BASES = (("dynamic_state_base_address", "dynamic_state_base"), ("instruction_base_address", "instruction_base"))
 _CONSTANTS = ("constant_vs", "constant_hs", "constant_ds", "constant_gs", "constant_ps")
-_HINTS = ("STATE_PREFETCH", "SWTESS_BASE_ADDRESS", "GPGPU_CSR_BASE_ADDRESS", "3DSTATE_MONOFILTER_SIZE",
+_HINTS = ("STATE_PREFETCH", "SWTESS_BASE_ADDRESS", "GPGPU_CSR_BASE_ADDRESS",
           "3DSTATE_RAST_MULTISAMPLE", *(f"3DSTATE_PUSH_CONSTANT_ALLOC_{stage}" for stage in
                                         ("VS", "HS", "DS", "GS", "PS")))
 
@@ -60,6 +60,7 @@ class Gen7ContextState(ContextState):
             "3DSTATE_INDEX_BUFFER": self._verbatim("index_buffer"),
             "3DSTATE_LINE_STIPPLE": self._line_stipple(),
             "3DSTATE_CHROMA_KEY": self._chroma_key(),
+            "3DSTATE_MONOFILTER_SIZE": self._mono_filter_size(),
             "3DSTATE_SAMPLER_PALETTE_LOAD0": self._sampler_palette,
             "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
             "3DSTATE_SO_DECL_LIST": self._so_decl_list,
@@ -122,6 +123,16 @@ class Gen7ContextState(ContextState):
         number, modify = (array.item.field(name, self.gen) for name in ("vertex_buffer_index", "address_modify_enable"))
         return self.stored.add(vertex_buffers(number, place("gen7", "vertex_buffer"), _MOST_VERTEX_BUFFERS,
                                               modify=modify))
+
+    def _mono_filter_size(self) -> Callable[[Words], None]:
+        size = self.raw.mono_filter_size
+        fields = [self._field("3DSTATE_MONOFILTER_SIZE", f"monochrome_filter_{name}") for name in ("width", "height")]
+
+        def set_size(words: Words) -> None:
+            for i, field in enumerate(fields):
+                size[i] = field.extract(words) if field.dword < len(words) else 0
+
+        return set_size
 
     def _so_decl_list(self, words: Words) -> None:
         data = words[:3 + 2 * _MOST_DECLARATIONS].tobytes()

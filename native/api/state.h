@@ -129,7 +129,8 @@ struct g4_state {
     uint32_t drawing_rectangle[4];
     uint32_t constant_color[5];
     uint32_t depth_buffer[6];
-    uint32_t chroma_key[4][2]; /* low, high */
+    uint32_t chroma_key[4][2];    /* low, high */
+    uint32_t mono_filter_size[2]; /* width and height, for samplers that have none */
     uint32_t sampler_palette[256];
     uint32_t sampler_palette1[256];
     uint32_t poly_stipple_offset[2];

@@ -507,8 +507,9 @@ static float mono_bit(struct lookup *r, int32_t x, int32_t y) {
     return color[0] ? 1.0f : 0.0f;
 }
 
-static uint32_t mono_size(uint32_t size) {
-    return size ? size : 1;
+/* The size of the sampler, else that of the context, else one texel. */
+static uint32_t mono_size(uint32_t own, uint32_t common) {
+    return own ? own : common ? common : 1;
 }
 
 /* The first texel of a coordinate, and the filter's start within that texel. */
@@ -522,8 +523,9 @@ static int32_t mono_start(float coordinate, float scale, uint32_t taps, double *
 
 static void run_mono(struct lookup *r) {
     struct g4_batch *const b = r->b;
-    const uint32_t columns = mono_size(b->sampler->mono_width);
-    const uint32_t rows = mono_size(b->sampler->mono_height);
+    const uint32_t *const common = r->reader->state->mono_filter_size; /* docs/decisions.md 100 */
+    const uint32_t columns = mono_size(b->sampler->mono_width, common[0]);
+    const uint32_t rows = mono_size(b->sampler->mono_height, common[1]);
 
     for (uint32_t i = 0; i < b->n; i++) {
         double bu;

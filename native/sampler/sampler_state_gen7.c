@@ -33,7 +33,6 @@ static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port,
     sampler->max_lod = state.max_lod_u4_8;
     sampler->maximum_anisotropy = state.maximum_anisotropy;
     sampler->shadow_function = state.shadow_function;
-    sampler->mono_width = sampler->mono_height = 1; /* docs/decisions.md 100 */
     sampler->keyed = state.chroma_key_enable;
     sampler->key_replaces = state.chroma_key_mode == GEN7_CHROMA_KEY_MODE_REPLACE_BLACK;
     sampler->key = state.chroma_key_index;

@@ -135,11 +135,11 @@ struct g4_texture_sampler {
     /* In 1/64 levels, from Gen7 on in 1/256. */
     int32_t lod_bias;
     uint32_t min_lod, max_lod;
-    uint32_t maximum_anisotropy; /* n in n:1 */
-    uint32_t shadow_function;    /* enum g4_prefilter_operation */
-    uint32_t mono_width, mono_height;
-    bool keyed;        /* by a chroma key */
-    bool key_replaces; /* matching texels become black, else they kill the pixel */
+    uint32_t maximum_anisotropy;      /* n in n:1 */
+    uint32_t shadow_function;         /* enum g4_prefilter_operation */
+    uint32_t mono_width, mono_height; /* 0: those of the context */
+    bool keyed;                       /* by a chroma key */
+    bool key_replaces;                /* matching texels become black, else they kill the pixel */
     uint32_t key;
     uint32_t border[4];
     bool border_has_bytes;   /* in memory it is four bytes */

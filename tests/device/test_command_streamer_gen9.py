@@ -374,6 +374,16 @@ def test_submissions_of_contexts_have_their_own_state() -> None:
     assert ffi.sizeof(machine.state.gen9.sample_mask) == 8
 
 
+def test_palettes_and_the_mono_filter_are_state_of_the_sampler() -> None:
+    machine = kaby_lake()
+    machine.do(("3DSTATE_SAMPLER_PALETTE_LOAD0", {"palette_colors": [[0x11], [0x22]]}),
+               ("3DSTATE_SAMPLER_PALETTE_LOAD1", {"palette_colors": [[0x33]]}),
+               ("3DSTATE_MONOFILTER_SIZE", {"monochrome_filter_width": 5, "monochrome_filter_height": 3}))
+    assert list(machine.state.sampler_palette)[:3] == [0x11, 0x22, 0]
+    assert list(machine.state.sampler_palette1)[:2] == [0x33, 0]
+    assert list(machine.state.mono_filter_size) == [5, 3]
+
+
 def test_a_command_that_is_not_executed_is_reported() -> None:
     machine = kaby_lake()
     machine.do(("MI_RS_STORE_DATA_IMM", {}))

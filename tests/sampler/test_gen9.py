@@ -96,6 +96,30 @@ def test_keys_compare_channels_of_eight_bits(t: Texturing9, format: str, texel: 
         assert (t.at(0.01, 0.01)[:3] == [0.0] * 3) == black
 
 
+def test_palettes_give_colors(t: Texturing9) -> None:
+    """3DSTATE_SAMPLER_PALETTE_LOAD0 and 1 fill them."""
+    t.probe.state.sampler_palette[200], t.probe.state.sampler_palette1[200] = 0x33010203, 0x44040506
+    t.surface("P8_UNORM_PALETTE0", 4, 4, data=bytes([200]) * 256)
+    t.sampler()
+    assert [round(255 * value) for value in t.at(0.1, 0.1)] == [1, 2, 3, 255]
+    t.surface("P8_UNORM_PALETTE1", 4, 4, data=bytes([200]) * 256)
+    assert [round(255 * value) for value in t.at(0.1, 0.1)] == [4, 5, 6, 255]
+    t.surface("P8A8_UNORM_PALETTE0", 4, 4, data=bytes([200, 51]) * 256)
+    assert [round(255 * value) for value in t.at(0.1, 0.1)] == [1, 2, 3, 51]
+
+
+@pytest.mark.parametrize(("size", "place", "mean"), [
+    ((0, 0), 8.0, 0.5), ((1, 1), 8.0, 0.5), ((1, 1), 7.5, 0.0), ((4, 2), 8.0, 0.5), ((4, 2), 9.0, 0.75),
+    ((4, 2), 6.5, 0.125)])
+def test_the_context_has_the_size_of_the_mono_filter(t: Texturing9, size: tuple[int, int], place: float,
+                                                     mean: float) -> None:
+    """Rows of bits, of which all from the eighth on are set."""
+    t.surface("MONO8", 32, 8, pitch=64, data=bytes([0, 255, 255, 255, *bytes(60)]) * 8)
+    t.sampler("MONO", mode="CLAMP_BORDER")
+    t.probe.state.mono_filter_size[0], t.probe.state.mono_filter_size[1] = size
+    assert t.at(place / 32, 0.5)[0] == mean
+
+
 @pytest.mark.parametrize(("filter", "u", "v", "red"), [
     ("NEAREST", -3.0, 0.5, 0.0), ("NEAREST", 1.0, 0.5, 1.0), ("NEAREST", 0.3, 0.5, 0.0),
     ("LINEAR", 0.25, 0.5, 0.0), ("LINEAR", 0.5, 0.5, 0.5), ("LINEAR", 0.0, 0.5, 0.25), ("LINEAR", -9.0, 0.5, 0.25),
