@@ -151,6 +151,7 @@ struct g4_fixed_state {
     uint8_t sample_x[8], sample_y[8]; /* 1/16 pixel; G4_FIXED_SAMPLES */
     uint32_t sample_mask;
     uint32_t flat;     /* bit i: of attribute i; there are two */
+    uint32_t wraps;    /* bit c: component c of attribute 0 */
     bool sprite;       /* attribute 1 is the sprite coordinate */
     bool back_color;   /* attribute 0 of back-facing objects is attribute 1 */
     float point_width; /* pixels */

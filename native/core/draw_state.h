@@ -247,6 +247,7 @@ struct g4_attribute {
     uint8_t replaced;       /* bit c: component c is the constant */
     uint8_t constant;       /* enum g4_attribute_constant */
     bool flat;              /* the provoking vertex's bits everywhere */
+    uint8_t wraps;          /* bit c: component c goes around 0..1 where that is shorter (Wrap Shortest) */
     bool sprite_coordinate; /* of points: (s, t, 0, 1) */
 };
 

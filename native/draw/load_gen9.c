@@ -757,6 +757,22 @@ static void override_primitive_id(const struct gen9_3dstate_sbe *sbe, struct g4_
     }
 }
 
+static void set_wraps(const struct gen9_3dstate_sbe_swiz *swizzle, struct g4_attribute_setup *setup) {
+    const uint32_t wraps[SWIZZLED_ATTRIBUTES] = {
+        swizzle->attribute_0_wrap_shortest_enables,  swizzle->attribute_1_wrap_shortest_enables,
+        swizzle->attribute_2_wrap_shortest_enables,  swizzle->attribute_3_wrap_shortest_enables,
+        swizzle->attribute_4_wrap_shortest_enables,  swizzle->attribute_5_wrap_shortest_enables,
+        swizzle->attribute_6_wrap_shortest_enables,  swizzle->attribute_7_wrap_shortest_enables,
+        swizzle->attribute_8_wrap_shortest_enables,  swizzle->attribute_9_wrap_shortest_enables,
+        swizzle->attribute_10_wrap_shortest_enables, swizzle->attribute_11_wrap_shortest_enables,
+        swizzle->attribute_12_wrap_shortest_enables, swizzle->attribute_13_wrap_shortest_enables,
+        swizzle->attribute_14_wrap_shortest_enables, swizzle->attribute_15_wrap_shortest_enables,
+    };
+    for (uint32_t i = 0; i < SWIZZLED_ATTRIBUTES; i++) {
+        setup->attribute[i].wraps = (uint8_t)wraps[i];
+    }
+}
+
 static void load_attributes(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const struct last_output last = last_output(ctx, draw);
     struct g4_attribute_setup *const setup = &draw->attributes;
@@ -787,6 +803,7 @@ static void load_attributes(const struct g4_context *ctx, struct g4_draw_state *
                         d->odd_component_override_w, d->odd_constant_source, d->odd_swizzle_select,
                         d->odd_source_attribute);
     }
+    set_wraps(&swizzle, setup);
     override_primitive_id(&sbe, setup);
 }
 

@@ -238,6 +238,12 @@ static void put_sprite(const struct g4_attribute_setup *sbe, uint32_t (*to)[4]) 
     to[3][3] = ONE;
 }
 
+/* From one vertex to another.  With Wrap Shortest 0 and 1 are the same place, and the way is at most 1/2. */
+static float way(uint32_t from, uint32_t to, bool wraps) {
+    const float distance = g4_hw_float(to) - g4_hw_float(from);
+    return !wraps ? distance : distance > 0.5f ? distance - 1.0f : distance < -0.5f ? distance + 1.0f : distance;
+}
+
 static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_attribute *a,
                           const struct g4_object *object, const struct g4_vertex *const v[3],
                           const struct g4_vertex *first, bool back_facing, uint32_t (*to)[4]) {
@@ -262,7 +268,7 @@ static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_
         }
         to[c][3] = value[0][c];
         for (uint32_t i = 1; i < count; i++) {
-            to[c][i - 1] = g4_hw_bits(g4_hw_float(value[i][c]) - g4_hw_float(value[0][c]));
+            to[c][i - 1] = g4_hw_bits(way(value[0][c], value[i][c], a->wraps >> c & 1));
         }
     }
 }

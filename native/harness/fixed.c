@@ -32,6 +32,7 @@ static void set_attributes(const struct g4_fixed_state *state, struct g4_attribu
     *attributes = (struct g4_attribute_setup){.count = ATTRIBUTES, .read_offset = 2, .read_length = 1};
     for (uint32_t i = 0; i < ATTRIBUTES; i++) {
         attributes->attribute[i] = (struct g4_attribute){
+            .wraps = i == 0 ? (uint8_t)state->wraps : 0,
             .source = (uint8_t)i,
             .flat = state->flat >> i & 1,
             .facing = i == 0 && state->back_color,

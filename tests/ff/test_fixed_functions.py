@@ -184,6 +184,16 @@ def test_a_sprite_goes_from_0_to_1_across_the_point() -> None:
     assert (fixed.view().x_min, fixed.view().x_max) == (28, 35)
 
 
+@pytest.mark.parametrize(("flat", "expected"), [(0, [[0.25, -0.25, 0, 0.875], [-0.75, -0.25, 0, 0.875]]),
+                                                (1, [[0, 0, 0, 0.625], [0, 0, 0, 0.625]])])
+def test_wrap_shortest_goes_around_where_that_is_shorter(flat: int, expected: list[list[float]]) -> None:
+    """Of x alone, and not where the attribute is that of the last vertex (KBL PRM vol. 2a, 3DSTATE_SBE)."""
+    fixed = Fixed(fields={"wraps": 1, "flat": flat}).run(
+        [on_screen(x, y, first=(u, u, 0, 1)) for (x, y), u in zip([(4, 4), (40, 4), (4, 40)], [0.875, 0.125, 0.625],
+                                                                  strict=True)])
+    assert fixed.coefficients(0)[:2] == expected
+
+
 # ---- fill modes ----
 def test_the_edges_of_a_triangle_keep_its_attributes() -> None:
     fixed = Fixed(fields={"fill": FILL_LINES}).run(
