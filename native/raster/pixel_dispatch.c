@@ -144,9 +144,14 @@ static bool is_parked(const struct g4_wm *wm) {
     return parked != 0;
 }
 
+/* Whether a mode has a queue of its own. */
+static inline bool has_queue(enum g4_wm_mode mode) {
+    return mode <= G4_WM_32;
+}
+
 /* Make the queue of a mode the current one. */
 static void use_queue(struct g4_wm *wm, enum g4_wm_mode mode) {
-    const uint32_t own = mode < G4_WM_QUEUES ? mode : 0;
+    const uint32_t own = has_queue(mode) ? mode : 0;
     if (wm->waiting) {
         wm->parked[wm->mode] = wm->waiting;
     }
@@ -188,9 +193,9 @@ static enum g4_status run_waiting(struct g4_worker *worker) {
 enum g4_status g4_wm_flush(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     enum g4_status status = run_waiting(worker);
-    for (enum g4_wm_mode mode = G4_WM_8; mode < G4_WM_QUEUES && status == G4_OK; mode++) {
+    for (uint32_t mode = 0; mode < G4_WM_QUEUES && status == G4_OK; mode++) {
         if (wm->parked[mode]) {
-            use_queue(wm, mode);
+            use_queue(wm, (enum g4_wm_mode)mode);
             status = run_waiting(worker);
         }
     }
@@ -214,7 +219,7 @@ static inline struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum
                                                   enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t limit = wm->slots[wm->dispatch.entry[mode]].count;
-    const bool parks = wm->parks && mode < G4_WM_QUEUES && wm->mode < G4_WM_QUEUES;
+    const bool parks = wm->parks && has_queue(mode) && has_queue(wm->mode);
 
     *status = G4_OK;
     if (shares_pixels(wm, s, subspans) || (wm->mode != mode && wm->waiting && !parks)) {
