@@ -1,7 +1,8 @@
 /* scenes SCENE OUTPUT SIZE FRAMES: draws with EGL, without a window, into a framebuffer object.
  *
  * Writes the pixels of every frame to OUTPUT, RGBA, bottom row first; with "-", prints the time of the first frame and
- * the mean of the others instead.  Prints the renderer's name to standard output.
+ * the mean of the others instead, and the processor time of both in this process, which is the driver's.  Prints the
+ * renderer's name to standard output.
  */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -82,10 +83,18 @@ static int number(const char *text) {
     return (int)value;
 }
 
-static double now(void) {
+static double milliseconds(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double now(void) {
+    return milliseconds(CLOCK_MONOTONIC);
+}
+
+static double own(void) {
+    return milliseconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 int main(int argc, char **argv) {
@@ -110,8 +119,8 @@ int main(int argc, char **argv) {
     const size_t size = (size_t)canvas.width * (size_t)canvas.height * 4;
     unsigned char *const pixels = calloc(1, size);
     FILE *const out = strcmp(argv[2], "-") ? fopen(argv[2], "wb") : NULL;
-    const double begin = now();
-    double start = begin;
+    const double begin = now(), own_begin = own();
+    double start = begin, own_start = own_begin;
     for (int frame = 0; frame < frames; frame++) {
         scene->draw(&canvas, frame);
         glFinish();
@@ -123,10 +132,12 @@ int main(int argc, char **argv) {
         }
         if (frame == 0) {
             start = now();
+            own_start = own();
         }
     }
     if (!out && frames > 1) {
-        printf("first %.3f ms, others %.3f ms\n", start - begin, (now() - start) / (frames - 1));
+        printf("first %.3f ms, others %.3f ms, processor %.3f ms, %.3f ms\n", start - begin,
+               (now() - start) / (frames - 1), own_start - own_begin, (own() - own_start) / (frames - 1));
     }
     if (out && fclose(out)) {
         fail("the pixels could not be written");
