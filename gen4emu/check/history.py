@@ -11,6 +11,7 @@ from gen4emu.check.manifest import Case
 from gen4emu.check.reports import Report
 from gen4emu.check.results import Outcome
 from gen4emu.errors import DecodeError
+from gen4emu.trace.output import append as add
 
 SCHEMA = "gen4emu.history/1"
 _MOST_BYTES = 256 << 20
@@ -38,7 +39,7 @@ def append(path: Path, run: Run) -> None:
     """Add a run; runs that write at the same time do not mix their lines."""
     line = json.dumps({"schema": SCHEMA, "revision": run.revision, "cases": run.cases}, separators=(",", ":"))
     with path.open("ab", buffering=0) as file:
-        file.write(line.encode() + b"\n")
+        add(file, line.encode() + b"\n")
 
 
 def read(path: Path) -> list[Run]:

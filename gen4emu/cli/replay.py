@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self
 
 import click
 
@@ -31,7 +31,7 @@ from gen4emu.device.replay import Bookmark, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.device.timeline import Bookmarks
-from gen4emu.errors import FieldError, Gen4emuError, HangError
+from gen4emu.errors import FieldError, Gen4emuError, HangError, TraceError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
@@ -39,6 +39,7 @@ from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import MAX_PICTURES, PictureStore
 from gen4emu.sandbox import Sandbox
 from gen4emu.selection import ALL, Selection
+from gen4emu.trace.output import Output
 from gen4emu.trace.reader import open as open_trace
 
 STDIN = "-"
@@ -217,7 +218,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
                   None if no_pictures else pictures, lambda store: Writer(store, None, depth, surfaces), confined,
                   strict, partial)
         return _replay_parts(job, parts, processes, None if no_pictures else pictures(), as_json)
-    lines: TextIO | None = None
+    lines: _Lines | None = None
     at = None
     if device is None and kind is None and not traps and macroblocks is None and policy == "lenient":
         at = _bookmark(trace, choices, frames, submissions, draws)
@@ -234,7 +235,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
                                             depth_range=depth_range, announce=announce)
                 stack.callback(report.store.close)
             if macroblocks is not None:
-                lines = stack.enter_context(macroblocks.open("w", encoding="ascii"))
+                lines = stack.enter_context(_Lines(macroblocks))
             writer = Writer(report.store, video, depth, surfaces)
             replay_frames(run, writer, report, frames, submissions, draws)
             progress.done()
@@ -255,6 +256,26 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     finally:
         progress.done()
         run.close()
+
+
+class _Lines:
+    """The file of --macroblocks, which appears at the end: also after a hang, with what came before it."""
+
+    def __init__(self, path: Path) -> None:
+        self._output = Output(path)
+
+    def write(self, text: str) -> None:
+        try:
+            self._output.write(text.encode("ascii"))
+        except TraceError:
+            self._output.discard()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._output.commit()
 
 
 def _replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: PictureStore | None,

@@ -15,6 +15,7 @@ import os
 import pickle
 import secrets
 import struct
+import tempfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -129,15 +130,25 @@ def _key(create: bool) -> bytes:
     try:
         if create and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(made, "wb") as file:
-                file.write(secrets.token_bytes(_KEY_BYTES))
+            _make_key(path)
         key = path.read_bytes()
     except OSError as e:
         raise BadIndexError(f"{path}: the key of indexes: {e.strerror or e}") from None
     if len(key) != _KEY_BYTES:
         raise BadIndexError(f"{path}: the key of indexes has {len(key)} bytes instead of {_KEY_BYTES}")
     return key
+
+
+def _make_key(path: Path) -> None:
+    """Make a file that is whole when it has its name; another process may be faster."""
+    made, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # for this user only
+    try:
+        with os.fdopen(made, "wb") as file:
+            file.write(secrets.token_bytes(_KEY_BYTES))
+        with suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        os.unlink(name)
 
 
 @cache

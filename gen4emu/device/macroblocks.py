@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from enum import IntEnum
-from typing import Any, TextIO
+from typing import Any, Protocol
 
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
@@ -72,10 +72,14 @@ def _coefficients(rows: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
     return [(index, value) for index, value in enumerate(values) if value]
 
 
+class TextOutput(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+
 class MacroblockWriter(Listener):
     """Writes every thread that a device starts.  Keeps only the threads of one command."""
 
-    def __init__(self, device: Device, output: TextIO, submissions: Selection = ALL) -> None:
+    def __init__(self, device: Device, output: TextOutput, submissions: Selection = ALL) -> None:
         """Writes only threads of `submissions`."""
         self._gen, self._output, self._submissions = device.info.gen, output, submissions
         self._device, self._last, self._thread = device, -1, 0

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gen4emu.device.memory import Memory
 from gen4emu.device.targets import Target
+from gen4emu.errors import TraceError
 from gen4emu.image.picture import Buffer, PixelReader, Pixels
+from gen4emu.trace.output import Output
 
 STDOUT = Path("-")
 
@@ -32,15 +33,16 @@ def to_rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
 
 
 class RawVideo:
-    """Writes one picture a frame, all of the size of the first; "-" is standard output."""
+    """Writes one picture a frame, all of the size of the first; "-" is standard output.
+
+    A file appears when it is closed, unless it could not be written.
+    """
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
         """`say` reports the size, and at the end the number of frames that were left out."""
         self._say = say
         self._name = "standard output" if path == STDOUT else str(path)
-        self._files = ExitStack()
-        self._file: IO[bytes] = (cast(IO[bytes], sys.stdout.buffer) if path == STDOUT
-                                 else self._files.enter_context(path.open("wb")))
+        self._output = None if path == STDOUT else Output(path)
         self._size: tuple[int, int] | None = None
         self._buffer: Buffer | None = None
         self.frames = 0
@@ -65,16 +67,26 @@ class RawVideo:
         if self._buffer is None or self._buffer.nbytes < reader.max_bytes:
             self._buffer = np.empty(reader.max_bytes, np.uint8)
         pixels = reader.read(self._buffer)
-        self._file.write(to_rgb(pixels).data)
+        data = to_rgb(pixels).data
+        if self._output is None:
+            sys.stdout.buffer.write(data)
+        else:
+            try:
+                self._output.write(data)
+            except TraceError:
+                self._output.discard()
+                raise
         self.frames += 1
 
     def flush(self) -> None:
-        """Hand on what was written: to a program that shows it now."""
-        self._file.flush()
+        """Hand on what was written to standard output: to a program that shows it now."""
+        sys.stdout.buffer.flush()
 
     def close(self) -> None:
-        self._file.flush()
-        self._files.close()
+        if self._output is None:
+            self.flush()
+        else:
+            self._output.commit()
         if self.left_out:
             self._say(f"{self._name}: {self.left_out} frames of another size were left out")
 
@@ -83,4 +95,4 @@ class RawVideo:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self.close()
+        self.close()  # also after a hang: with what was drawn before it

@@ -13,6 +13,7 @@ from typing import Any
 import gen4emu
 from gen4emu.check.results import BAD, Outcome
 from gen4emu.errors import DecodeError
+from gen4emu.trace.output import append
 
 SCHEMA = "gen4emu.results/1"
 _MOST_BYTES = 1 << 30
@@ -113,7 +114,7 @@ class Writer:
         self._file = path.open("ab" if resume else "wb", buffering=0)
 
     def add(self, line: Line) -> None:
-        self._file.write(line.to_json().encode() + b"\n")
+        append(self._file, line.to_json().encode() + b"\n")
 
     def close(self) -> None:
         self._file.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import stat
@@ -89,6 +90,22 @@ class Output:
         if self.name == "-" and isinstance(error, BrokenPipeError):
             return error  # the reader has exited
         return TraceError(self.name, None, f"cannot be written: {error.strerror or error}")
+
+
+def append(file: io.FileIO, data: bytes) -> None:
+    """Add data at the end of a file that was opened to append without a buffer: all of it, or nothing.
+
+    The kernel may write a part only: when the disk is about to be full, or a signal comes.
+    """
+    done = 0
+    try:
+        while done < len(data):
+            done += file.write(data[done:])
+    except OSError as e:
+        end = file.seek(0, os.SEEK_END)
+        with suppress(OSError):
+            file.truncate(end - done)
+        raise OSError(e.errno, e.strerror, file.name) from None
 
 
 class Writer:

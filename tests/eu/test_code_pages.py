@@ -72,17 +72,18 @@ def executable_pages() -> int:
     return pages
 
 
-def child(code: str) -> str:
+def child(code: str, **more: str) -> str:
     """What a Python process prints; it finds the package where this one does."""
     path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": path})
+                          env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": path, **more})
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def test_kernels_are_translated_where_no_memory_may_be_writable_and_executable() -> None:
-    assert int(child(DRAW)) > 0
+@pytest.mark.parametrize("variant", ["avx2", "avx512"][:int(lib.g4_variant_best())])
+def test_kernels_are_translated_where_no_memory_may_be_writable_and_executable(variant: str) -> None:
+    assert int(child(DRAW, GEN4EMU_VARIANT=variant)) > 0
 
 
 @pytest.mark.parametrize("made", ["mmap.mmap(-1, 4096, prot=7)", "libc.mprotect(address, 4096, 7)"])
