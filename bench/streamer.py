@@ -1,4 +1,4 @@
-"""What the command streamer costs: microseconds for each command, and for a whole 3DPRIMITIVE.
+"""The cost of the command streamer: microseconds for each command, and for a whole 3DPRIMITIVE.
 
     python bench/streamer.py [-n COMMANDS]
 

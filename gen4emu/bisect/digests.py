@@ -63,7 +63,7 @@ class DrawDigest:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """What two executions have in common if they do the same work."""
+        """The part that two executions share if they do the same work."""
         return self.name, self.topology, self.vertices, self.instances
 
     def __str__(self) -> str:

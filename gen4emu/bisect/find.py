@@ -68,7 +68,7 @@ class Finding:
                 "verdict": self.verdict, "causes": [cause.as_json() for cause in self.causes], "note": self.note}
 
     def lines(self) -> Iterator[str]:
-        """What a person reads."""
+        """The result as text."""
         found, pair = self.alignment, self.alignment.first
         for side, draws in found.unmatched.items():
             for draw in draws[:_SHOWN]:

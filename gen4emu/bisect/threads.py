@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(slots=True)
 class Recording:
-    """What a thread starts with and executes."""
+    """A thread: its registers at the start, and the instructions that it executes."""
 
     thread: Thread
     start: Registers

@@ -20,14 +20,14 @@ SHOWN = 60  # runs, the latest ones
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run of one revision has found: outcome and digest by the key of the case."""
+    """The results of a run of one revision: outcome and digest by the key of the case."""
 
     revision: str
     cases: dict[str, tuple[str, str]]
 
 
 def key(case: Case) -> str:
-    """What identifies a case in every checkout."""
+    """The identity of a case, the same in every checkout."""
     return f"{case.manifest.absolute().parent.name}/{case.name}"
 
 
@@ -66,7 +66,7 @@ def _run(path: Path, number: int, line: bytes) -> Run:
 
 
 def of_case(runs: Sequence[Run], case: Case) -> list[dict[str, object]]:
-    """What each run has found of a case, and whether it drew something else than the run before that had it."""
+    """The result of a case in each run, and whether its picture differs from that of the last run that had it."""
     found: list[dict[str, object]] = []
     before = ""
     for run in runs:

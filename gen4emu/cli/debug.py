@@ -26,7 +26,7 @@ from gen4emu.trace.reader import open as open_trace
 @click.argument("trace")
 @click.option("-c", "--command", "commands", multiple=True, metavar="COMMAND",
               help="Run this instead of asking; more than once, in order.")
-@click.option("--keep-going", is_flag=True, help="Without a terminal: go on after a command that fails.")
+@click.option("--keep-going", is_flag=True, help="Without a terminal: continue after a command that fails.")
 @click.option("--json", "as_json", is_flag=True, help="Answers as JSON, one object a line.")
 @click.option("--web", is_flag=True, help="Serve a page for a browser on this machine, and print its address.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of --web.  [default: a free one]")
@@ -99,7 +99,7 @@ def _serve(trace: str, reopen: Callable[[], Trace], device: Part | None, chosen:
     from gen4emu.debugger_web.app import WebDebugger  # the page is large, and other sessions do not show it
 
     if trace == "-" or (os.path.exists(trace) and not os.path.isfile(trace)):
-        raise click.UsageError(f"--web reads the trace more than once: {trace} is no file")
+        raise click.UsageError(f"--web reads the trace more than once, but {trace} is not a file")
     reopen().close()  # or what is wrong with it
     try:
         served = WebDebugger(reopen, trace, device, chosen, port)

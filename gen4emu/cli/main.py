@@ -72,7 +72,7 @@ class _File(click.types.StringParamType):
 
 @contextmanager
 def _without_threads_of_numpy() -> Iterator[None]:
-    """numpy, if imported here, starts no threads for linear algebra.  They would spin a while, and nobody uses them.
+    """numpy, if imported here, starts no threads for linear algebra.  They would spin a while, unused.
 
     The environment is restored, for it is that of the programs that `run` and `capture` start.
     """

@@ -161,7 +161,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
       gen4emu replay app.g4c --raw-video - | ffmpeg -f rawvideo -pixel_format rgb24 -video_size 640x480 -i - app.mp4
     """
     if as_json and raw_video == STDOUT:
-        raise click.UsageError("--json and --raw-video - both want standard output")
+        raise click.UsageError("--json and --raw-video - both write to standard output")
     if no_pictures and output is not None:
         raise click.UsageError("--no-pictures and --output exclude each other")
     if processes > 1:

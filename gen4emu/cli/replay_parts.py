@@ -35,7 +35,7 @@ class FrameRange:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all parts have in common."""
+    """The arguments that all parts share."""
 
     trace: str
     opened: Callable[[], Trace]

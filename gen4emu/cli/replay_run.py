@@ -1,4 +1,4 @@
-"""What every way to replay a trace has in common: pictures, the result, the loop."""
+"""Shared by all ways to replay a trace: pictures, the result, the loop."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def extent(target: Target) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a replay has found; a process can tell it to another one as JSON."""
+    """The result of a replay, which processes exchange as JSON."""
 
     document: dict[str, Any]  # of `as_json`
     complaints: list[str]

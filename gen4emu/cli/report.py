@@ -161,7 +161,7 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
 
 @dataclass(frozen=True, slots=True)
 class _Outlook:
-    """What is done with the list of several reports."""
+    """The output of the list of several reports: opened in a browser, or printed as JSON."""
 
     opens: bool
     as_json: bool

@@ -70,7 +70,7 @@ def live_options(command: Command) -> Command:
         if options.quiet and options.verbose:
             raise click.UsageError("--quiet and --verbose exclude each other")
         if options.json == "-" and options.frames == STDOUT:
-            raise click.UsageError("--json - and --frames - both want standard output")
+            raise click.UsageError("--json - and --frames - both write to standard output")
         return command(options=options, **arguments)
 
     for option in reversed((

@@ -19,7 +19,7 @@ MOST_KEPT = 16 << 30  # bytes; what was not used for the longest time goes first
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A file as it is on the machine that asks."""
+    """A file as it is on the submitting machine."""
 
     path: Path  # absolute
     digest: str

@@ -99,7 +99,7 @@ class Pool:
             raise ClusterLost(f"{self.where}: has no worker after {_PATIENCE:.0f} s") from None
         except OSError:
             self._close()
-            raise ClusterLost(f"{self.where}: there is no scheduler that answers") from None
+            raise ClusterLost(f"{self.where}: no scheduler answers") from None
         except BaseException:
             self._close()
             raise
@@ -158,7 +158,7 @@ class Pool:
             if self._client.status != "running":
                 workers = {}
             elif time.monotonic() > asked + _NEWS or not workers:
-                with suppress(OSError, TimeoutError, CancelledError):  # its status will tell
+                with suppress(OSError, TimeoutError, CancelledError):  # its status shows it
                     workers = self.workers
                 self._size = len(workers)
                 asked = time.monotonic()

@@ -54,7 +54,7 @@ def about() -> Worker:
 def execute(part: Part) -> Ended:
     """Run a part in a child process, which a crash or Dask's settings for memory do not affect."""
     if part.code != code_digest():
-        return Ended(socket.gethostname(), error="another gen4emu than the machine that asks")
+        return Ended(socket.gethostname(), error="another gen4emu than on the submitting machine")
     environment = {name: value for name, value in os.environ.items() if name != "MALLOC_TRIM_THRESHOLD_"}
     code = f"import sys; sys.path[:] = {sys.path!r}; from gen4emu.cluster.programs import child; child()"
     done = subprocess.run([sys.executable, "-P", "-c", code], input=pickle.dumps(part), capture_output=True,
@@ -93,7 +93,7 @@ def run(part: Part, server: runner.Server) -> Iterator[Outcome]:
     return deqp.run(part.program, names, server, 1, part.timeout, part.memory, PART)
 
 
-# ---- on the machine that asks ----------------------------------------------------------------------------------------
+# ---- on the submitting machine --------------------------------------------------------------------------------------
 
 def run_on_cluster(where: str, tests: Sequence[profiles.Case], program: deqp.Program | None, device: str,
                    workers: int, timeout: float, memory: int, rest: list[str]) -> Iterator[Outcome]:

@@ -155,7 +155,7 @@ def _take_evidence(result: Result, results: Path) -> dict[str, bytes]:
     return found
 
 
-# ---- on the machine that asks ----------------------------------------------------------------------------------------
+# ---- on the submitting machine ---------------------------------------------------------------------------------------
 
 @dataclass(slots=True)
 class _Asked:

@@ -21,7 +21,7 @@ from gen4emu.trace.reader import Trace
 
 @dataclass(frozen=True, slots=True)
 class DrawStart:
-    """What the debugger counts, before a draw."""
+    """The counts of the debugger before a draw."""
 
     draw: int
     counts: Any  # struct g4_debug_counts

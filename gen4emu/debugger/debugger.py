@@ -157,7 +157,7 @@ class Debugger:
         return [(item.number, item.text, item.hits) for item in self._items]
 
     def set_hits(self, hits: dict[int, int]) -> None:
-        """What traps and breakpoints have counted, by their numbers."""
+        """The counts of traps and breakpoints by their numbers."""
         for item in self._items:
             item.hits = hits.get(item.number, 0)
 

@@ -1,4 +1,4 @@
-"""What the GL notes of a capture say about the draws and kernels of a session (`gl`, `source`)."""
+"""The GL notes of a capture for the draws and kernels of a session (`gl`, `source`)."""
 
 from __future__ import annotations
 

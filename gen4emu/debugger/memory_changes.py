@@ -100,7 +100,7 @@ class MemoryChanges:
     def __init__(self, trace: Trace, part: Part | None, options: Options, bookmarks: Bookmarks, draw: int) -> None:
         self._trace, self._part, self._options, self._draw = trace, part, options, draw
         self._bookmarks = [bookmark for bookmark in bookmarks if bookmark.checkpoint.draws <= draw]
-        # What was written up to each of them since the one before.
+        # The pages written between each bookmark and the one before.
         self._written = [bookmarks.written(i) for i in range(len(self._bookmarks))]
         self._spare: Spare | None = None  # of the last replay
 

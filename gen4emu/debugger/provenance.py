@@ -140,7 +140,7 @@ class Payload:
 
 @dataclass(slots=True)
 class Recording:
-    """What a thread started with and executed."""
+    """A thread: its registers at the start, and the instructions that it executed."""
 
     thread: Thread
     payload: Payload | None
@@ -196,7 +196,7 @@ class Recording:
         return list(writers), bool(wanted)
 
     def operands(self, number: int, index: int) -> Iterator[tuple[str, Element | int | float]]:
-        """What channel `index` of an instruction (not a message but math) reads: elements, and immediates."""
+        """The elements and immediates that channel `index` of an instruction reads; of messages, only math."""
         step = self.steps[number]
         raw = step.raw
         if step.is_message:

@@ -408,7 +408,7 @@ def _value_text(element: Element, value: float | int) -> str:
 
 
 def _earlier(history: History, fragment: Fragment) -> str:
-    """What had written the pixel before a fragment."""
+    """The last write to the pixel before a fragment."""
     entries = [e for e in history.entries if history.target_of(e) == fragment.target]
     before = [e for e in entries[:entries.index(fragment)] if isinstance(e, PixelChange) or e.fate is Fate.WRITTEN]
     if not before:

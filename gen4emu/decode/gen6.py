@@ -109,7 +109,7 @@ def _stage_pointers_of(view: View) -> list[tuple[str, str, str, int]]:
 
 
 def dynamic_pointers(follower: Follower, node: Command) -> None:
-    """Pointers to arrays of state: the first element is shown here, the others when a draw tells their number."""
+    """Pointers to arrays of state: the first element is shown here, the others when a draw defines their number."""
     context = follower.context
     for f, raw in node.body.view.fields():
         if isinstance(f, Address) and f.target in ARRAYS and not follower.is_unused(node.body.view, f):

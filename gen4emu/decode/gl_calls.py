@@ -1,4 +1,4 @@
-"""What a capture knows of the program's GL calls: shaders, programs, labels, and the debug group of each draw.
+"""The program's GL calls in a capture: shaders, programs, labels, and the debug group of each draw.
 
 The notes of a capture (gen4emu.trace.gl_notes) do not say which command a call became.  The driver works in the
 program's thread, so the calls noted before a submission are those whose draws it holds.  Clears and copies of the

@@ -1,6 +1,6 @@
 """Kernels that state blocks start: their end, the surfaces that their messages use, and their text.
 
-Kernels are told apart by their bytes, since the same code lies at many addresses.  Instructions themselves are the
+Kernels are distinguished by their bytes, since the same code lies at many addresses.  Instructions themselves are the
 business of `gen4emu.isa`.
 """
 

@@ -198,7 +198,7 @@ def _vertex_buffers(lint: Linter, node: Command, view: View) -> None:
 
 
 def _vertex_elements(lint: Linter, node: Command, view: View) -> None:
-    """FE-77: the destination vertex has no holes and is written in order."""
+    """The destination vertex has no holes and is written in order."""
     elements = [e for e in view.vertex_elements if e.valid]
     if not elements:
         lint.find(node, "no-vertex-elements", "no valid element")
@@ -284,7 +284,7 @@ def _name(topology: Any) -> str:
 
 
 def _capacity(lint: Linter, node: Command) -> None:
-    """FE-72 to FE-77: every unit's entries fit its region; its payload fits the registers; minimal numbers."""
+    """Every unit's entries fit its region; its payload fits the registers; minimal numbers."""
     state, units = lint.state, lint.context.units
     key = (tuple((s, u.body) for s, u in units.items()), tuple(state.fences.items()), state.constants,
            state.constants_unwritten)

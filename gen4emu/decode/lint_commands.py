@@ -27,7 +27,7 @@ _LIMIT = 0x100
 
 @dataclass(slots=True, frozen=True)
 class CommandRule:
-    """One check of one command.  `broken` tells what is wrong, or returns an empty text."""
+    """One check of one command.  `broken` returns the problem as text, or an empty text."""
 
     rule: str  # a name in lint_rules.RULES
     commands: tuple[str, ...]

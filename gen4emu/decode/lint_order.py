@@ -46,7 +46,7 @@ class _Gather:
 
 @dataclass(slots=True)
 class _Order(LintState):
-    """The commands so far, in one logical context, as far as rules ask for them."""
+    """The commands so far, in one logical context, as far as rules need them."""
 
     pipeline: str = "3D"
     worked: bool = False  # since the last stall
@@ -298,7 +298,7 @@ def _pipe_control(lint: LaterLinter, node: Command, view: Any, state: _Order) ->
 
 
 def _flush(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
-    """MI_FLUSH of Gen6 and Gen7: waits for all work, and writes the render cache back unless it is told not to."""
+    """MI_FLUSH of Gen6 and Gen7: waits for all work, and writes the render cache back unless a bit inhibits it."""
     state.worked, state.scoreboard, state.stalled_gs, state.stalled_ds = False, True, True, True
     state.blocks.clear()
     state.written.clear()

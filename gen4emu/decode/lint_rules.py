@@ -274,7 +274,7 @@ _INFO = _rules(
      "its batches. A driver that keeps to the erratum should select this rule."),
     ("eot-accumulator", "The message that ends a thread has an architecture register other than null as its "
                         "destination.",
-     "The manual asks for null (see `eot-destination`). The kernels that Intel shipped for video and for 2D "
+     "The manual requires null (see `eot-destination`). The kernels that Intel shipped for video and for 2D "
      "acceleration name acc0 in each of their last messages and end on every device: an architecture register "
      "receives no response."),
     ("unset-constants", "CONSTANT_BUFFER loads from memory that the trace never wrote.",
@@ -292,7 +292,7 @@ _INFO = _rules(
     ("override-select", "3DSTATE_SBE selects an attribute for the primitive number, and no component."),
     ("hs-primitive-id", "HS gets the primitive number in a mode that has it anyway."),
     ("gs-reorder", "GS reorders the vertices of strips for the last provoking vertex.",
-     "The manual asks for LEADING as a workaround. Mesa sends TRAILING, as OpenGL needs it."),
+     "The manual requires LEADING as a workaround. Mesa sends TRAILING, as OpenGL needs it."),
     ("clear-range", "A depth clear value outside the depth range of the viewport."),
     ("uav-coherency", "A primitive accesses unordered memory that an earlier one accessed, without a flush.",
      "Hardware orders the accesses if 3DPRIMITIVE has uav_coherency_required. OpenGL orders them only where a program "

@@ -71,7 +71,7 @@ class Blitter:
         return port_faults(self._port)
 
     def save(self) -> tuple[dict[str, Any], tuple[int, ...], bytes]:
-        """What SETUP commands set, and faults, for `load`."""
+        """The state of SETUP commands, and faults, for `load`."""
         return dict(self._setup), self._clip, save_log(self._port)
 
     def load(self, saved: tuple[Any, ...]) -> None:

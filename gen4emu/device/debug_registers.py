@@ -1,7 +1,7 @@
 """The debug registers as a trace programs them (965 PRM vol. 4, chapter 3), and the reduction of draws.
 
 Traps and snapshots of the fixed functions, breakpoints and halts of the thread dispatcher, debug colours, error
-records, attention.  While a register asks for one of these, the device draws on one thread, as for any debugger.
+records, attention.  While a register enables one of these, the device draws on one thread, as for any debugger.
 
 The fixed functions can also reduce draws, to find the one that matters: VF skips commands, limits them or changes their
 vertices, SF keeps a range of objects or none, and a rectangle may replace the drawing rectangle.  Skipped draws and
@@ -401,7 +401,7 @@ class Debug:
         registers.on_read(registers.offset("SVG_RDATA"), self._base_address)
 
     def save(self) -> tuple[Any, ...]:
-        """What writes of registers have left outside of the register file, and snapshots, for `load`."""
+        """The state that register writes set outside of the register file, and snapshots, for `load`."""
         snapshots = None if self.snapshots is None else self.snapshots.save()
         return self._primitives, replace(self._reduction), snapshots
 

@@ -91,7 +91,7 @@ def write_immediate(address: Field, mask: int, data: int, condition_dword: int, 
 
 
 def write_immediate_48(address: Field, mask: int, data: int, condition_dword: int, condition: int) -> Step:
-    """The same for an address of 48 bits, of which `mask` has the low ones."""
+    """A step for an address of 48 bits, of which `mask` has the low ones; else like the one above."""
     return write_immediate(address, mask, data, condition_dword, condition) | {"kind": lib.G4_STEP_WRITE_64}
 
 

@@ -298,7 +298,7 @@ class Observer:
         """A submission has run, or hung."""
 
     def gl_notes(self, notes: Sequence[GlNote]) -> None:
-        """What the program told OpenGL before the next submission."""
+        """GL notes of the program that precede the next submission."""
 
     def mark(self, mark: Mark) -> None:
         """A frame is complete."""

@@ -1,6 +1,6 @@
 """The screen of a live program: its latest frame, for a page or a window that shows it, and a pause between frames.
 
-The threads of connections put frames here and never wait for whoever shows them, unless the program is paused.
+The threads of connections put frames here and do not wait for the viewer, unless the program is paused.
 """
 
 from __future__ import annotations

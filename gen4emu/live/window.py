@@ -58,7 +58,7 @@ class WindowView:
         self._titled = 0.0
 
     def _made(self, thing: Any) -> Any:
-        """What SDL has made, unless it is nothing."""
+        """An object that SDL has made; an error if it is NULL."""
         if not thing:
             raise WindowError(f"--window: {self._sdl.SDL_GetError().decode('utf-8', 'replace')}")
         return thing

@@ -40,7 +40,7 @@ class File:
 
 
 class Service(Protocol):
-    """What the socket talks to."""
+    """The application behind the socket."""
 
     def attached(self, client: WebSocket) -> None:
         """A client has shown the token; it replaces the one before."""

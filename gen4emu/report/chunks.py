@@ -15,7 +15,7 @@ _LEVEL = 6
 
 
 def json_bytes(value: Any) -> bytes:
-    """The same bytes for the same value."""
+    """JSON as bytes; equal values give equal bytes."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 

@@ -28,7 +28,7 @@ _CRASHED = 2  # the exit status of a trace whose process died
 
 @dataclass(slots=True)
 class Entry:
-    """What the list says of a trace."""
+    """The row of a trace in the list."""
 
     file: str
     directory: Path

@@ -23,7 +23,7 @@ Names = dict[str, str]  # the chunks of a draw: of itself ("draw") and of its fr
 
 @dataclass(slots=True)
 class _Sum:
-    """What the draws of a frame do to one surface."""
+    """The effects of a frame's draws on one surface."""
 
     name: str  # of the chunk
     shape: tuple[int, int]

@@ -37,7 +37,7 @@ _Column = tuple[str, list[Any]]
 
 
 def fetched_stage(follower: PointerFollower, draw: Command, topology: str) -> Stage | None:
-    """What vertex fetch reads for the first instance; None if a command reads no vertices from memory."""
+    """The vertices that vertex fetch reads for the first instance; None if a command reads none from memory."""
     found = fetched(follower, draw, MOST_VERTICES)
     order = [i for data in found if data.name == "INDEX_DATA" for row in data.values for i in row]
     attributes: dict[int, list[float | int | str]] = {}

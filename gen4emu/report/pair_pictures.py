@@ -24,7 +24,7 @@ _Kept = tuple[str, picture.Pixels, int]  # the chunk, its pixels, the links behi
 
 @dataclass(slots=True)
 class PairPictures:
-    """What the targets of a pair look like, one entry for each target that differs."""
+    """The pictures of a pair's targets, an entry for each target that differs."""
 
     targets: list[dict[str, Any]] = field(default_factory=list)
     pixels: int = 0  # that differ, in all of them

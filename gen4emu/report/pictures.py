@@ -71,7 +71,7 @@ class Thumbnails:
 
 
 def _rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
-    """What a thumbnail shows of a picture: no alpha, grey as three equal channels."""
+    """The channels that a thumbnail shows: no alpha, grey as three equal channels."""
     shown: npt.NDArray[Any] = pixels >> 8 if pixels.dtype == np.uint16 else pixels
     if shown.ndim == 2:
         shown = np.repeat(shown[:, :, np.newaxis], 3, axis=2)

@@ -48,7 +48,7 @@ Tick = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class Choices:
-    """What goes into a report."""
+    """The contents of a report."""
 
     thumbnail_width: int = 96
     full: Selection | None = None  # the draws with full pictures; None: all, up to a limit of bytes

@@ -48,7 +48,7 @@ class Draw:
 
 @dataclass(slots=True)
 class Found:
-    """What can be changed in the memory of a candidate."""
+    """The parts of a candidate's memory that can be changed."""
 
     draws: list[Draw] = field(default_factory=list)
     kernels: list[list[Edit]] = field(default_factory=list)  # each instruction as nop
@@ -67,7 +67,7 @@ def apply(memory: Memory, edits: Iterable[Edit]) -> Memory:
 
 
 class _Places:
-    """Where the bytes at an address come from, as the events go on."""
+    """The event that each byte of memory comes from, up to the current event."""
 
     def __init__(self, pages: dict[int, bytes]) -> None:
         self.pages = pages

@@ -50,7 +50,7 @@ class Stays(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is left of a part."""
+    """The rest of a part."""
 
     events: tuple[int, ...]  # indices
     commands: tuple[int, ...]  # indices
@@ -230,7 +230,7 @@ class Minimiser:
         return pages, result, indices
 
     def _found(self) -> edits.Found:
-        """What can be changed in the memory of the smallest candidate."""
+        """The parts of the smallest candidate's memory that can be changed."""
         pages, result, indices = self._assembled(self.kept)
         return edits.find(self._part.device, pages, list(zip(indices, result.events, strict=True)))
 

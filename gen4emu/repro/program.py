@@ -52,7 +52,7 @@ def _comment(text: str) -> str:
 
 
 def _canonical(address: int) -> int:
-    """As the kernel wants addresses: bits 63 to 48 repeat bit 47."""
+    """The canonical form of an address, which the kernel requires: bits 63 to 48 repeat bit 47."""
     return address | 0xFFFF << 48 if address >> 47 else address
 
 

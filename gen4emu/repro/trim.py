@@ -53,7 +53,7 @@ _MOST_BYTES = 1 << 20  # of a write
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What is kept: submissions from `first` to `last`, both inclusive, and of these perhaps only some draws."""
+    """The submissions that are kept: from `first` to `last`, both inclusive, and of these perhaps only some draws."""
 
     first: int
     last: int
@@ -62,7 +62,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a part does, wherever it runs."""
+    """The results of a part; equal wherever it runs."""
 
     draws: list[tuple[TargetDigest, ...]]  # of the surfaces that each draw has written
     hang: str

@@ -44,7 +44,7 @@ def differ(a: Line, b: Line) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a case: `broken`, `fixed`, `changed` (other pictures), `outcome`, `new`, `removed`."""
+    """The change of a case: `broken`, `fixed`, `changed` (other pictures), `outcome`, `new`, `removed`."""
 
     kind: str
     old: Line | None

@@ -16,7 +16,7 @@ from gen4emu.suite.piglit.runner import Server
 _BEGINS = re.compile(r"^Test case '([^']+)'\.\.$", re.MULTILINE)
 _RESULT = re.compile(r"^  (\w+) \((.*)\)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
-# What dEQP says, and what piglit calls it.  Anything else is a failure.
+# Results of dEQP, and piglit's words for them.  Anything else is a failure.
 RESULTS = {"Pass": "pass", "NotSupported": "skip", "QualityWarning": "warn", "CompatibilityWarning": "warn",
            "Waiver": "warn", "Crash": "crash", "Timeout": "timeout"}
 _MOST_BYTES = 256 << 20

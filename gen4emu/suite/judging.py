@@ -12,7 +12,7 @@ from gen4emu.suite.lines import Line
 from gen4emu.suite.piglit.expectations import Expectations, Verdict
 from gen4emu.suite.piglit.outcome import Outcome
 
-# The worst first.  A test that silicon fails and the model passes is fine: nobody promised that it fails.
+# The worst first.  A test that silicon fails and the model passes is fine: a model need not fail.
 _JUDGED = {Verdict.CRASH: Judged.CRASH, Verdict.TIMEOUT: Judged.TIMEOUT, Verdict.UNEXPECTED_FAIL: Judged.FAIL,
            Verdict.FLAKE: Judged.FLAKE, Verdict.KNOWN_FAIL: Judged.EXPECTED_FAIL,
            Verdict.EXPECTED_FAIL: Judged.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS: Judged.PASS,
@@ -36,7 +36,7 @@ def line_of(suite: str, device: str, outcome: Outcome, known: Expectations) -> L
 
 
 def outcome_of(path: Path, line: Line) -> Outcome:
-    """What line_of was given."""
+    """The outcome that `line_of` made a line of."""
     try:
         return Outcome(**line.details)
     except TypeError:

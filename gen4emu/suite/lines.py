@@ -101,7 +101,7 @@ def _line(path: Path, number: int, text: bytes) -> Line:
 class Writer:
     """Adds lines to a file, each whole at once.
 
-    Without `resume` it begins anew. With it, `done` has what the file holds, and a line that was cut short is removed.
+    Without `resume` the file is emptied. With it, `done` has the lines of the file; one that was cut short is removed.
     """
 
     def __init__(self, path: Path, *, resume: bool = False) -> None:

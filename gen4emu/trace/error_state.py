@@ -262,7 +262,7 @@ def _ring_submission(offset: int, engine: Engine, registers: Mapping[str, int], 
 
 
 def _size(registers: Mapping[str, int], ring: Ring | None) -> int:
-    """The length of the ring.  CTL of a disabled ring does not tell it."""
+    """The length of the ring.  CTL of a disabled ring does not have it."""
     ctl = registers.get("CTL", 0)
     if ring_enabled(ctl):
         return ring_size(ctl)

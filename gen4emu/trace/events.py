@@ -137,7 +137,7 @@ class Comment:
 
 @dataclass(slots=True, frozen=True)
 class GlNotes:
-    """What the program told OpenGL before the next submission, in order."""
+    """GL notes of the program that precede the next submission, in order."""
 
     offset: int
     notes: tuple[GlNote, ...]

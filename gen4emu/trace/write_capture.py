@@ -154,7 +154,7 @@ class CaptureWriter(Writer):
         self._record(Kind.COMMENT, text.encode("utf-8", "replace")[:MAX_RECORD_BYTES])
 
     def gl_notes(self, notes: Iterable[GlNote]) -> None:
-        """What the program told OpenGL before the next submission."""
+        """Write GL notes of the program that precede the next submission."""
         waiting = bytearray()
         for note in gl_notes.pack(notes):
             if waiting and len(waiting) + len(note) > _NOTES_BYTES:

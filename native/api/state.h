@@ -42,7 +42,7 @@ struct g4_gen7_state {
     uint32_t media_descriptor[64][8];
 };
 
-/* What Gen9's resource streamer keeps between its commands.  Stages are in the order of the binding table commands:
+/* The state of Gen9's resource streamer between its commands.  Stages are in the order of the binding table commands:
  * VS, HS, DS, GS, PS; sets of DX9 constants are those of VS and PS. */
 struct g4_resource_streamer {
     uint32_t on;                    /* it parses the batch */

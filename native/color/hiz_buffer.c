@@ -272,7 +272,7 @@ static void operate(struct g4_worker *worker, struct g4_depth *depth, bool resol
     }
 }
 
-/* What entries count: pixels with their samples, or samples, each of which is a pixel then. */
+/* Entries count pixels with their samples, or samples, each of which is a pixel then. */
 static void set_samples(const struct g4_draw_state *draw, struct g4_depth *depth) {
     const struct g4_multisampling *const multisampling = &draw->multisampling;
     struct g4_hiz_buffer *const hiz = &depth->hiz;

@@ -419,7 +419,7 @@ uint32_t g4_control_surface_find_clear(struct g4_worker *worker, const struct g4
     return found;
 }
 
-/* The same target, but for all of its pixels to be replaced. */
+/* A target whose pixels are all replaced. */
 static struct g4_target replaced(struct g4_worker *worker, const struct g4_target *target) {
     struct g4_target out = *target;
 

@@ -15,7 +15,8 @@ void g4_far_pages_destroy(struct g4_far_pages *far);
 
 /* The entry of a page; NULL: it has none yet.  Thread safe. */
 struct g4_page *g4_far_page_find(const struct g4_far_pages *far, uint64_t page);
-/* The same, created if necessary and counted by `physical`; NULL if memory or the limit is exhausted.  Thread safe. */
+/* The entry of a page, created if necessary and counted by `physical`; NULL if memory or the limit is exhausted.
+ * Thread safe. */
 struct g4_page *g4_far_page_make(struct g4_far_pages *far, struct g4_mem_physical *physical, uint64_t page);
 /* The first page from `page` on that may have an entry; `end` if none below that has. */
 uint64_t g4_far_page_next(const struct g4_far_pages *far, uint64_t page, uint64_t end);

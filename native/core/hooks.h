@@ -128,8 +128,8 @@ struct g4_hooks {
     /* Some pixels of that message, before any test.  Returns the number of the watched one, -1 if it is not among
      * them. */
     int (*pixels_started)(struct g4_hooks *hooks, const struct g4_pixels *pixels);
-    /* The same pixels afterwards.  Masks: `tested` passed the alpha test or a message before did, `passed` then passed
-     * depth and stencil, `colored` were written.  `z` is the source depth of the watched pixel, 0 without. */
+    /* After the tests of these pixels.  Masks: `tested` passed the alpha test or a message before did, `passed` then
+     * passed depth and stencil, `colored` were written.  `z` is the source depth of the watched pixel, 0 without. */
     void (*pixels_ended)(struct g4_hooks *hooks, const struct g4_pixels *pixels, uint32_t tested, uint32_t passed,
                          uint32_t colored, float z);
 };

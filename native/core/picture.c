@@ -223,7 +223,7 @@ static enum g4_status read_blocks(struct g4_port *port, const struct g4_surface_
                                    : table_row(format, area->channels, from, to, count);
             }
             if (!*opaque) {
-                return G4_OK; /* the caller wants alpha, too, and starts again */
+                return G4_OK; /* alpha is needed, too: the caller restarts */
             }
         }
     }

@@ -53,7 +53,7 @@ static unsigned start_of(const struct g4_gang *gang, int t, const struct g4_op *
     case G4_KIND_INDIRECT:
         return g4_indirect_byte(gang, t, (src->addr_sub + own) & op->address_mask, src->addr_imm) +
                (src->flat && pass ? src->pass_bytes : 0u);
-    case G4_KIND_INDEXED: /* each row has an address, so that the region starts anew */
+    case G4_KIND_INDEXED: /* each row has an address, so the region restarts there */
         row = c / src->width + (pass ? g4_second_pass_addresses(src, op->channels / src->width) : 0);
         return g4_indirect_byte(gang, t, (src->addr_sub + row) & op->address_mask, src->addr_imm) -
                c / src->width * src->vstride * src->size;

@@ -1,4 +1,4 @@
-/* What a device remembers between submissions outside of memory and of struct g4_state (api/checkpoint.h). */
+/* The state of a device between submissions, besides memory and struct g4_state (api/checkpoint.h). */
 #include "api/checkpoint.h"
 #include "color/state.h"
 #include "draw/device.h"

@@ -59,7 +59,7 @@ void g4_device_find_fault(const struct g4_device *device, enum g4_status status,
 
 /* Merge the counts, reports and faults of all workers into the device. */
 void g4_device_collect(struct g4_device *device);
-/* Let the clocks of all workers go on from the instructions that the device has executed. */
+/* Continue the clocks of all workers from the instructions that the device has executed. */
 void g4_device_set_clocks(struct g4_device *device);
 
 /* Fill device->draw_state for a 3DPRIMITIVE. */

@@ -557,7 +557,7 @@ static void load_stream_output(const struct g4_context *ctx, struct g4_draw_stat
 
 /* ---- clipper and setup ---- */
 
-/* The output of the last shader of the geometry, of which its command tells. */
+/* The output of the last geometry stage, as its command describes it. */
 struct last_output {
     uint32_t read_offset, length; /* rows */
     uint8_t clip_distances, cull_distances;

@@ -1,5 +1,5 @@
 /*
- * What the decoders of instruction words have in common from Gen7 on.
+ * Shared by the decoders of instruction words from Gen7 on.
  */
 #ifndef G4_EU_DECODE_H
 #define G4_EU_DECODE_H
@@ -13,7 +13,7 @@ enum {
 
 /* Make a source an immediate of 32 bits or less; `type` is an enum gen9_imm, of which Gen7 has a part. */
 void g4_decode_immediate(struct g4_src *src, uint8_t type, uint32_t bits);
-/* The same of 64 bits; `type` is an enum g4_type. */
+/* Make a source an immediate of 64 bits; `type` is an enum g4_type. */
 void g4_decode_immediate64(struct g4_src *src, uint8_t type, uint64_t bits);
 
 /* The kind of an architecture register. */
@@ -31,7 +31,7 @@ void g4_decode_integers_only(struct g4_op *op);
 /* Of two dwords, the multiplier uses the low half of the second, where Gen4 uses that of the first. */
 void g4_decode_exchange_factors(struct g4_op *op);
 
-/* What the fast handlers use: the first flag and half of the enables, for groups of eight channels. */
+/* For fast handlers: the first flag and half of the enables, of groups of eight channels. */
 void g4_decode_lanes(struct g4_op *op);
 
 /* Whether a branch has a second target (UIP). */

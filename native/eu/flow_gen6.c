@@ -7,7 +7,7 @@
 #include "eu/run.h"
 
 /* The bit of an address in gang->parked_hint.  Most instructions at which channels could join have none that wait,
- * which the hint tells at once. */
+ * which the hint shows at once. */
 static uint64_t hint_of(uint32_t ip) {
     return UINT64_C(1) << (ip >> 3 & 63);
 }
@@ -87,7 +87,7 @@ static uint32_t active(const struct g4_run *run, const struct g4_op *op, int t, 
     return on;
 }
 
-/* Whether a thread has channels that go on with the next instruction; they join. */
+/* Whether a thread has channels that continue at the next instruction; they join. */
 static bool goes_on(const struct g4_run *run, int t) {
     join(run->gang, t, run->next);
     return g4_mask32(run->gang->amask, t) != 0;
@@ -138,7 +138,7 @@ static bool branch(struct g4_run *run, const struct g4_op *op, int t) {
     return !goes_on(run, t);
 }
 
-/* The loop goes on while any channel does; the others wait behind it. */
+/* The loop continues while any channel does; the others wait behind it. */
 static bool loop(struct g4_run *run, const struct g4_op *op, int t) {
     uint32_t taken;
 

@@ -127,7 +127,7 @@ struct g4_send {
     bool eot;
     bool grf_payload; /* the payload is in the GRF, else in the MRF */
     uint8_t mrf;      /* its first register */
-    bool split;       /* the payload goes on at `second`, after `first_length` registers */
+    bool split;       /* the payload continues at `second`, after `first_length` registers */
     uint8_t second, first_length;
     uint8_t threads;   /* bit t: thread t sends */
     g4_lanes emask[2]; /* channel enables: masks, predicate, ExecSize, in Align16 ChanEn */

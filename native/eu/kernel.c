@@ -406,8 +406,8 @@ static void find_liveness(struct g4_kernel *kernel, uint32_t *live) {
 
 /* ---- joins ----
  *
- * Parked channels go on at the targets of branches.  Branches let them join at the next instruction and at the one they
- * jump to, and at themselves; other targets that are reached by straight code need a handler that does.
+ * Parked channels continue at the targets of branches.  Branches let them join at the next instruction and at the one
+ * they jump to, and at themselves; other targets that are reached by straight code need a handler that does.
  */
 
 static void mark_join(struct g4_kernel *kernel, uint32_t ip) {

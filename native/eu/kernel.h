@@ -34,7 +34,7 @@ struct g4_uniform_color {
     uint32_t channel_ops; /* of a thread */
 };
 
-/* What must be zero before a kernel runs, because it may read it before it writes it (start_state.c). */
+/* The registers that a kernel may read before it writes them, which must be zero at its start (start_state.c). */
 struct g4_start_state {
     struct g4_row_set grf;
     struct g4_row_set grf_if_full; /* enough if all channels of all threads of the gang are enabled */

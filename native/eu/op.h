@@ -42,7 +42,7 @@ struct g4_src {
     bool complement;                 /* each bit is inverted */
     uint8_t vstride, width, hstride; /* elements; in Align16 width is 4 */
     uint8_t swizzle[4];
-    bool flat;           /* indirect: the second pass goes on in the region, else it has an address of its own */
+    bool flat;           /* indirect: the second pass continues in the region, else it has an address of its own */
     bool separate_rows;  /* indexed: the rows of the second pass have addresses behind those of the first */
     uint16_t pass_bytes; /* distance to the operand of the second pass; of an immediate: elements */
     uint8_t addr_sub;    /* address register: a0.n */
@@ -122,7 +122,7 @@ struct g4_op {
     uint8_t function; /* math: enum gen7_math_function; send: number of the shared function; sel: 1, compare unsigned */
     bool grf_payload; /* send: the payload is in the GRF from `mrf` on; no implied move */
     uint8_t payload_length;                /* its registers, or as many as there can be */
-    uint8_t second_payload, second_length; /* split send: where the payload goes on, and its registers there */
+    uint8_t second_payload, second_length; /* split send: where the payload continues, and its registers there */
     bool length_in_register;               /* that number is in a0.`length_address` */
     uint8_t length_address;
     bool eot;              /* send: ends the thread */

@@ -169,7 +169,7 @@ static inline g4_lanes g4_predicate(const struct g4_gang *gang, const struct g4_
 
 /* Store `ip` as the ip of each thread of the group. */
 void g4_run_place(struct g4_run *run, uint32_t ip);
-/* Gen6 and later: let the channels of the group's threads that wait at `ip` go on (flow_gen6.c). */
+/* Gen6 and later: let the channels of the group's threads that wait at `ip` continue (flow_gen6.c). */
 void g4_flow_join(struct g4_run *run, uint32_t ip);
 /* Let these threads jump, and the others of the group continue at run->next. */
 void g4_run_jump(struct g4_run *run, uint8_t threads, uint32_t target);
@@ -216,7 +216,7 @@ void g4_arf_write(struct g4_run *run, int thread, unsigned reg, const uint8_t im
 
 /* Read the elements of a source for `channels` channels of one thread, widened to 32 bits, without modifiers. */
 void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw);
-/* The same for elements of 64 bits. */
+/* As g4_read_raw, for elements of 64 bits. */
 void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels,
                    uint64_t *raw);
 

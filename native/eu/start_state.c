@@ -1,5 +1,5 @@
 /*
- * What must be zero before a kernel runs.
+ * The registers that must be zero before a kernel runs.
  *
  * Threads start with registers of zeros, so that the same input gives the same bits.  Clearing all of them for every
  * gang took an eighth of the time of a plain pixel shader; most are written before they are read.

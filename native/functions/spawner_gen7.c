@@ -4,7 +4,7 @@
 #include "eu/message.h"
 #include "functions/table.h"
 
-/* The owner of media threads is told; other threads only end, which follows from the instruction. */
+/* The owner of media threads is notified; other threads only end, which follows from the instruction. */
 enum g4_status g4_message_spawner_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     if (!g4_message_lengths(eu, gang, send, 1, 0)) {
         return G4_OK;

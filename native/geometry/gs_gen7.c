@@ -44,7 +44,7 @@ struct gs_thread {
     struct gs_instance unit[MOST_UNITS];
     uint32_t units;
     uint32_t entry[MOST_UNITS]; /* first rows of the entries in the window, which are also their handles */
-    uint32_t vertices[2];       /* that the message at the end tells */
+    uint32_t vertices[2];       /* in the message at the end of the thread */
     uint32_t (*window)[8];
 };
 

@@ -112,7 +112,7 @@ g4_tessellate_fn g4_tessellate_run_gen7;
 /* Write the objects of a strip to the stream output buffers: the first one has the number `preceding` in the draw. */
 void g4_stream_output_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                           uint64_t preceding, const struct g4_vertex *const *vertex);
-/* The same behind those that are written already. */
+/* Write them behind those that `streamed` has counted. */
 void g4_stream_output_append(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                              const struct g4_vertex *const *vertex, struct g4_streamed *streamed);
 
@@ -122,7 +122,7 @@ void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *
 
 /* Clip a strip: append the objects that remain to the chunk.  The vertices have their outcodes, 0 without a clipper. */
 g4_clip_fn g4_clip_run;
-/* The same, without threads. */
+/* The clipper of Gen6 and later, which runs no threads. */
 g4_clip_fn g4_clip_run_gen6;
 
 /* An object as SF needs it, with its provoking vertex. */

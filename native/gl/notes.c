@@ -115,7 +115,7 @@ static size_t take(void *buffer, size_t size) {
     return part;
 }
 
-/* In the child of a fork, another thread may have held the lock: start anew. */
+/* In the child of a fork, another thread may have held the lock: initialize it. */
 static void after_fork(void) {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     waiting = NULL;

@@ -1,4 +1,4 @@
-/* What a program tells OpenGL about its shaders and draws, as notes for captures (`gen4emu capture --gl`).
+/* Notes for captures of a program's GL calls: shaders, programs, labels, draws (`gen4emu capture --gl`).
  *
  * A note is a header, words, and text; docs/formats.md has the words of each kind, gen4emu/trace/gl_notes.py reads
  * them. Notes wait here until the shim sends the next batch to the server.

@@ -89,7 +89,7 @@ struct g4_media_thread {
     uint32_t group;   /* slot, or G4_MEDIA_NO_GROUP */
     uint32_t slot;    /* position in the execution units */
     bool keeps_entry; /* the URB entry is used until a message dereferences it */
-    bool has_ended;   /* has told TS that it ends */
+    bool has_ended;   /* has notified TS of its end */
     bool stalled;     /* its spawn message waits because the queue is full */
     struct g4_media_spawn pending;
 };

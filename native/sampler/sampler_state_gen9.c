@@ -39,7 +39,7 @@ static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port,
     return dynamic_state_base + state.border_color_pointer;
 }
 
-/* The same four dwords are floats or integers, by the format of the surface. */
+/* Four dwords that are floats or integers, by the format of the surface. */
 static void load_border(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, g4_address address) {
     (void)gen;
     (void)g4_mem_read(port, address, sampler->border, sizeof sampler->border);

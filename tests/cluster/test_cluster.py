@@ -107,7 +107,7 @@ def test_second_runs_that_differ_are_failures(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_files_are_sent_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers that do not see the files of the machine that asks."""
+    """Workers that do not see the files of the submitting machine."""
     sent: list[int] = []
     send = pool.Pool.send
     monkeypatch.setattr(Wanted, "is_here", property(lambda self: False))
@@ -161,7 +161,7 @@ def other_version() -> pool.Worker:
 @pytest.mark.parametrize(("where", "says"), [
     ("tcp", "'tcp' is not a Dask cluster (examples: tcp://scheduler:8786, local:4)"),
     ("local:0", "'local:0': a local cluster has 1 to 1024 workers"),
-    ("tcp://127.0.0.1:9", "tcp://127.0.0.1:9: there is no scheduler that answers"),
+    ("tcp://127.0.0.1:9", "tcp://127.0.0.1:9: no scheduler answers"),
 ])
 def test_clusters_that_do_not_exist(where: str, says: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "_OUTAGE", 1.0)

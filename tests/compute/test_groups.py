@@ -63,7 +63,7 @@ def test_a_group_without_threads_in_one_direction_dispatches_nothing(device: str
 
 @DEVICES
 def test_the_last_thread_across_has_the_right_mask(device: str) -> None:
-    """G6-72: 2x3x1 groups of 3 threads of 16 channels, mask 0xff: 18 threads, the last of each group with 8."""
+    """2x3x1 groups of 3 threads of 16 channels, mask 0xff: 18 threads, the last of each group with 8."""
     machine = Compute(device)
     kernel = LANES + offset(20, 64) + """
 add(8) g22<1>UD g20<8,8,1>UD 32UD { align1 WE_all 2Q };

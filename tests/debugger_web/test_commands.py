@@ -240,7 +240,7 @@ def test_the_last_page_ends_it_after_a_while() -> None:
 
 @pytest.mark.parametrize(("arguments", "text"), [
     (("missing.aub", "--web"), "missing.aub"), ((str(GEARS), "--port", "80"), "need --web"),
-    (("-", "--web"), "no file"), ((str(GEARS), "--web", "-c", "help"), "excludes"),
+    (("-", "--web"), "is not a file"), ((str(GEARS), "--web", "-c", "help"), "excludes"),
     ((str(GEARS), "--open"), "need --web")])
 def test_wrong_options_are_status_2(arguments: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["debug", *arguments]) == 2

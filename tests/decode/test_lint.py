@@ -130,7 +130,7 @@ def element(at: int, *controls: int, **more: object) -> dict[str, object]:
     ([{"valid": False}], ["no-vertex-elements"]),
 ])
 def test_vertex_elements(elements: list[dict[str, object]], found: list[str]) -> None:
-    """FE-77."""
+    """The destination vertex has no holes and is written in order."""
     assert lint(Machine().command("3DSTATE_VERTEX_ELEMENTS", vertex_elements=elements)) == found
 
 

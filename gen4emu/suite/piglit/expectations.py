@@ -1,4 +1,4 @@
-"""What is known of tests: those that real silicon fails, those that are unstable there, and those that only we fail."""
+"""Known results of tests: those that real silicon fails, those that are unstable there, and those that only we fail."""
 
 from __future__ import annotations
 

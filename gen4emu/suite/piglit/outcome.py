@@ -53,10 +53,10 @@ class Outcome:
 
 def run(test: Case, environment: Mapping[str, str], seconds: float,
         reports: Callable[[int], list[str]] = lambda pid: [], memory: int = 0) -> Outcome:
-    """Without a window system; a test that gives up because it wants a window gets one of GBM's.
+    """Without a window system; a test that gives up without a window gets one of GBM's.
 
-    A test that takes too long or crashes runs a second time, which tells a loop or a bug from an event that does not
-    repeat.
+    A test that takes too long or crashes runs a second time, which distinguishes a loop or a bug from an event that
+    does not repeat.
     """
     surfaceless = {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}
 

@@ -1,4 +1,4 @@
-"""What the device server says about each program that uses it, read from its standard error."""
+"""The reports of the device server on each of its programs, read from its standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PATIENCE_SECONDS = 10.0
 
 
 def kind(report: str) -> str:
-    """The same for all reports that differ only in numbers."""
+    """A report without its numbers, to count those that differ only in them."""
     for detail, replacement in zip(_DETAILS, ("", "", "0x..."), strict=True):
         report = detail.sub(replacement, report)
     return report

@@ -99,7 +99,7 @@ static bool has_work(const struct g4_op *ops, uint32_t count) {
     return false;
 }
 
-/* Store the results of a unit if it has succeeded, and go on to the next one. */
+/* Store the results of a unit if it has succeeded, and continue with the next one. */
 static void finish(struct translator *t) {
     const uint32_t next = ir_label(&t->ir);
     const uint32_t failure = ir_label(&t->ir);

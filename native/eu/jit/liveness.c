@@ -64,7 +64,7 @@ static void collect(struct row_facts *facts, const struct g4_op *op) {
     }
 }
 
-/* Kernels whose channels may go on anywhere, or whose masks change other than by flow instructions. */
+/* Kernels whose channels may continue anywhere, or whose masks change other than by flow instructions. */
 static bool is_analysable(const struct g4_kernel *kernel) {
     bool jumps = false;
     bool nests = false;
@@ -127,7 +127,7 @@ static struct g4_row_set live_after(const struct g4_kernel *kernel, const struct
         return after;
     }
     const struct g4_op *const target = g4_kernel_find(kernel, op->target);
-    if (target && target->opcode == G4_OPCODE_ELSE) { /* the channels of its other side go on */
+    if (target && target->opcode == G4_OPCODE_ELSE) { /* the channels of its other side continue */
         join(&after, live_at(kernel, live, target->next));
     }
     if (op->opcode == G4_OPCODE_BREAK) {

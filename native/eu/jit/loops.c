@@ -235,7 +235,7 @@ static bool end_loop(struct loop *loop, const struct g4_op *op) {
     struct ir *const ir = &loop->t->ir;
     const struct frame *const frame = innermost(loop);
 
-    if (op->predicate != G4_PRED_NONE || op->exec_size <= 8) { /* else the counted threads go on */
+    if (op->predicate != G4_PRED_NONE || op->exec_size <= 8) { /* else the counted threads continue */
         keep_passing_lanes(loop, op);
         jump_if_none(loop, frame->exit);
         count_threads(loop, exec(loop, 0), exec(loop, 1));

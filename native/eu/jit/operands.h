@@ -56,7 +56,7 @@ bool g4_is_finite_immediate(const struct g4_fast_src *in);
 ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **finite);
 /* A source of integer arithmetic, without the bias. */
 ir_operand g4_int_source(struct translator *t, const struct g4_op *op, int s, int part);
-/* The same, or a constant. */
+/* A source of integer arithmetic, or its value if it is an immediate. */
 ir_operand g4_int_operand(struct translator *t, const struct g4_op *op, int s, int part);
 ir_operand g4_negated(struct translator *t, const struct g4_fast_src *in, ir_operand value);
 /* A source of float arithmetic; `check`: fail if it is NaN or infinite. */

@@ -1,4 +1,4 @@
-/* What the library for OpenGL (native/gl) calls. */
+/* Entry points for the library for OpenGL (native/gl). */
 #include "shim/base/lock.h"
 #include "shim/base/real.h"
 #include "shim/hooks/start.h"
