@@ -8,6 +8,7 @@
 
 #include "core/draw_state.h"
 #include "core/memory.h"
+#include "geometry/topology.h"
 
 /* The width of a line's antialiasing region in pixels, by its code. */
 static inline float g4_line_region(uint32_t code) {
@@ -45,6 +46,24 @@ static inline void g4_load_blend_state(struct g4_port *port, g4_address address,
         dw[i] = 0;
         if (host) {
             memcpy(&dw[i], host, sizeof *dw);
+        }
+    }
+}
+
+/* The capacity of stream output in objects.  Without shaders that decide about the objects, they are all of the
+ * primitive's type and of stream 0. */
+static inline void g4_load_stream_capacity(struct g4_draw_state *draw) {
+    struct g4_stream_output *const output = &draw->stream_output;
+    struct g4_topology_object object;
+
+    output->vertices = g4_topology_object(draw->primitive.topology, 2, 0, &object) ? object.vertices : 0;
+    output->capacity = UINT64_MAX;
+    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+        const struct g4_stream_buffer *const buffer = &output->buffer[b];
+        if (output->stream[0].buffers >> b & 1) {
+            const uint32_t bytes = buffer->pitch_bytes * output->vertices;
+            const uint64_t most = buffer->missing ? 0 : bytes ? buffer->room / bytes : UINT64_MAX;
+            output->capacity = most < output->capacity ? most : output->capacity;
         }
     }
 }

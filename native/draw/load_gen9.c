@@ -445,28 +445,6 @@ static enum g4_status load_gs(const struct g4_draw_loader *loader, struct g4_dra
 
 /* ---- stream output ---- */
 
-/* The vertices of an object by topology, as stream output decomposes it. */
-static uint32_t object_vertices(const struct g4_draw_state *draw) {
-    struct g4_topology_object object;
-    return g4_topology_object(draw->primitive.topology, 2, 0, &object) ? object.vertices : 0;
-}
-
-/* Without shaders that decide about the objects, they are all of the primitive's type and of stream 0. */
-static void load_capacity(struct g4_draw_state *draw) {
-    struct g4_stream_output *const output = &draw->stream_output;
-
-    output->vertices = object_vertices(draw);
-    output->capacity = UINT64_MAX;
-    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
-        const struct g4_stream_buffer *const buffer = &output->buffer[b];
-        if (output->stream[0].buffers >> b & 1) {
-            const uint32_t bytes = buffer->pitch_bytes * output->vertices;
-            const uint64_t most = buffer->missing ? 0 : bytes ? buffer->room / bytes : UINT64_MAX;
-            output->capacity = most < output->capacity ? most : output->capacity;
-        }
-    }
-}
-
 static struct g4_stream_buffer stream_buffer(const struct gen9_3dstate_so_buffer *buffer, uint32_t pitch,
                                              uint32_t offset) {
     const bool missing = !buffer->so_buffer_enable || offset > buffer->surface_size;
@@ -551,7 +529,7 @@ static void load_stream_output(const struct g4_context *ctx, struct g4_draw_stat
         output->buffer[b] = stream_buffer(&buffer, pitch[b], ctx->state->gen7.so_write_offset[b]);
     }
     if (!output->in_order) {
-        load_capacity(draw);
+        g4_load_stream_capacity(draw);
     }
 }
 

@@ -378,8 +378,7 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state 
             return G4_OK;
         }
         for (int n = 0; n < o.vertices; n++) {
-            /* slot 0 holds position 0 of fans */
-            v[n] = o.position[n] < strip->first ? vertex[0] : vertex[1 + o.position[n] - strip->first];
+            v[n] = g4_strip_vertex(strip, vertex, o.position[n]);
             all &= v[n]->outcode;
             any |= v[n]->outcode;
         }
