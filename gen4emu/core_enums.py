@@ -344,6 +344,25 @@ class BltSource(CoreEnum):
     MONO = 2
 
 
+class NoteKind(CoreEnum):
+    """The kind of a note about a program's GL calls, with its words (docs/formats.md)."""
+
+    SOURCE = 1, "shader, stage; GLSL"
+    COMPILE = 2, "shader"
+    ATTACH = 3, "program, shader"
+    DETACH = 4, "program, shader"
+    LINK = 5, "program"
+    USE = 6, "program"
+    LABEL = 7, "kind of object, its name; text"
+    PUSH = 8, "source, id; the name of a debug group"
+    POP = 9
+    MARKER = 10, "text"
+    DRAW = 11, "topology, vertices, instances, draws; UINT32_MAX: not known"
+    LOST = 12, "how many notes are missing here"
+    DIGEST = 13, "shader, SHA-1 of the source as GL got it; only where the text of SOURCE differs from that"
+    DRIVER = 64, "a section of what the driver printed about a shader"
+
+
 # Class, the C enumeration, the prefix of its members, and the name of their number if C uses it.
 _EMITTED: list[tuple[type[IntEnum] | type[IntFlag], str, str, str]] = [
     (Status, "g4_status", "G4_", ""),
@@ -368,6 +387,7 @@ _EMITTED: list[tuple[type[IntEnum] | type[IntFlag], str, str, str]] = [
     (Fate, "g4_debug_fate", "G4_FATE_", ""),
     (BltPattern, "g4_blt_pattern", "G4_BLT_PATTERN_", ""),
     (BltSource, "g4_blt_source", "G4_BLT_SOURCE_", ""),
+    (NoteKind, "gl_note_kind", "GL_NOTE_", ""),
 ]
 
 

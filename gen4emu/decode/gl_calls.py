@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
+from gen4emu.core_enums import NoteKind
 from gen4emu.decode.gl_compiled import CompiledShader, CompiledShaders
 from gen4emu.decode.nodes import Command
 from gen4emu.trace import gl_notes
-from gen4emu.trace.gl_notes import UNKNOWN, GlNote, NoteKind
+from gen4emu.trace.gl_notes import UNKNOWN, GlNote
 
 _STAGES = {0x8B30: "fragment", 0x8B31: "vertex", 0x8DD9: "geometry", 0x8E87: "tess eval", 0x8E88: "tess ctrl",
            0x91B9: "compute"}

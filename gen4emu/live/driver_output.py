@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from gen4emu.core_enums import NoteKind
 from gen4emu.hw.chips import Device as Chip
 from gen4emu.hw.gen import Gen
-from gen4emu.trace.gl_notes import MAX_NOTE_BYTES, GlNote, NoteKind, driver_note
+from gen4emu.trace.gl_notes import MAX_NOTE_BYTES, GlNote, driver_note
 
 _STDERR = 2
 _READ_BYTES = 1 << 16

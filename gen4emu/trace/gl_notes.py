@@ -8,9 +8,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from hashlib import sha1
 
+from gen4emu.core_enums import NoteKind
 from gen4emu.errors import FieldError
 
 VERSION = 1
@@ -19,24 +19,6 @@ MAX_NOTE_BYTES = (1 << 20) + 64
 
 _HEAD = struct.Struct("<HHI")  # kind, thread, bytes that follow
 _VERSION = struct.Struct("<I")
-
-
-class NoteKind(IntEnum):
-    SOURCE = 1  # shader, stage; GLSL
-    COMPILE = 2  # shader
-    ATTACH = 3  # program, shader
-    DETACH = 4  # program, shader
-    LINK = 5  # program
-    USE = 6  # program
-    LABEL = 7  # kind of object, its name; text
-    PUSH = 8  # source, id; the name of a debug group
-    POP = 9
-    MARKER = 10  # text
-    DRAW = 11  # topology, vertices, instances, draws
-    LOST = 12  # how many notes are missing here
-    DIGEST = 13  # shader, SHA-1 of the source as GL got it; only where the text of SOURCE differs from that
-    DRIVER = 64  # a section of what the driver printed about a shader
-
 
 _WORDS = {NoteKind.SOURCE: 2, NoteKind.COMPILE: 1, NoteKind.ATTACH: 2, NoteKind.DETACH: 2, NoteKind.LINK: 1,
           NoteKind.USE: 1, NoteKind.LABEL: 2, NoteKind.PUSH: 2, NoteKind.POP: 0, NoteKind.MARKER: 0, NoteKind.DRAW: 4,

@@ -8,20 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum gl_note_kind {
-    GL_NOTE_SOURCE = 1, /* shader, stage; text */
-    GL_NOTE_COMPILE,    /* shader */
-    GL_NOTE_ATTACH,     /* program, shader */
-    GL_NOTE_DETACH,     /* program, shader */
-    GL_NOTE_LINK,       /* program */
-    GL_NOTE_USE,        /* program */
-    GL_NOTE_LABEL,      /* kind of object, name; text */
-    GL_NOTE_PUSH,       /* source, id; text */
-    GL_NOTE_POP,
-    GL_NOTE_MARKER, /* text */
-    GL_NOTE_DRAW,   /* topology, vertices, instances, draws; UINT32_MAX: not known */
-    GL_NOTE_LOST,   /* how many notes are missing here */
-};
+#include "enums.h"
 
 struct gl_note {
     uint16_t kind;

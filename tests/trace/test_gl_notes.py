@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from gen4emu import trace
+from gen4emu.core_enums import NoteKind
 from gen4emu.errors import FieldError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import CaptureWriter, events, gl_notes
 from gen4emu.trace.capture import Kind
-from gen4emu.trace.gl_notes import GlNote, NoteKind
+from gen4emu.trace.gl_notes import GlNote
 
 NOTES = (GlNote(NoteKind.SOURCE, 0, (7, 0x8B31), "void main() {\n\tint i;\n}\n"),
          GlNote(NoteKind.LABEL, 3, (0x82E2, 9), 'a "label" é'), GlNote(NoteKind.POP, 65535),
