@@ -1,6 +1,6 @@
 """All draws of two executions side by side: pairs, and draws that only one side has.
 
-`align` walks two streams up to their first difference; this has both at hand, and goes on to their ends.
+`align` walks two streams up to their first difference; this has both whole, and continues to their ends.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ _STEP = 8  # bytes: of a compacted instruction
 
 
 def live_registers(code: bytes, gen: Gen) -> dict[int, int] | None:
-    """How many registers may be read again before each instruction, by byte offset.
+    """The number of registers that may be read again before each instruction, by byte offset.
 
     Registers that are read as scalars, with strides or as payloads count everywhere.  Instructions that are not
     reached from the first one are missing.  None: unknown, because channels may continue anywhere or any register may

@@ -90,7 +90,7 @@ class PairReader:
         return name, self._chunk("picture-", encoded(right, twin, _title(targets[1])))
 
     def _mask(self, known: tuple[Pixels, npt.NDArray[np.bool_]], shown: list[picture.Pixels]) -> str | None:
-        """Which pixels differ, where the pictures do not say so exactly."""
+        """The pixels that differ, where the pictures are not exact."""
         _, mask = known
         if shown[0].shape != shown[1].shape:
             return None

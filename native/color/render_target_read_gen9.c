@@ -27,7 +27,7 @@ static struct g4_target *target_of(const struct read *r, uint32_t sample) {
     const struct g4_target_key key = {
         .index = index,
         .array_index = r->block->array_index,
-        .render_target = (uint8_t)(index & 7), /* that which drivers write there, whose entry is then the same */
+        .render_target = (uint8_t)(index & 7), /* drivers write the same entry there */
         .sample = (uint8_t)sample,
     };
     return g4_target_get(r->eu->worker, r->gang->dispatch, &key, &g4_cc_of(r->eu->worker)->state.target[index & 7]);

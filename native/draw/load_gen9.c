@@ -2,8 +2,9 @@
  * Gen9: commands and state blocks of the 3D pipeline become struct g4_draw_state, once per 3DPRIMITIVE.
  *
  * The state of a unit is spread over several commands, which struct g4_gen9_state keeps whole: 3DSTATE_RASTER has the
- * state that SF and WM share, 3DSTATE_PS_EXTRA and PS_BLEND what other units must know of the pixel shader.  What
- * remains in memory is read through pointers as on Gen7 (KBL PRM vol. 2a).  No other file unpacks either.
+ * state that SF and WM share, 3DSTATE_PS_EXTRA and PS_BLEND the properties of the pixel shader that other units need.
+ * Blocks that are still in memory are read through pointers, as on Gen7 (KBL PRM vol. 2a).  No other file unpacks
+ * either.
  */
 #include <float.h>
 #include <math.h>
@@ -933,7 +934,7 @@ static bool is_depth_operation(const struct gen9_3dstate_wm_hz_op *operation) {
            operation->depth_buffer_resolve_enable || operation->hierarchical_depth_buffer_resolve_enable;
 }
 
-/* Whether the pixel shader runs, which follows from whether anything would see that it does not. */
+/* Whether the pixel shader runs: only if its absence could be observed. */
 static bool dispatches_threads(const struct pixel_commands *c) {
     const struct gen9_3dstate_ps_extra *const extra = &c->extra;
 

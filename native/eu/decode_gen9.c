@@ -207,7 +207,7 @@ static void decode_ternary(struct g4_op *op, const uint32_t w[4]) {
     dst->base = (uint16_t)(dst->reg * G4_REGISTER_BYTES + gen9_inst_ternary_dst_subreg_nr(w));
 }
 
-/* ---- what only the general handler executes ---- */
+/* ---- instructions for the general handler only ---- */
 
 static bool is_later_type(uint8_t type) {
     return type == G4_TYPE_UQ || type == G4_TYPE_Q || type == G4_TYPE_HF;

@@ -1,7 +1,7 @@
 /*
  * Skylake and Kaby Lake: commands and payloads of the media pipeline become the structs of media/state.h (SKL PRM vol.
- * 2a and 7).  Addresses have 48 bits, threads of a group share a barrier and local memory, and VFE knows on which other
- * threads each one depends.
+ * 2a and 7).  Addresses have 48 bits, threads of a group share a barrier and local memory, and VFE has the threads that
+ * each one depends on.
  */
 #include <string.h>
 

@@ -22,7 +22,7 @@ enum {
     PHASES = 32, /* from 0 to 1/2 */
 };
 
-/* Most of what Gen7 has, in other places. */
+/* Most fields of Gen7, in other places. */
 void g4_media_image_load_gen9(struct g4_media_image *image, struct g4_port *port,
                               const struct g4_surface_loader *surfaces, uint32_t gen, g4_address surface_state_base,
                               g4_address binding_table, uint32_t index) {

@@ -44,7 +44,7 @@ def names(path: Path) -> set[str]:
 
 
 def pairs(path: Path) -> set[tuple[str, str]]:
-    """Of tests and what is said in them, with a bar between; # begins a comment."""
+    """Tests and texts that they may print, with a bar between; # begins a comment."""
     lines = (line.split("#", 1)[0].partition("|") for line in path.read_text().splitlines())
     return {(test.strip().lower(), what.strip()) for test, bar, what in lines if bar}
 

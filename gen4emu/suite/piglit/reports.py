@@ -24,7 +24,7 @@ def kind(report: str) -> str:
 
 
 class Reports:
-    """Follows the stream in a thread of its own, until it ends; what is about no program is passed on."""
+    """Follows the stream in a thread of its own, until it ends; lines about no program are passed on."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
