@@ -15,8 +15,7 @@ from gen4emu.decode.json_text import counted
 from gen4emu.decode.nodes import Tally
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
-from tests.decode.test_pointers import pixel_pipeline, table, triangle
-from tests.harness.batch import BATCH, Machine
+from tests.harness.batch import BATCH, Machine, pixel_pipeline, table, triangle
 
 TRACES = Path(__file__).parents[2] / "traces"
 

@@ -11,8 +11,7 @@ from gen4emu import trace
 from gen4emu.decode import Document, Item, Options, lint_rules
 from gen4emu.decode.lint_rules import RULES, Severity, documentation
 from gen4emu.hw.formats import SurfaceFormat
-from tests.decode.test_pointers import bases, pixel_pipeline, surface, table, triangle
-from tests.harness.batch import PS, Machine, diagnostics, rules
+from tests.harness.batch import PS, Machine, bases, diagnostics, pixel_pipeline, rules, surface, table, triangle
 
 TRACES = Path(__file__).parents[2] / "traces"
 FENCE = [0x60003F01, 0x05212040, 0x18000062]  # 64 72 82 98 0 384

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gen4emu.decode import AubinatorRenderer, LibdrmRenderer, TextRenderer
 from gen4emu.decode.fieldtext import COLOR
-from tests.decode.test_pointers import bases, pixel_pipeline, surface, table, triangle
-from tests.harness.batch import BATCH, Machine, commands
+from tests.harness.batch import BATCH, Machine, bases, commands, pixel_pipeline, surface, table, triangle
 
 RECTANGLE = [0x79000002, 0x00000000, 0x00FF00FF, 0x00000000]
 

@@ -11,36 +11,10 @@ from gen4emu.device.listener import Listener
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
 from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
-from tests.harness.commands import BATCH, DATA, Machine, Words, command
+from tests.harness.commands import BATCH, DATA, DRAW, Later, Machine, command
 
 SECOND_BATCH = BATCH + 0x800
 _ALL_ONES = 0xFFFFFFFFFFFFFFFF
-
-
-class Later(Machine):
-    """A machine of Gen7 whose commands have that generation's layouts, and which counts its draws."""
-
-    def __init__(self, name: str = "ivb") -> None:
-        super().__init__(name)
-        self.draws: list[Words] = []
-        self.device.debug.draw = lambda words, run: self.draws.append(list(words))  # type: ignore[method-assign]  # a spy
-
-    def do(self, *commands: tuple[str, dict[str, Any]]) -> None:
-        self.run(*(command(name, self.gen, **fields) for name, fields in commands))
-
-    def offset(self, name: str) -> int:
-        return self.device.registers.offset(name)
-
-    def set_qword(self, name: str, value: int) -> None:
-        self.device.registers.write(self.offset(name), value & 0xFFFFFFFF)
-        self.device.registers.write(self.offset(name) + 4, value >> 32)
-
-    def qword(self, name: str) -> int:
-        read = self.device.registers.read
-        return read(self.offset(name)) | read(self.offset(name) + 4) << 32
-
-
-DRAW = ("3DPRIMITIVE", {"vertex_count_per_instance": 3, "instance_count": 1})
 
 
 def primitive(**fields: Any) -> tuple[str, dict[str, Any]]:

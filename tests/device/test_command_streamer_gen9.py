@@ -17,8 +17,7 @@ from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
 from gen4emu.hw.gen9.blt import FastCopyDepth, FastCopyTiling, LegacyTileY
 from gen4emu.trace.events import Engine
-from tests.device.test_command_streamer_gen7 import DRAW, Later
-from tests.harness.commands import BATCH, DATA, Words, command
+from tests.harness.commands import BATCH, DATA, DRAW, Later, Words, command
 
 SECOND_BATCH = BATCH + 0x800
 FAR = 0x7654_3210_0000  # bit 47 is 0

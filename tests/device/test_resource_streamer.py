@@ -11,8 +11,7 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen9.resource_streamer import ConstantMove, GatherTableUpdate, OnDieTable, ShaderSelect
 from gen4emu.trace.events import Engine, Submission
 from gen4emu.trace.ring import start_batch
-from tests.device.test_command_streamer_gen7 import Later
-from tests.harness.commands import BATCH, command
+from tests.harness.commands import BATCH, Later, command
 
 POOL, GATHERED, DX9, SURFACES, BUFFER = 0x7654_0000_0000, 0x50000, 0x60000, 0x70000, 0x78000
 START = ("MI_RS_CONTROL", {"resource_streamer_control": 1})

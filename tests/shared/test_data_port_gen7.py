@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-import struct
-from typing import Any
-
 import numpy as np
 import pytest
 
-from gen4emu.device.memory import Memory
-from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import AtomicOperation, DataCacheTypeGen7
 from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.gen75.messages import DataCache1Type
-from tests.harness.probe import Event, Probe
+from tests.harness.data_port_gen7 import (
+    CHANNELS,
+    CONSTANT_CACHE,
+    DATA,
+    DATA_CACHE,
+    DATA_CACHE_1,
+    JUNK,
+    PAYLOAD,
+    RENDER_CACHE,
+    SCRATCH,
+    STATELESS,
+    TYPED_ATOMIC,
+    TYPED_READ,
+    TYPED_WRITE,
+    Port7,
+)
+from tests.harness.probe import Event
 
-SURFACES, TABLE, DATA, SCRATCH = 0x1000, 0x2000, 0x100000, 0x200000
-RESPONSE, PAYLOAD = 20, 40
-JUNK = 0xDEADBEEF
-RENDER_CACHE, CONSTANT_CACHE, DATA_CACHE, DATA_CACHE_1 = 5, 9, 10, 12
-TYPED_READ, TYPED_ATOMIC, TYPED_WRITE = 5, 6, 13
-STATELESS = 255
 T = DataCacheTypeGen7
-CHANNELS = np.arange(8, dtype=np.uint32)
-
-
-class Port7(Probe):
-    """Surface 1 with DATA, which has the dwords 0, 1, 2, ..."""
-
-    def __init__(self, gen: Gen = Gen.IVB, memory: Memory | None = None) -> None:
-        super().__init__(gen, memory)
-        self.memory.write(DATA, np.arange(0x4000, dtype=np.uint32).tobytes())
-        self.memory.write(SCRATCH, bytes(4096))
-        self.memory.write(TABLE, struct.pack("<4I", 0, SURFACES + 0x100, 0, 0))
-        self.buffer(0x400)
-
-    def state(self, **fields: Any) -> None:
-        block = block_named("RENDER_SURFACE_STATE", self.gen)
-        words = block.pack(self.gen, surface_base_address=DATA, **fields)
-        self.memory.write(SURFACES + 0x100, np.array(words, np.uint32).tobytes())
-
-    def buffer(self, entries: int, pitch: int = 1, **fields: Any) -> None:
-        self.state(**{"surface_type": "SURFTYPE_BUFFER", "surface_format": "RAW", "surface_pitch": pitch,
-                      **buffer_entry_fields(entries)} | fields)
-
-    def message(self, sfid: int, type: int, control: int, *registers: Any, header: bool = True, rlen: int = 1,
-                index: int = 1, exec_size: int = 8, emask: int = 0xFF, scratch: int = 0,
-                to: int = RESPONSE) -> np.ndarray:
-        self.start(1, binding_table=TABLE)
-        for k in range(8):
-            self.grf(to + k)[:] = JUNK
-        for i, register in enumerate(registers):
-            self.grf(PAYLOAD + i)[:] = np.asarray(register, np.uint32)
-        descriptor = (len(registers) << 25 | rlen << 20 | int(header) << 19 | scratch << 18 | type << 14
-                      | control << 8 | index)
-        self.send_gen7(sfid, descriptor, PAYLOAD, to if rlen else None, exec_size=exec_size, emask=emask)
-        return np.array([self.grf(to + k) for k in range(8)])
-
-    def dwords(self, first: int, count: int, base: int = DATA) -> list[int]:
-        return [int(x) for x in np.frombuffer(self.memory.read(base + 4 * first, 4 * count), np.uint32)]
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from gen4emu.device.memory import Memory
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import AtomicOperation
 from gen4emu.hw.gen75.messages import DataCache1Type as Type
+from tests.harness.data_port_gen7 import CHANNELS, DATA, DATA_CACHE_1, Port7
 from tests.harness.probe import Event
-from tests.shared.test_data_port_gen7 import CHANNELS, DATA, DATA_CACHE_1, Port7
 
 LOW, RETURNS = 1 << 4, 1 << 5
 ROW = np.zeros(8, np.uint32)
