@@ -22,8 +22,8 @@ from gen4emu.errors import DecodeError, Gen4emuError, HangError
 from gen4emu.hw.chips import Device
 from gen4emu.image.compare import Pixels, alike, compare, heat_map, load
 from gen4emu.image.digest import pictures_digest, pixels_digest
-from gen4emu.image.naming import picture_name
 from gen4emu.image.picture import read_pixels, replacing, save_pixels
+from gen4emu.image.picture_names import picture_name
 from gen4emu.trace.reader import open as open_trace
 
 THUMBNAIL = 96

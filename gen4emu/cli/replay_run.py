@@ -14,7 +14,7 @@ from gen4emu.cli.terminal import complain, damaged, is_quiet, some
 from gen4emu.device import hierarchical_depth
 from gen4emu.device.device import Device
 from gen4emu.device.error_state import write_error_state
-from gen4emu.device.grave import has_grave_errors
+from gen4emu.device.grave_errors import has_grave_errors
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target

@@ -25,7 +25,6 @@ from gen4emu.device.place import Place
 from gen4emu.device.targets import Target
 from gen4emu.errors import DecodeError
 from gen4emu.image.digest import pixels_digest
-from gen4emu.image.naming import picture_name
 from gen4emu.image.picture import (
     AUTO_RANGE,
     Buffer,
@@ -37,6 +36,7 @@ from gen4emu.image.picture import (
     save_planes,
     save_stripped,
 )
+from gen4emu.image.picture_names import picture_name
 from gen4emu.image.yuv import read_planes
 
 SCHEMA = "gen4emu.pictures/1"

@@ -11,7 +11,7 @@ import gen4emu
 from gen4emu.decode.kernel_uses import KernelUse
 from gen4emu.device.counters import FUNCTIONS, CountedDraw, Counters, LineCount
 from gen4emu.device.device import Device
-from gen4emu.device.grave import has_grave_errors
+from gen4emu.device.grave_errors import has_grave_errors
 from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind
 from gen4emu.device.replay import Replay

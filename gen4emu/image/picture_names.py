@@ -1,4 +1,4 @@
-"""How pictures are called: alike by `replay`, `run --frames`, `capture --frames` and `check` (docs/identity.md)."""
+"""The names of pictures, the same for `replay`, `run --frames`, `capture --frames` and `check` (docs/identity.md)."""
 
 from __future__ import annotations
 
