@@ -1,4 +1,5 @@
-/* Expensive scenes: shader loops, ray marching, layers of blended textures, many small draws. */
+/* Expensive scenes: shader loops, ray marching, layers of blended textures, many small draws, a game. */
+#include <math.h>
 #include <stddef.h>
 
 #include "scenes.h"
@@ -86,10 +87,120 @@ static void draws_draw(const struct canvas *canvas, int frame) {
     }
 }
 
+/* As a game draws a frame: walls with two textures, models, decals and smoke that blend, and a display on top; about
+ * fifty draws of three programs and eight textures into the same color and depth buffer. */
+
+static const char world_vertex[] =
+    "attribute vec4 position; attribute vec2 texcoord; varying vec2 t; uniform vec4 place; uniform vec2 turn;\n"
+    "void main() { vec3 q = position.xyz * place.w; t = texcoord;\n"
+    "  q = vec3(q.x * turn.x - q.z * turn.y, q.y, q.x * turn.y + q.z * turn.x) + place.xyz;\n"
+    "  gl_Position = vec4(q.xy * 1.5, q.z * 1.02 - 0.2, q.z); }\n";
+static const char wall_fragment[] =
+    "uniform sampler2D image, light; varying vec2 t;\n"
+    "void main() { gl_FragColor = texture2D(image, t) * texture2D(light, t * 0.25); }\n";
+static const char model_fragment[] = "uniform sampler2D image; uniform vec4 tint; varying vec2 t;\n"
+                                     "void main() { gl_FragColor = texture2D(image, t) * tint; }\n";
+
+enum {
+    GAME_TEXTURES = 8,
+    MODEL_STEPS = 12, /* of the latitude of a ball; twice as many of its longitude */
+    MODEL_VERTICES = MODEL_STEPS * 2 * MODEL_STEPS * 6,
+};
+
+static GLuint wall_program, model_program, game_texture[GAME_TEXTURES], quad_buffer, model_buffer;
+
+static void ball_vertex(float *out, int i, int j) {
+    const float a = 3.14159265f * (float)i / MODEL_STEPS, b = 3.14159265f * (float)j / MODEL_STEPS;
+    out[0] = sinf(a) * cosf(b);
+    out[1] = cosf(a);
+    out[2] = sinf(a) * sinf(b);
+    out[3] = (float)j / MODEL_STEPS;
+    out[4] = (float)i / MODEL_STEPS;
+}
+
+static void game_setup(const struct canvas *canvas) {
+    static const int corner[6][2] = {{0, 0}, {1, 0}, {0, 1}, {0, 1}, {1, 0}, {1, 1}};
+    static float ball[MODEL_VERTICES][5], quad[6][5];
+    int vertex = 0;
+    (void)canvas;
+    for (int i = 0; i < MODEL_STEPS; i++) {
+        for (int j = 0; j < 2 * MODEL_STEPS; j++) {
+            for (int c = 0; c < 6; c++) {
+                ball_vertex(ball[vertex++], i + corner[c][0], j + corner[c][1]);
+            }
+        }
+    }
+    for (int c = 0; c < 6; c++) {
+        const float x = (float)corner[c][0], y = (float)corner[c][1];
+        const float made[5] = {2 * x - 1, 2 * y - 1, 0, 2 * x, 2 * y};
+        for (int i = 0; i < 5; i++) {
+            quad[c][i] = made[i];
+        }
+    }
+    wall_program = make_program(world_vertex, wall_fragment);
+    model_program = make_program(world_vertex, model_fragment);
+    quad_buffer = make_buffer(GL_ARRAY_BUFFER, quad, sizeof quad);
+    model_buffer = make_buffer(GL_ARRAY_BUFFER, ball, sizeof ball);
+    for (int i = 0; i < GAME_TEXTURES; i++) {
+        game_texture[i] = make_texture(i % 2 ? 128 : 256, (unsigned)i, GL_LINEAR_MIPMAP_LINEAR, GL_REPEAT);
+    }
+}
+
+static void game_use(GLuint used, GLuint buffer, int texture, int light) {
+    glUseProgram(used);
+    glBindBuffer(GL_ARRAY_BUFFER, buffer);
+    attribute(0, 3, 5, 0);
+    attribute(2, 2, 5, 3);
+    glActiveTexture(GL_TEXTURE1);
+    glBindTexture(GL_TEXTURE_2D, game_texture[light % GAME_TEXTURES]);
+    glActiveTexture(GL_TEXTURE0);
+    glBindTexture(GL_TEXTURE_2D, game_texture[texture % GAME_TEXTURES]);
+}
+
+static void game_draw(const struct canvas *canvas, int frame) {
+    const float time = 0.05f * (float)frame;
+    (void)canvas;
+    glClearColor(0.2f, 0.3f, 0.5f, 1);
+    glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
+    glEnable(GL_DEPTH_TEST);
+    for (int i = 0; i < 16; i++) { /* walls, from front to back */
+        game_use(wall_program, quad_buffer, i, i / 4);
+        glUniform1i(glGetUniformLocation(wall_program, "light"), 1);
+        uniform2(wall_program, "turn", cosf(0.2f * (float)(i % 5 - 2)), sinf(0.2f * (float)(i % 5 - 2)));
+        uniform4(wall_program, "place", (float)(i % 4) - 1.5f, (float)(i / 4) - 1.5f, 2.2f + 0.1f * (float)i, 0.6f);
+        glDrawArrays(GL_TRIANGLES, 0, 6);
+    }
+    for (int i = 0; i < 12; i++) { /* models */
+        game_use(model_program, model_buffer, i, 0);
+        uniform2(model_program, "turn", cosf(time + (float)i), sinf(time + (float)i));
+        uniform4(model_program, "tint", 1, 0.5f + 0.04f * (float)i, 0.8f, 1);
+        uniform4(model_program, "place", 0.6f * (float)(i % 4) - 0.9f, 0.7f * (float)(i / 4) - 0.7f, 1.9f, 0.25f);
+        glDrawArrays(GL_TRIANGLES, 0, MODEL_VERTICES);
+    }
+    glDepthMask(GL_FALSE);
+    glEnable(GL_BLEND);
+    for (int i = 0; i < 12; i++) { /* smoke */
+        glBlendFunc(GL_SRC_ALPHA, i % 2 ? GL_ONE : GL_ONE_MINUS_SRC_ALPHA);
+        game_use(model_program, quad_buffer, 3 * i, 0);
+        uniform2(model_program, "turn", 1, 0);
+        uniform4(model_program, "tint", 1, 1, 1, 0.3f);
+        uniform4(model_program, "place", 0.2f * (float)(i % 6) - 0.5f, 0.3f * (float)(i % 3) - 0.3f, 1.6f, 0.35f);
+        glDrawArrays(GL_TRIANGLES, 0, 6);
+    }
+    glDisable(GL_DEPTH_TEST);
+    for (int i = 0; i < 8; i++) { /* the display */
+        glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+        game_use(model_program, quad_buffer, i, 0);
+        uniform2(model_program, "turn", 1, 0);
+        uniform4(model_program, "tint", 1, 1, 0.5f, 0.8f);
+        uniform4(model_program, "place", 0.16f * (float)i - 0.56f, -0.55f, 1, 0.06f);
+        glDrawArrays(GL_TRIANGLES, 0, 6);
+    }
+    glDisable(GL_BLEND);
+    glDepthMask(GL_TRUE);
+}
+
 const struct scene heavy_scenes[] = {
-    {"mandelbrot", mandelbrot_setup, shader_draw},
-    {"march", march_setup, shader_draw},
-    {"fill", fill_setup, fill_draw},
-    {"draws-500", draws_setup, draws_draw},
-    {0},
+    {"mandelbrot", mandelbrot_setup, shader_draw}, {"march", march_setup, shader_draw}, {"fill", fill_setup, fill_draw},
+    {"draws-500", draws_setup, draws_draw},        {"game", game_setup, game_draw},     {0},
 };
