@@ -123,7 +123,7 @@ class Device:
             "round_to_nearest": o.round_to_nearest, "general_only": o.general_only, "dither_all": o.dither_all,
             "min_lod_erratum": o.min_lod_erratum, "gateway_time": o.gateway_time,
             "hierarchical_depth": int(o.hierarchical_depth),
-            "watchdog": o.watchdog, "workers": o.workers})
+            "watchdog": o.watchdog, "workers": o.workers, "draws_apart": o.draws_apart})
         device = lib.g4_device_new(self.memory.handle, int(self.info.gen), raw)
         if device == ffi.NULL:
             raise MemoryError("the native core could not be set up")

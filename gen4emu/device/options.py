@@ -21,6 +21,7 @@ class Options:
     hierarchical_depth: HierarchicalDepthMode = HierarchicalDepthMode.OFF
     watchdog: int = 0  # million instructions for a draw, million pixels for the blits of a batch; 0: the default
     workers: int = 0  # 0: one for each processor
+    draws_apart: bool = False  # each draw ends before the next one starts; else some are drawn together, tile by tile
     strict: bool = False  # unknown commands hang, as they do in hardware
     max_batch_dwords: int = MAX_BATCH_DWORDS  # a longer batch hangs
     reduction: Reduction = field(default_factory=Reduction)  # the part of the draws that is executed

@@ -19,6 +19,7 @@ struct g4_options {
     bool gateway_time;      /* GetTimeStamp, which the descriptors of Gen4 reserve */
     bool translate_at_once; /* kernels become machine code when they are decoded, not when it pays; for tests */
     bool min_lod_erratum;   /* docs/decisions.md 35; else a fraction of Min LOD has no effect unless mips are blended */
+    bool draws_apart;       /* a draw ends before the next one starts; for tests */
     uint32_t hierarchical_depth; /* enum g4_hierarchical_depth_mode */
     uint32_t watchdog;           /* million instructions a draw may execute before it hangs; 0: the default */
     uint32_t workers;            /* threads that share the screen tiles; 0: one for each processor */
@@ -33,6 +34,7 @@ struct g4_device_counts {
     uint64_t channel_ops;
     uint64_t messages[16];           /* by shared function */
     uint64_t geometry_ns, raster_ns; /* wall time of the two phases of draws */
+    uint64_t joined;                 /* draws whose tiles were drawn together with those of the draw before */
 };
 
 /* The work of hierarchical depth since g4_device_new.  Bytes are those that the hardware would move: what the emulator

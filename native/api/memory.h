@@ -23,6 +23,8 @@ struct g4_fault_log {
 
 struct g4_mem;
 
+struct g4_touched_pages; /* core/memory.h */
+
 /* A unit's port to memory.  One per worker thread: its log and status belong to that thread alone. */
 struct g4_port {
     struct g4_mem *mem;
@@ -32,6 +34,7 @@ struct g4_port {
     bool lowest;     /* log the lowest address, not the first: the order of a worker's jobs is not determined */
     uint32_t status; /* enum g4_status, sticky */
     struct g4_fault_log log;
+    struct g4_touched_pages *touched; /* lists the pages that g4_mem_read reads; NULL: no list */
 };
 
 /* `address_bits` 32: addresses wrap at 4 GiB, and pages from `gtt_entries` on do not exist.  Up to 48: all pages exist.

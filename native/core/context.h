@@ -18,6 +18,10 @@ struct g4_surface_watch {
     void (*loaded)(struct g4_surface_watch *watch, const struct g4_surface *surface);
 };
 
+enum {
+    G4_WAITING_DRAWS = 48, /* whose pixels are drawn together (draw/draw.c) */
+};
+
 struct g4_context {
     struct g4_mem *mem;
     const struct g4_model *model;

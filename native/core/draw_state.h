@@ -100,6 +100,12 @@ struct g4_stage {
     bool statistics;
 };
 
+/* The constant URB entry before Gen6: `rows` rows of 256 bits. */
+struct g4_curbe {
+    const uint32_t *row;
+    uint32_t rows;
+};
+
 /* The objects of the threads of a geometry shader, from Gen7 on. */
 enum g4_gs_dispatch {
     G4_GS_SINGLE,         /* one object, or one instance of it */
@@ -492,6 +498,7 @@ struct g4_draw_state {
 
     bool vs_enable, gs_enable, clip_enable;
     struct g4_stage stage[G4_STAGES];
+    struct g4_curbe curbe;
     struct g4_dispatch dispatch[G4_STAGES];
     const struct g4_kernel *kernel[G4_STAGES]; /* NULL where a stage runs none, and for G4_STAGE_WM */
     const struct g4_kernel *wm_kernel[G4_WM_ENTRIES];

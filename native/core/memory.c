@@ -391,8 +391,29 @@ bool g4_mem_peek(struct g4_mem *mem, g4_address address, void *data, size_t size
     return true;
 }
 
+void g4_mem_touch(const struct g4_port *port, g4_address address, size_t size) {
+    struct g4_touched_pages *const touched = port->touched;
+    while (touched && size) {
+        const size_t part = in_page(address, size);
+        const uint64_t page = page_of(port->mem, address);
+        uint32_t i = 0;
+        while (i < touched->count && touched->page[i] != page) {
+            i++;
+        }
+        touched->full = touched->full || i == G4_TOUCHED_PAGES;
+        if (i == touched->count && i < G4_TOUCHED_PAGES) {
+            touched->page[touched->count++] = page;
+        }
+        address += part;
+        size -= part;
+    }
+}
+
 enum g4_status g4_mem_read(struct g4_port *port, g4_address address, void *data, size_t size) {
     uint8_t *to = data;
+    if (__builtin_expect(port->touched != NULL, 0)) {
+        g4_mem_touch(port, address, size);
+    }
     while (size) {
         const size_t part = in_page(address, size);
         memcpy(to, g4_mem_read_ptr(port, address), part);

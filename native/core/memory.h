@@ -35,6 +35,17 @@ struct g4_page {
     atomic_uchar flags; /* enum g4_page_flags */
 };
 
+enum {
+    G4_TOUCHED_PAGES = 64,
+};
+
+/* Numbers of pages that were read through a port, each once. */
+struct g4_touched_pages {
+    uint32_t count;
+    bool full; /* there were more */
+    uint64_t page[G4_TOUCHED_PAGES];
+};
+
 struct g4_mem_physical;
 
 struct g4_far_pages;
@@ -52,6 +63,9 @@ struct g4_mem {
 };
 
 extern const uint8_t g4_zero_page[G4_PAGE_SIZE];
+
+/* Add the pages of an access to the list of a port that has one. */
+void g4_mem_touch(const struct g4_port *port, g4_address address, size_t size);
 
 uint8_t *g4_mem_resolve(struct g4_mem *mem, g4_address address);
 uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, g4_address address);

@@ -97,6 +97,17 @@ typedef enum g4_status g4_load_compute_fn(const struct g4_context *ctx, struct g
  * workers could see.  `known` is false if the descriptor comes from a register. */
 typedef bool g4_message_writes_fn(uint32_t function, uint32_t descriptor, bool known);
 
+/* The memory that a message with this descriptor may access. */
+enum g4_message_use {
+    G4_USES_NOTHING, /* that other threads see */
+    G4_USES_SAMPLER, /* reads a surface through a sampler, or texels of it */
+    G4_USES_SURFACE, /* reads a surface */
+    G4_USES_ANYTHING,
+};
+/* `entry` receives the binding table entry of the surface, `sampler` the number of the sampler. */
+typedef enum g4_message_use g4_message_use_fn(uint32_t function, uint32_t descriptor, uint32_t *entry,
+                                              uint32_t *sampler);
+
 struct g4_op;
 struct g4_model;
 
@@ -187,6 +198,7 @@ struct g4_model {
     g4_begin_depth_fn *begin_depth;
     g4_message_fn *const *functions;      /* shared functions by number (functions/table.h) */
     g4_message_writes_fn *message_writes; /* NULL: no message writes */
+    g4_message_use_fn *message_use;       /* NULL: any message may access anything */
     g4_load_compute_fn *load_compute;     /* NULL: there is no GPGPU_WALKER */
     const struct g4_surface_loader *surfaces;
     const struct g4_sampler_loader *samplers;

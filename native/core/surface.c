@@ -71,8 +71,8 @@ static struct surface_entry *take_entry(struct g4_surface_cache *cache) {
     return &(*block)[cache->used++ % BLOCK];
 }
 
-static void load(struct g4_surface *surface, const struct g4_context *ctx, struct g4_port *port,
-                 g4_address surface_state_base, g4_address binding_table, uint32_t index) {
+void g4_surface_load(struct g4_surface *surface, const struct g4_context *ctx, struct g4_port *port,
+                     g4_address surface_state_base, g4_address binding_table, uint32_t index) {
     const g4_address entry_address = (binding_table & ~(g4_address)3) + 4 * index;
     const struct g4_surface_loader *const loader = ctx->model->surfaces;
     uint32_t dw[STATE_DWORDS] = {0};
@@ -82,6 +82,7 @@ static void load(struct g4_surface *surface, const struct g4_context *ctx, struc
     surface->type = G4_SURFACE_TYPE_SURFTYPE_NULL;
     surface->unit_width = surface->unit_height = 1;
     const bool entry_present = g4_mem_ptr(port->mem, entry_address) != NULL;
+    g4_mem_touch(port, entry_address, 4);
     const uint32_t entry = g4_mem_read32(port, entry_address); /* a missing entry is in the port's log */
     if (!entry_present || !loader) {                           /* without one only the EUs of the part are modelled */
         return;
@@ -114,10 +115,10 @@ const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const st
     }
     struct surface_entry *const e = take_entry(cache);
     if (!e) {
-        load(&cache->spare.surface, ctx, port, surface_state_base, binding_table, index);
+        g4_surface_load(&cache->spare.surface, ctx, port, surface_state_base, binding_table, index);
         return &cache->spare.surface;
     }
-    load(&e->surface, ctx, port, surface_state_base, binding_table, index);
+    g4_surface_load(&e->surface, ctx, port, surface_state_base, binding_table, index);
     e->surface_state_base = surface_state_base;
     e->binding_table = binding_table;
     e->index = index;

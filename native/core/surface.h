@@ -100,6 +100,10 @@ const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const st
                                         struct g4_port *port, g4_address surface_state_base, g4_address binding_table,
                                         uint32_t index);
 
+/* Load it without a cache.  Missing memory is in the port's log. */
+void g4_surface_load(struct g4_surface *surface, const struct g4_context *ctx, struct g4_port *port,
+                     g4_address surface_state_base, g4_address binding_table, uint32_t index);
+
 /* Where the slices of one mip level lie inside their surface: slice s starts at column x + slice_dx * (s & slice_mask),
  * row y + slice_dy * (s >> slice_shift).  Positions count texels, blocks in compressed formats. */
 struct g4_level {

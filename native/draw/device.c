@@ -61,7 +61,7 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
         }
         device->workers++;
     }
-    if (device->workers != workers) {
+    if (device->workers != workers || !g4_draw_frame_begin(device)) {
         g4_device_free(device);
         return NULL;
     }
@@ -103,10 +103,12 @@ void g4_device_free(struct g4_device *device) {
     g4_group_free(device->group);
     g4_pool_free(device->pool);
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
+        device->worker[i]->wm = NULL; /* of the frame */
+        device->worker[i]->eu.cc = NULL;
         g4_worker_free(device->worker[i]);
     }
     free(device->worker);
-    g4_draw_frame_free(device->frame);
+    g4_draw_frame_free(device->frame, device->workers);
     g4_kernel_cache_free(device->kernels);
     g4_hiz_watch_free(device->ctx.hiz_watch);
     free(device);

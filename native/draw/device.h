@@ -11,7 +11,7 @@
 #include "eu/worker.h"
 #include "geometry/assemble.h"
 
-struct g4_draw_frame; /* draw.c: bins, chunks and arenas, reused by each draw */
+struct g4_draw_frame; /* draw.c: draws that wait, bins, chunks and arenas, reused by each draw */
 
 struct g4_mesh;  /* geometry/mesh.h */
 struct g4_media; /* media/media.h */
@@ -23,8 +23,7 @@ struct g4_device {
     struct g4_worker **worker; /* one for each thread of the pool */
     uint32_t workers;
     struct g4_kernel_cache *kernels;
-    struct g4_draw_state draw_state;
-    uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants of draw_state */
+    struct g4_draw_state *draw_state; /* of the draw that was loaded last; in the frame */
     struct g4_draw_frame *frame;
     struct g4_media *media;
     struct g4_group *group;    /* NULL until the first dispatch */
@@ -41,7 +40,19 @@ struct g4_device {
 };
 
 struct g4_draw_frame *g4_draw_frame_new(void);
-void g4_draw_frame_free(struct g4_draw_frame *frame);
+void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers);
+/* Make room for a first draw, when there are workers. */
+bool g4_draw_frame_begin(struct g4_device *device);
+
+/* Execute a 3DPRIMITIVE as g4_device_draw(), or keep it until the next call of g4_device_finish_draws() or of this
+ * function.  `finished` grows with each draw that has ended; if the status is not G4_OK, it is that of the draw after
+ * those. */
+enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *primitive, uint32_t *finished,
+                                    struct g4_fault *fault);
+/* End the draws that wait. */
+enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finished, struct g4_fault *fault);
+/* Whether draws wait that write these bytes, or may do so. */
+bool g4_device_waits_for(struct g4_device *device, g4_address address, uint64_t bytes);
 
 /* Free the counters of the device and its workers (counters.c). */
 void g4_device_free_counters(struct g4_device *device);
@@ -62,7 +73,7 @@ void g4_device_collect(struct g4_device *device);
 /* Continue the clocks of all workers from the instructions that the device has executed. */
 void g4_device_set_clocks(struct g4_device *device);
 
-/* Fill device->draw_state for a 3DPRIMITIVE. */
+/* Fill *device->draw_state for a 3DPRIMITIVE. */
 enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
 
 #endif

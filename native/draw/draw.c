@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/hooks.h"
 #include "draw/device.h"
+#include "draw/memory_use.h"
 #include "eu/counters.h"
 #include "geometry/mesh.h"
 #include "geometry/setup.h"
@@ -20,15 +21,38 @@
 
 enum {
     RANGES_PER_BATCH = 256,      /* chunks between two tile phases; plan.c bounds their objects */
+    OBJECTS_PER_BATCH = 16384,   /* of draws that wait: as plan.c bounds those of one draw */
     GRID = 16384 / G4_TILE_SIZE, /* drawing rectangles end at 16383, before Gen7 at 8191 */
     BRIEF_TILES = 4,             /* fewer tiles and objects may take less time than to wake a thread */
     BRIEF_SETUPS = 64,
+    CURBE_ROWS = 64, /* that the parts with a CURBE have */
 };
 
 /* The set-up objects that may touch one tile, in order. */
 struct bin {
     uint32_t count;
+    uint32_t last; /* while bins are counted: one more than the last draw that touches the tile */
     const struct g4_setup **setup;
+    uint8_t *draw; /* the draw of each */
+};
+
+/* What a worker needs of a draw while it draws tiles. */
+struct pixel_state {
+    struct g4_wm *wm;
+    void *cc;
+    bool begun;
+    uint64_t budget; /* instructions that the worker may still execute for the draw */
+};
+
+/* A draw that runs, or waits for others with the same targets. */
+struct pending_draw {
+    struct g4_draw_state state;
+    uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants of the state */
+    uint32_t curbe[CURBE_ROWS][8];
+    struct g4_memory_use use;
+    uint64_t vertices, primitives; /* of its ranges in the batch */
+    uint32_t tiles;                /* that its objects may touch */
+    struct pixel_state *pixels;    /* by worker */
 };
 
 struct g4_draw_frame {
@@ -36,16 +60,31 @@ struct g4_draw_frame {
     struct bin *grid;       /* GRID x GRID, empty between draws */
     uint32_t *used;         /* tiles with objects, in the order they were first touched */
     uint32_t used_count;
-    struct g4_plan plan;
+
+    struct g4_plan plan; /* of the draw that was loaded last */
+    struct g4_plan_cursor cursor;
+    enum g4_status plan_status;
+
+    /* The draws of the batch, and their ranges in the same order. */
+    struct pending_draw *draw[G4_WAITING_DRAWS];
+    uint32_t waiting; /* draws */
+    uint32_t ranges, objects;
+    struct g4_range range[RANGES_PER_BATCH];
+    uint8_t draw_of[RANGES_PER_BATCH];
     struct g4_chunk chunk[RANGES_PER_BATCH];
     uint32_t first_number[RANGES_PER_BATCH]; /* of each chunk's first object */
     enum g4_status range_status[RANGES_PER_BATCH];
+
+    struct g4_written_pages *written; /* by the waiting draws, if there are two or more, or... */
+    bool written_known;               /* ...once a second one was there */
+    struct g4_report_log unheard;     /* of preparations that are repeated */
 };
 
-struct draw {
+/* A batch while it runs. */
+struct batch {
     struct g4_device *device;
     struct g4_draw_frame *frame;
-    _Atomic uint32_t failed;              /* enum g4_status of some job */
+    _Atomic uint32_t failed;              /* of the first draw that failed: its number << 8 | enum g4_status; 0: none */
     uint64_t streamed;                    /* objects so far, with stream output that is not in order */
     bool ranges_in_order, tiles_in_order; /* their kernels have effects that depend on it */
     struct g4_streamed in_order;
@@ -61,22 +100,85 @@ struct g4_draw_frame *g4_draw_frame_new(void) {
     frame->used = malloc((size_t)GRID * GRID * sizeof *frame->used);
     frame->plan.range = malloc(RANGES_PER_BATCH * sizeof *frame->plan.range);
     frame->plan.capacity = RANGES_PER_BATCH;
-    if (!frame->arena || !frame->grid || !frame->used || !frame->plan.range) {
-        g4_draw_frame_free(frame);
+    frame->written = g4_written_pages_new();
+    if (!frame->arena || !frame->grid || !frame->used || !frame->plan.range || !frame->written) {
+        g4_draw_frame_free(frame, 0);
         return NULL;
     }
     return frame;
 }
 
-void g4_draw_frame_free(struct g4_draw_frame *frame) {
+void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
     if (!frame) {
         return;
     }
+    for (uint32_t d = 0; d < G4_WAITING_DRAWS && frame->draw[d]; d++) {
+        for (uint32_t i = 0; i < workers; i++) {
+            free(frame->draw[d]->pixels[i].wm);
+            free(frame->draw[d]->pixels[i].cc);
+        }
+        free(frame->draw[d]->pixels);
+        free(frame->draw[d]);
+    }
+    g4_written_pages_free(frame->written);
     g4_arena_free(frame->arena);
     free(frame->grid);
     free(frame->used);
     free(frame->plan.range);
     free(frame);
+}
+
+/* The place for draw number d of a batch, made when it is needed first; NULL: no memory. */
+static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
+    struct g4_draw_frame *const frame = device->frame;
+    if (!frame->draw[d]) {
+        struct pending_draw *const draw = aligned_alloc(64, (sizeof *draw + 63) & ~(size_t)63);
+        if (!draw) {
+            return NULL;
+        }
+        memset(draw, 0, sizeof *draw);
+        draw->pixels = calloc(device->workers, sizeof *draw->pixels);
+        if (!draw->pixels) {
+            free(draw);
+            return NULL;
+        }
+        frame->draw[d] = draw;
+    }
+    return frame->draw[d];
+}
+
+bool g4_draw_frame_begin(struct g4_device *device) {
+    struct pending_draw *const draw = place_of(device, 0);
+    device->draw_state = draw ? &draw->state : NULL;
+    return draw != NULL;
+}
+
+static void swap_draws(struct g4_draw_frame *frame, uint32_t a, uint32_t b) {
+    struct pending_draw *const draw = frame->draw[a];
+    frame->draw[a] = frame->draw[b];
+    frame->draw[b] = draw;
+}
+
+/* Let a worker go on with its state of a draw. */
+static void enter_draw(struct g4_worker *worker, struct pending_draw *draw) {
+    const struct pixel_state *const pixels = &draw->pixels[worker->index];
+    worker->wm = pixels->wm;
+    worker->eu.cc = pixels->cc;
+    worker->eu.instruction_budget = pixels->budget;
+}
+
+static void leave_draw(struct g4_worker *worker, struct pending_draw *draw) {
+    draw->pixels[worker->index].budget = worker->eu.instruction_budget;
+}
+
+/* Prepare a worker that has entered the draw for its tiles. */
+static enum g4_status begin_pixels(struct g4_worker *worker, struct pending_draw *draw) {
+    struct pixel_state *const pixels = &draw->pixels[worker->index];
+    const enum g4_status status = g4_wm_begin(worker, &draw->state);
+    pixels->wm = worker->wm;
+    pixels->cc = worker->eu.cc;
+    pixels->begun = status == G4_OK;
+    return status;
 }
 
 /* ---- phase 1: geometry ---- */
@@ -113,14 +215,16 @@ static enum g4_status find_tiles(struct g4_chunk *chunk) {
 static void record_clipped(const struct g4_device *device, const struct g4_chunk *chunk) {
     struct g4_sf_frame frame;
 
-    g4_sf_frame_begin(&frame, &device->draw_state);
+    g4_sf_frame_begin(&frame, device->draw_state);
     g4_mesh_add_clipped(device->mesh, &frame, chunk);
 }
 
 static void run_range(void *data, uint32_t worker_index, uint32_t job) {
-    struct draw *const draw = data;
-    struct g4_worker *const worker = draw->device->worker[worker_index];
-    struct g4_chunk *const chunk = &draw->frame->chunk[job];
+    struct batch *const batch = data;
+    struct g4_device *const device = batch->device;
+    struct g4_worker *const worker = device->worker[worker_index];
+    struct g4_chunk *const chunk = &batch->frame->chunk[job];
+    struct pending_draw *const draw = batch->frame->draw[batch->frame->draw_of[job]];
 
     g4_arena_reset(worker->range_arena);
     chunk->range_arena = worker->range_arena;
@@ -128,44 +232,61 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     chunk->index = (uint16_t)job;
     chunk->objects = 0;
     chunk->setups = 0;
-    chunk->mesh = draw->device->mesh;
+    chunk->mesh = device->mesh;
     if (chunk->mesh) {
         g4_mesh_begin_range(chunk->mesh);
     }
     if (worker->eu.hooks) {
         worker->eu.hooks->range_started(worker->eu.hooks);
     }
-    enum g4_status status = g4_geometry_run(worker, &draw->device->draw_state, &draw->frame->plan.range[job], chunk);
+    enter_draw(worker, draw);
+    enum g4_status status = g4_geometry_run(worker, &draw->state, &batch->frame->range[job], chunk);
     if (status == G4_OK) {
-        status = draw->device->ctx.model->run_setup(worker, &draw->device->draw_state, chunk);
+        status = device->ctx.model->run_setup(worker, &draw->state, chunk);
     }
+    leave_draw(worker, draw);
     if (status == G4_OK) {
         status = find_tiles(chunk);
     }
     if (status == G4_OK && chunk->mesh) {
-        record_clipped(draw->device, chunk);
+        record_clipped(device, chunk);
     }
     if (worker->eu.hooks) {
         worker->eu.hooks->range_ended(worker->eu.hooks, chunk->objects);
     }
-    draw->frame->range_status[job] = status;
+    batch->frame->range_status[job] = status;
 }
 
 /* ---- binning ---- */
 
-/* Add the objects to the bins they touch; unless `fill`, only count them. */
-static void bin_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, bool fill) {
+/* Add the objects of a chunk to the bins they touch. */
+static void count_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, uint32_t d) {
     for (uint32_t i = 0; i < chunk->setups; i++) {
         const struct g4_touched_tiles box = chunk->tiles[i];
         for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
                 struct bin *const bin = &frame->grid[ty * GRID + tx];
-                if (fill) {
-                    bin->setup[bin->count] = &chunk->setup[i];
-                } else if (bin->count == 0) {
+                if (bin->count == 0) {
                     frame->used[frame->used_count++] = ty * GRID + tx;
                 }
+                if (bin->last != d + 1) {
+                    bin->last = d + 1;
+                    frame->draw[d]->tiles++;
+                }
                 bin->count++;
+            }
+        }
+    }
+}
+
+static void fill_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, uint32_t d) {
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        const struct g4_touched_tiles box = chunk->tiles[i];
+        for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
+            for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
+                struct bin *const bin = &frame->grid[ty * GRID + tx];
+                bin->draw[bin->count] = (uint8_t)d;
+                bin->setup[bin->count++] = &chunk->setup[i];
             }
         }
     }
@@ -174,23 +295,27 @@ static void bin_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk,
 static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
     for (uint32_t i = 0; i < frame->used_count; i++) {
         struct bin *const bin = &frame->grid[frame->used[i]];
-        bin->setup = g4_arena_alloc(frame->arena, bin->count * sizeof(const struct g4_setup *));
-        if (!bin->setup) {
+        const size_t setups = bin->count * sizeof(const struct g4_setup *);
+        uint8_t *const lists = g4_arena_alloc(frame->arena, setups + bin->count);
+        if (!lists) {
             return G4_NO_MEMORY;
         }
+        bin->setup = (const struct g4_setup **)(void *)lists;
+        bin->draw = lists + setups;
         bin->count = 0;
     }
     return G4_OK;
 }
 
 static enum g4_status bin_chunks(struct g4_draw_frame *frame, uint32_t chunks) {
-    for (int fill = 0; fill < 2; fill++) {
-        for (uint32_t c = 0; c < chunks; c++) {
-            bin_chunk(frame, &frame->chunk[c], fill);
-        }
-        if (!fill && allocate_bins(frame) != G4_OK) {
-            return G4_NO_MEMORY;
-        }
+    for (uint32_t c = 0; c < chunks; c++) {
+        count_chunk(frame, &frame->chunk[c], frame->draw_of[c]);
+    }
+    if (allocate_bins(frame) != G4_OK) {
+        return G4_NO_MEMORY;
+    }
+    for (uint32_t c = 0; c < chunks; c++) {
+        fill_chunk(frame, &frame->chunk[c], frame->draw_of[c]);
     }
     return G4_OK;
 }
@@ -205,20 +330,47 @@ static void clear_bins(struct g4_draw_frame *frame) {
 
 /* ---- phase 2: tiles ---- */
 
+static void fail(struct batch *batch, uint32_t d, enum g4_status status) {
+    const uint32_t failed = d << 8 | (uint32_t)status;
+    uint32_t before = atomic_load_explicit(&batch->failed, memory_order_relaxed);
+    while ((before == 0 || failed < before) &&
+           !atomic_compare_exchange_weak_explicit(&batch->failed, &before, failed, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+/* All objects of a tile: those of one draw after those of another. */
 static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
-    struct draw *const draw = data;
-    const uint32_t index = draw->frame->used[job];
-    const struct bin *const bin = &draw->frame->grid[index];
-    const struct g4_tile tile = {
+    struct batch *const batch = data;
+    struct g4_worker *const worker = batch->device->worker[worker_index];
+    const uint32_t index = batch->frame->used[job];
+    const struct bin *const bin = &batch->frame->grid[index];
+    struct g4_tile tile = {
         .x = (int32_t)(index % GRID) * G4_TILE_SIZE,
         .y = (int32_t)(index / GRID) * G4_TILE_SIZE,
-        .setup = bin->setup,
-        .setups = bin->count,
-        .first_number = draw->frame->first_number,
+        .first_number = batch->frame->first_number,
     };
-    const enum g4_status status = g4_wm_tile(draw->device->worker[worker_index], &draw->device->draw_state, &tile);
-    if (status != G4_OK) {
-        atomic_store_explicit(&draw->failed, status, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < bin->count; i += tile.setups) {
+        const uint32_t d = bin->draw[i];
+        struct pending_draw *const draw = batch->frame->draw[d];
+        const uint8_t *const end = &bin->draw[bin->count];
+        const uint8_t *same = &bin->draw[i];
+        while (same < end && *same == d) {
+            same++;
+        }
+        tile.setup = &bin->setup[i];
+        tile.setups = (uint32_t)(same - &bin->draw[i]);
+        enter_draw(worker, draw);
+        enum g4_status status = draw->pixels[worker_index].begun ? G4_OK : begin_pixels(worker, draw);
+        if (status == G4_OK) {
+            status = g4_wm_tile(worker, &draw->state, &tile);
+        }
+        leave_draw(worker, draw);
+        if (status != G4_OK) {
+            fail(batch, d, status);
+            return;
+        }
     }
 }
 
@@ -235,71 +387,95 @@ static void number_objects(const struct g4_device *device, struct g4_draw_frame 
 }
 
 /* Run jobs 0..count-1 on all workers; with hooks or `in_order` on the calling thread, one after the other. */
-static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brief, bool in_order) {
-    if (!draw->device->ctx.hooks && !in_order) {
-        g4_pool_run(draw->device->pool, fn, draw, count, brief);
+static void run_jobs(struct batch *batch, g4_job_fn *fn, uint32_t count, bool brief, bool in_order) {
+    if (!batch->device->ctx.hooks && !in_order) {
+        g4_pool_run(batch->device->pool, fn, batch, count, brief);
         return;
     }
     for (uint32_t job = 0; job < count; job++) {
-        fn(draw, 0, job);
+        fn(batch, 0, job);
     }
 }
 
 /* A tile takes eight gangs, of eight threads of 16 pixels, if it is full. */
-static void expect_pixels(const struct draw *draw, uint32_t tiles) {
+static void expect_pixels(const struct g4_device *device, const struct pending_draw *draw) {
     enum {
         GANGS = G4_TILE_SIZE * G4_TILE_SIZE / (8 * 16)
     };
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
-        g4_kernel_expect(draw->device->draw_state.wm_kernel[i], &draw->device->ctx, tiles * GANGS);
+        g4_kernel_expect(draw->state.wm_kernel[i], &device->ctx, draw->tiles * GANGS);
     }
 }
 
-static void expect_vertices(const struct draw *draw, const struct g4_plan *plan) {
+static void expect_vertices(const struct g4_device *device, const struct pending_draw *draw) {
     enum {
         VERTICES = 8 * 2, /* of a gang */
         OBJECTS = 8
     };
-    const struct g4_kernel *const *const kernel = draw->device->draw_state.kernel;
-    g4_kernel_expect(kernel[G4_STAGE_VS], &draw->device->ctx, (uint32_t)(plan->vertices / VERTICES));
-    g4_kernel_expect(kernel[G4_STAGE_SF], &draw->device->ctx, (uint32_t)(plan->primitives / OBJECTS));
+    const struct g4_kernel *const *const kernel = draw->state.kernel;
+    g4_kernel_expect(kernel[G4_STAGE_VS], &device->ctx, (uint32_t)(draw->vertices / VERTICES));
+    g4_kernel_expect(kernel[G4_STAGE_SF], &device->ctx, (uint32_t)(draw->primitives / OBJECTS));
 }
 
-static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
-    struct g4_device *const device = draw->device;
-    struct g4_draw_frame *const frame = draw->frame;
+/* Number and count the objects of the batch's chunks, up to a range that failed.  Returns the chunks of the draws
+ * before that. */
+static uint32_t count_objects(struct batch *batch, uint32_t *setups) {
+    struct g4_device *const device = batch->device;
+    struct g4_draw_frame *const frame = batch->frame;
     const bool watched = device->ctx.hooks || device->first_object > 0 || device->last_object < G4_OBJECT_NUMBERS;
-    enum g4_status status = G4_OK;
-    uint32_t setups = 0;
+    uint32_t complete = 0; /* chunks of the draws before that of chunk c */
+    uint32_t counted = 0;
 
-    for (uint32_t c = 0; c < chunks && status == G4_OK; c++) {
+    for (uint32_t c = 0; c < frame->ranges; c++) {
         struct g4_chunk *const chunk = &frame->chunk[c];
-        status = frame->range_status[c];
+        const enum g4_status status = frame->range_status[c];
+        const uint32_t d = frame->draw_of[c];
+        if (c == 0 || d != frame->draw_of[c - 1]) {
+            complete = c;
+            *setups = counted;
+        }
         frame->first_number[c] = device->next_object;
         if (status == G4_OK && watched) {
             number_objects(device, frame, chunk);
         }
-        setups += chunk->setups;
+        counted += chunk->setups;
         device->next_object = (device->next_object + chunk->objects) & G4_OBJECT_NUMBERS;
-        g4_sf_count_stipple(device->ctx.state, &device->draw_state, chunk);
+        g4_sf_count_stipple(device->ctx.state, &frame->draw[d]->state, chunk);
         device->counts.objects += chunk->objects;
+        if (status != G4_OK) {
+            device->counts.setups += counted;
+            if (device->counters) {
+                device->counters->sum.set_up += counted;
+            }
+            fail(batch, d, status);
+            return complete;
+        }
     }
-    device->counts.setups += setups;
+    *setups = counted;
+    device->counts.setups += counted;
     if (device->counters) {
-        device->counters->sum.set_up += setups;
+        device->counters->sum.set_up += counted;
     }
-    if (status == G4_OK) {
-        status = bin_chunks(frame, chunks);
-    }
-    if (status == G4_OK) {
+    return frame->ranges;
+}
+
+static void draw_tiles(struct batch *batch) {
+    struct g4_device *const device = batch->device;
+    struct g4_draw_frame *const frame = batch->frame;
+    uint32_t setups = 0;
+    const uint32_t chunks = count_objects(batch, &setups);
+
+    if (bin_chunks(frame, chunks) != G4_OK) {
+        fail(batch, 0, G4_NO_MEMORY);
+    } else if (frame->used_count) {
         const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
-        device->counts.tiles += frame->used_count;
-        expect_pixels(draw, frame->used_count);
-        run_jobs(draw, run_tile, frame->used_count, brief, draw->tiles_in_order);
-        status = (enum g4_status)atomic_load(&draw->failed);
+        for (uint32_t d = 0; d < frame->waiting; d++) {
+            device->counts.tiles += frame->draw[d]->tiles;
+            expect_pixels(device, frame->draw[d]);
+        }
+        run_jobs(batch, run_tile, frame->used_count, brief, batch->tiles_in_order);
     }
     clear_bins(frame);
-    return status;
 }
 
 /* ---- the draw ---- */
@@ -310,7 +486,7 @@ void g4_device_begin_workers(struct g4_device *device) {
         memset(worker->counter, 0, sizeof worker->counter);
         g4_surface_cache_reset(worker->surfaces);
         g4_sampler_cache_reset(worker->eu.samplers);
-        worker->eu.instruction_budget = g4_watchdog(&device->ctx.options);
+        worker->eu.instruction_budget = g4_watchdog(&device->ctx.options); /* of dispatches; draws have their own */
         worker->eu.ps_depth_count = 0;
         worker->eu.ps_invocations = 0;
         if (worker->eu.counters) {
@@ -376,32 +552,33 @@ void g4_device_find_fault(const struct g4_device *device, enum g4_status status,
 
 /* Count the vertices of the command, and the bytes of their indices. */
 static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
-    const struct g4_index_buffer *const buffer = &device->draw_state.index_buffer;
+    const struct g4_index_buffer *const buffer = &device->draw_state->index_buffer;
 
     device->counters->sum.vertices += plan->vertices;
     device->counters->sum.primitives += plan->primitives;
-    if (device->draw_state.primitive.indexed) {
+    if (device->draw_state->primitive.indexed) {
         g4_count_bytes(device->counters, G4_ROLE_INDEX_BUFFER, buffer->address, plan->vertices * buffer->index_bytes,
                        0);
     }
 }
 
 /* Number the objects of ranges for stream output, which writes object n of a draw at a place that n decides. */
-static void number_streamed(struct draw *draw, struct g4_plan *plan) {
-    const bool in_order = draw->device->draw_state.stream_output.in_order;
+static void number_streamed(struct batch *batch) {
+    struct g4_draw_frame *const frame = batch->frame;
+    const bool in_order = frame->draw[0]->state.stream_output.in_order;
 
-    for (uint32_t i = 0; i < plan->count; i++) {
-        plan->range[i].streamed = in_order ? &draw->in_order : NULL;
-        plan->range[i].preceding = draw->streamed;
-        draw->streamed += plan->range[i].objects;
+    for (uint32_t i = 0; i < frame->ranges; i++) {
+        frame->range[i].streamed = in_order ? &batch->in_order : NULL;
+        frame->range[i].preceding = batch->streamed;
+        batch->streamed += frame->range[i].objects;
     }
 }
 
 /* The counts of stream output of a draw whose ranges ran in any order. */
-static struct g4_streamed sum_streamed(const struct draw *draw) {
-    const struct g4_stream_output *const output = &draw->device->draw_state.stream_output;
-    const uint64_t written = draw->streamed < output->capacity ? draw->streamed : output->capacity;
-    struct g4_streamed sum = {.written[0] = written, .needed[0] = draw->streamed};
+static struct g4_streamed sum_streamed(const struct batch *batch) {
+    const struct g4_stream_output *const output = &batch->frame->draw[0]->state.stream_output;
+    const uint64_t written = batch->streamed < output->capacity ? batch->streamed : output->capacity;
+    struct g4_streamed sum = {.written[0] = written, .needed[0] = batch->streamed};
 
     for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
         if (output->stream[0].buffers >> b & 1) {
@@ -412,16 +589,16 @@ static struct g4_streamed sum_streamed(const struct draw *draw) {
 }
 
 /* Add what a draw has written to the registers of stream output, and store offsets where buffers keep them. */
-static void count_streamed(const struct draw *draw) {
-    const struct g4_stream_output *const output = &draw->device->draw_state.stream_output;
-    struct g4_gen7_state *const state = &draw->device->ctx.state->gen7;
-    const struct g4_streamed sum = output->in_order ? draw->in_order : sum_streamed(draw);
+static void count_streamed(const struct batch *batch) {
+    const struct g4_stream_output *const output = &batch->frame->draw[0]->state.stream_output;
+    struct g4_gen7_state *const state = &batch->device->ctx.state->gen7;
+    const struct g4_streamed sum = output->in_order ? batch->in_order : sum_streamed(batch);
 
     for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
         const g4_address stored = output->buffer[b].offset_address;
         state->so_write_offset[b] += sum.bytes[b];
         if (stored) {
-            g4_mem_write32(&draw->device->port, stored, state->so_write_offset[b]);
+            g4_mem_write32(&batch->device->port, stored, state->so_write_offset[b]);
         }
     }
     for (uint32_t s = 0; s < G4_STREAMS && output->statistics; s++) {
@@ -433,121 +610,444 @@ static void count_streamed(const struct draw *draw) {
 /* Kernels that write to memory other than render targets run in order on one worker (docs/decisions.md 106), and so do
  * ranges that decide where the next one's objects are streamed, and those that are recorded.  If one reads the clock,
  * all do. */
-static void find_order(struct draw *draw) {
-    const struct g4_draw_state *const state = &draw->device->draw_state;
+static void find_order(struct batch *batch) {
+    const struct g4_draw_state *const state = &batch->frame->draw[0]->state;
     bool reads_clock = false;
 
-    draw->ranges_in_order = state->stream_output.in_order;
+    batch->ranges_in_order = state->stream_output.in_order;
     for (int stage = 0; stage < G4_STAGES; stage++) {
         const struct g4_kernel *const kernel = state->kernel[stage];
-        draw->ranges_in_order |= kernel && g4_kernel_writes_memory(kernel);
+        batch->ranges_in_order |= kernel && g4_kernel_writes_memory(kernel);
         reads_clock |= kernel && g4_kernel_reads_clock(kernel);
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
         const struct g4_kernel *const kernel = state->wm_kernel[i];
-        draw->tiles_in_order |= kernel && g4_kernel_writes_memory(kernel);
+        batch->tiles_in_order |= kernel && g4_kernel_writes_memory(kernel);
         reads_clock |= kernel && g4_kernel_reads_clock(kernel);
     }
-    draw->ranges_in_order |= reads_clock || draw->device->mesh;
-    draw->tiles_in_order |= reads_clock;
+    batch->ranges_in_order |= reads_clock || batch->device->mesh;
+    batch->tiles_in_order |= reads_clock;
 }
 
-static enum g4_status run_draw(struct draw *draw) {
-    struct g4_device *const device = draw->device;
-    struct g4_plan *const plan = &draw->frame->plan;
-    struct g4_plan_cursor cursor = {0};
+static bool is_ordered(const struct batch *batch) {
+    return batch->ranges_in_order || batch->tiles_in_order;
+}
+
+/* ---- one batch of ranges ---- */
+
+/* Find the next ranges of the draw that was loaded last. */
+static void plan_ranges(struct g4_device *device, const struct pending_draw *draw, struct g4_port *port) {
+    struct g4_draw_frame *const frame = device->frame;
+    frame->plan_status = g4_draw_plan(&device->ctx, &draw->state, port, &device->log, &frame->cursor, &frame->plan);
+}
+
+/* Append the planned ranges to those of the batch, as its draw number d. */
+static void append_ranges(struct g4_draw_frame *frame, uint32_t d) {
+    const struct g4_plan *const plan = &frame->plan;
+    struct pending_draw *const draw = frame->draw[d];
+
+    memcpy(&frame->range[frame->ranges], plan->range, plan->count * sizeof *plan->range);
+    memset(&frame->draw_of[frame->ranges], (int)d, plan->count);
+    frame->ranges += plan->count;
+    draw->vertices = plan->vertices;
+    draw->primitives = plan->primitives;
+    draw->tiles = 0;
+}
+
+static void count_vertices(struct g4_device *device, const struct pending_draw *draw) {
+    if (draw->state.vertex_statistics) {
+        device->ctx.state->counter[G4_COUNTER_IA_VERTICES] += draw->vertices;
+        device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += draw->primitives;
+    }
+    device->counts.vertices += draw->vertices;
+}
+
+/* Set up the objects of all ranges, and draw their tiles.  batch->failed tells the first draw that fails. */
+static void run_ranges(struct batch *batch) {
+    struct g4_device *const device = batch->device;
+    struct g4_draw_frame *const frame = batch->frame;
+    const uint64_t start = g4_now_ns();
 
     for (uint32_t i = 0; i < device->workers; i++) {
-        const enum g4_status status = g4_wm_begin(device->worker[i], &device->draw_state);
+        g4_arena_reset(device->worker[i]->batch_arena);
+    }
+    run_jobs(batch, run_range, frame->ranges, false, batch->ranges_in_order);
+    const uint64_t middle = g4_now_ns();
+    draw_tiles(batch);
+    device->counts.geometry_ns += middle - start;
+    device->counts.raster_ns += g4_now_ns() - middle;
+    frame->ranges = frame->objects = 0;
+}
+
+static enum g4_status status_of(const struct batch *batch) {
+    return (enum g4_status)(atomic_load(&batch->failed) & 0xff);
+}
+
+/* Add what workers have counted in a batch. */
+static void collect(struct g4_device *device) {
+    g4_device_collect_statistics(device);
+    g4_device_collect(device);
+}
+
+/* ---- a draw by itself ---- */
+
+static enum g4_status run_plans(struct batch *batch) {
+    struct g4_device *const device = batch->device;
+    struct g4_draw_frame *const frame = batch->frame;
+    struct pending_draw *const draw = frame->draw[0];
+
+    for (uint32_t i = 0; i < device->workers; i++) {
+        enter_draw(device->worker[i], draw);
+        const enum g4_status status = begin_pixels(device->worker[i], draw);
         if (status != G4_OK) {
             return status;
         }
     }
-    while (!cursor.done) {
-        enum g4_status status =
-            g4_draw_plan(&device->ctx, &device->draw_state, &device->port, &device->log, &cursor, plan);
-        if (status != G4_OK) {
-            return status;
-        }
-        if (device->draw_state.vertex_statistics) {
-            device->ctx.state->counter[G4_COUNTER_IA_VERTICES] += plan->vertices;
-            device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += plan->primitives;
-        }
-        device->counts.vertices += plan->vertices;
+    while (frame->plan_status == G4_OK) {
+        append_ranges(frame, 0);
+        count_vertices(device, draw);
         if (device->counters) {
-            count_plan(device, plan);
+            count_plan(device, &frame->plan);
         }
-        if (device->draw_state.stream_output.enable) {
-            number_streamed(draw, plan);
+        if (draw->state.stream_output.enable) {
+            number_streamed(batch);
         }
-        expect_vertices(draw, plan);
-        const uint64_t start = g4_now_ns();
+        expect_vertices(device, draw);
         for (uint32_t i = 0; i < device->workers; i++) {
-            g4_arena_reset(device->worker[i]->batch_arena);
-            g4_wm_begin_batch(device->worker[i]->wm);
+            g4_wm_begin_batch(draw->pixels[i].wm);
         }
-        run_jobs(draw, run_range, plan->count, false, draw->ranges_in_order);
-        const uint64_t middle = g4_now_ns();
-        status = draw_tiles(draw, plan->count);
-        device->counts.geometry_ns += middle - start;
-        device->counts.raster_ns += g4_now_ns() - middle;
-        if (status != G4_OK) {
+        run_ranges(batch);
+        const enum g4_status status = status_of(batch);
+        if (status != G4_OK || frame->cursor.done) {
             return status;
         }
+        plan_ranges(device, draw, &device->port);
     }
-    return G4_OK;
+    return frame->plan_status;
 }
 
-enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
-    const struct g4_draw_loader loader = {.ctx = &device->ctx,
-                                          .port = &device->port,
-                                          .quiet_port = &device->quiet_port,
-                                          .kernels = device->kernels,
-                                          .constants = device->constants};
+/* Run the draw in place 0, which is loaded.  `planned`: the first of its ranges are, too. */
+static enum g4_status run_alone(struct g4_device *device, bool planned, struct g4_fault *fault) {
+    struct batch batch = {.device = device, .frame = device->frame};
+    const struct g4_draw_state *const state = &device->frame->draw[0]->state;
 
-    return device->ctx.model->load_draw(&loader, primitive, &device->draw_state, fault);
-}
-
-enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
-    struct draw draw = {.device = device, .frame = device->frame};
-
-    memset(fault, 0, sizeof *fault);
-    enum g4_status status = g4_load_draw(device, primitive, fault);
-    if (status != G4_OK) {
-        return status;
-    }
+    device->frame->waiting = 1;
     g4_device_begin_workers(device);
     if (device->mesh) {
         g4_mesh_begin_draw(device->mesh);
     }
-    find_order(&draw);
+    find_order(&batch);
     if (device->ctx.hooks) {
         device->ctx.hooks->draw_started(device->ctx.hooks);
     }
-    status = run_draw(&draw);
-    if (device->draw_state.stream_output.enable) {
-        count_streamed(&draw);
+    if (!planned) {
+        memset(&device->frame->cursor, 0, sizeof device->frame->cursor);
+        plan_ranges(device, device->frame->draw[0], &device->port);
+    }
+    enum g4_status status = run_plans(&batch);
+    if (state->stream_output.enable) {
+        count_streamed(&batch);
     }
     if (device->ctx.hooks) {
         device->ctx.hooks->draw_ended(device->ctx.hooks);
     }
-    g4_device_collect_statistics(device);
-    g4_device_collect(device);
+    collect(device);
     if (device->ctx.hiz_watch) {
         g4_hiz_watch_collect(device->ctx.hiz_watch, &device->log);
     }
     if (status == G4_OK && device->counters && device->counters->no_memory) {
         status = G4_NO_MEMORY;
     }
+    device->frame->waiting = 0;
     device->counts.draws++;
     g4_device_find_fault(device, status, fault);
     return status;
 }
 
+static enum g4_status load_draw(struct g4_device *device, struct pending_draw *draw, const uint32_t *primitive,
+                                struct g4_port *port, struct g4_port *quiet_port, struct g4_fault *fault) {
+    const struct g4_draw_loader loader = {.ctx = &device->ctx,
+                                          .port = port,
+                                          .quiet_port = quiet_port,
+                                          .kernels = device->kernels,
+                                          .constants = draw->constants};
+
+    device->draw_state = &draw->state;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        draw->pixels[i].begun = false;
+        draw->pixels[i].budget = g4_watchdog(&device->ctx.options);
+    }
+    return device->ctx.model->load_draw(&loader, primitive, &draw->state, fault);
+}
+
+enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
+    struct pending_draw *const draw = place_of(device, 0);
+    return draw ? load_draw(device, draw, primitive, &device->port, &device->quiet_port, fault) : G4_NO_MEMORY;
+}
+
+enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
+    memset(fault, 0, sizeof *fault);
+    const enum g4_status status = g4_load_draw(device, primitive, fault);
+    return status == G4_OK ? run_alone(device, false, fault) : status;
+}
+
+/* ---- draws that wait ----
+ *
+ * A draw waits for others with the same targets if nothing that comes before its pixels are drawn can see the
+ * difference: it reads no memory that a waiting draw writes, all memory is there, and its threads are sure to end. Then
+ * their ranges are set up together, and each tile is visited once for all of them.  See memory_use.h; the caller ends
+ * the wait before anything else reads or writes memory, registers or counters.
+ */
+
+/* Whether draws of the device may wait: observers see draws one after another. */
+static bool may_wait(const struct g4_device *device) {
+    const struct g4_options *const options = &device->ctx.options;
+    return !device->ctx.hooks && !device->counters && !device->mesh && !device->ctx.hiz_watch &&
+           device->first_object == 0 && device->last_object >= G4_OBJECT_NUMBERS && !options->draws_apart &&
+           !options->watchdog && options->hierarchical_depth == G4_HIERARCHICAL_DEPTH_MODE_OFF;
+}
+
+/* Clip kernels loop over vertices, and few draws run them.  If one hangs, no draw after it has pixels, but their
+ * vertices may be counted. */
+static bool surely_ends(const struct pending_draw *draw) {
+    bool ends = true;
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        const struct g4_kernel *const kernel = stage == G4_STAGE_CLIP ? NULL : draw->state.kernel[stage];
+        ends = ends && (!kernel || g4_kernel_surely_ends(kernel));
+    }
+    for (int i = 0; i < G4_WM_ENTRIES; i++) {
+        ends = ends && (!draw->state.wm_kernel[i] || g4_kernel_surely_ends(draw->state.wm_kernel[i]));
+    }
+    return ends;
+}
+
+enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct batch batch = {.device = device, .frame = frame};
+    const uint32_t draws = frame->waiting;
+
+    if (draws == 0) {
+        return G4_OK;
+    }
+    g4_device_begin_workers(device);
+    for (uint32_t d = 0; d < draws; d++) {
+        /* The first worker reports bad state; others begin one of several draws at its first tile. */
+        for (uint32_t i = 0; i < (draws == 1 ? device->workers : 1); i++) {
+            enter_draw(device->worker[i], frame->draw[d]);
+            const enum g4_status status = begin_pixels(device->worker[i], frame->draw[d]);
+            if (status != G4_OK) {
+                fail(&batch, d, status);
+            }
+        }
+        expect_vertices(device, frame->draw[d]);
+        count_vertices(device, frame->draw[d]);
+    }
+    if (status_of(&batch) == G4_OK) {
+        run_ranges(&batch);
+    }
+    collect(device);
+    const enum g4_status status = status_of(&batch);
+    const uint32_t good = status == G4_OK ? draws : atomic_load(&batch.failed) >> 8;
+    frame->waiting = frame->ranges = frame->objects = 0;
+    device->counts.draws += good + (status != G4_OK);
+    device->counts.joined += draws - 1;
+    *finished += good;
+    g4_device_find_fault(device, status, fault);
+    return status;
+}
+
+/* Let the draw in place `waiting` be the first of a batch, after those before it were drawn. */
+static enum g4_status start_batch(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    const uint32_t d = device->frame->waiting;
+    const enum g4_status status = g4_device_finish_draws(device, finished, fault);
+    if (d) {
+        swap_draws(device->frame, 0, d);
+    }
+    return status;
+}
+
+/* Find the memory of a draw.  Nothing is reported: it is prepared again before it runs. */
+static void find_memory_use(struct g4_device *device, struct pending_draw *draw) {
+    struct g4_worker *const worker = device->worker[0];
+    struct g4_report_log *const log = worker->eu.log;
+    const struct g4_fault_log faults = worker->port.log;
+
+    worker->eu.log = &device->frame->unheard;
+    g4_surface_cache_reset(worker->surfaces);
+    enter_draw(worker, draw);
+    const enum g4_status status = begin_pixels(worker, draw);
+    worker->eu.log = log;
+    worker->port.log = faults;
+    draw->pixels[0].begun = false;
+    draw->use.known = false;
+    if (status == G4_OK) {
+        g4_memory_use_find(&draw->use, worker, &draw->state);
+    }
+}
+
+/* Whether other draws may join the one that waits alone. */
+static bool is_open(struct g4_device *device) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct pending_draw *const first = frame->draw[0];
+
+    if (!frame->written_known) {
+        frame->written_known = true;
+        g4_written_pages_clear(frame->written);
+        find_memory_use(device, first);
+        first->use.known = first->use.known && g4_written_pages_add(frame->written, device->ctx.mem, &first->use) &&
+                           g4_written_pages_are_unread(frame->written, device->ctx.mem, &first->use);
+    }
+    return first->use.known;
+}
+
+/* Keep the draw in place `waiting`, which is planned. */
+static enum g4_status keep_draw(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct pending_draw *const draw = frame->draw[frame->waiting];
+
+    if (draw->state.curbe.row) {
+        memcpy(draw->curbe, draw->state.curbe.row, (size_t)draw->state.curbe.rows * sizeof draw->curbe[0]);
+        draw->state.curbe.row = draw->curbe[0];
+    }
+    append_ranges(frame, frame->waiting);
+    frame->objects += (uint32_t)frame->plan.primitives;
+    frame->waiting++;
+    return frame->waiting == G4_WAITING_DRAWS || !surely_ends(draw) ? g4_device_finish_draws(device, finished, fault)
+                                                                    : G4_OK;
+}
+
+/* Whether the draw in place 0 may wait for others, before its memory is known. */
+static bool may_be_first(struct g4_device *device) {
+    struct batch batch = {.device = device, .frame = device->frame};
+    const struct g4_draw_state *const state = &device->frame->draw[0]->state;
+
+    find_order(&batch);
+    return !is_ordered(&batch) && !state->stream_output.enable && !state->windower.line_stipple &&
+           state->curbe.rows <= CURBE_ROWS;
+}
+
+/* Go on with the draw in place 0, which is loaded; no other waits. */
+static enum g4_status take_first(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    struct g4_draw_frame *const frame = device->frame;
+    enum g4_status status;
+
+    frame->written_known = false;
+    if (may_be_first(device)) {
+        memset(&frame->cursor, 0, sizeof frame->cursor);
+        plan_ranges(device, frame->draw[0], &device->port);
+        if (frame->plan_status == G4_OK && frame->cursor.done) {
+            return keep_draw(device, finished, fault);
+        }
+        status = run_alone(device, true, fault);
+    } else {
+        status = run_alone(device, false, fault);
+    }
+    *finished += status == G4_OK;
+    return status;
+}
+
+/* Load a draw, and list the pages that this reads.  Faults stay in the port's log. */
+static enum g4_status load_and_list(struct g4_device *device, struct pending_draw *draw, const uint32_t *primitive,
+                                    struct g4_port *port, struct g4_fault *fault) {
+    struct g4_port quiet_port;
+
+    g4_port_init(port, device->ctx.mem, G4_UNIT_CS, false);
+    g4_port_init(&quiet_port, device->ctx.mem, G4_UNIT_CS, false);
+    quiet_port.quiet = true;
+    port->touched = quiet_port.touched = &draw->use.state;
+    draw->use.state.count = 0;
+    draw->use.state.full = false;
+    return load_draw(device, draw, primitive, port, &quiet_port, fault);
+}
+
+static bool has_faults(const struct g4_port *port) {
+    bool found = false;
+    for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
+        found = found || port->log.count[kind];
+    }
+    return found;
+}
+
+/* Whether the loaded draw in place `waiting` can be drawn together with those before it. */
+static bool can_join(struct g4_device *device) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct pending_draw *const draw = frame->draw[frame->waiting];
+
+    find_memory_use(device, draw);
+    return draw->use.known && draw->state.curbe.rows <= CURBE_ROWS &&
+           g4_written_pages_add(frame->written, device->ctx.mem, &draw->use) &&
+           g4_written_pages_are_unread(frame->written, device->ctx.mem, &draw->use);
+}
+
+enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *primitive, uint32_t *finished,
+                                    struct g4_fault *fault) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct g4_mem *const mem = device->ctx.mem;
+    enum g4_status status = G4_OK;
+
+    memset(fault, 0, sizeof *fault);
+    if (!may_wait(device) || (frame->waiting && !is_open(device))) {
+        status = g4_device_finish_draws(device, finished, fault);
+    }
+    if (status != G4_OK) {
+        return status;
+    }
+    if (!may_wait(device)) {
+        status = g4_device_draw(device, primitive, fault);
+        *finished += status == G4_OK;
+        return status;
+    }
+    struct pending_draw *const draw = place_of(device, frame->waiting);
+    if (!draw) {
+        return G4_NO_MEMORY;
+    }
+    struct g4_port port;
+    struct g4_fault own = {0};
+    enum g4_status loaded = load_and_list(device, draw, primitive, &port, &own);
+    if (frame->waiting && !g4_written_pages_keep_state(frame->written, mem, &draw->use.state)) {
+        status = start_batch(device, finished, fault);
+        if (status != G4_OK) {
+            return status;
+        }
+        loaded = load_and_list(device, draw, primitive, &port, &own);
+    }
+    if (frame->waiting == 0 || loaded != G4_OK || has_faults(&port) || !can_join(device)) {
+        status = start_batch(device, finished, fault);
+        if (status == G4_OK) {
+            g4_port_merge(&device->port, &port);
+            *fault = own;
+            status = loaded;
+        }
+        return status == G4_OK ? take_first(device, finished, fault) : status;
+    }
+    memset(&frame->cursor, 0, sizeof frame->cursor);
+    plan_ranges(device, draw, &device->port); /* which reads indices that are there */
+    if (frame->plan_status == G4_OK && frame->cursor.done && frame->ranges + frame->plan.count <= RANGES_PER_BATCH &&
+        frame->objects + frame->plan.primitives <= OBJECTS_PER_BATCH) {
+        return keep_draw(device, finished, fault);
+    }
+    status = start_batch(device, finished, fault);
+    frame->written_known = false;
+    if (status != G4_OK) {
+        return status;
+    }
+    if (frame->plan_status == G4_OK && frame->cursor.done) {
+        return keep_draw(device, finished, fault);
+    }
+    status = run_alone(device, true, fault);
+    *finished += status == G4_OK;
+    return status;
+}
+
+bool g4_device_waits_for(struct g4_device *device, g4_address address, uint64_t bytes) {
+    return device->frame->waiting &&
+           (!is_open(device) || !g4_written_pages_miss(device->frame->written, device->ctx.mem, address, bytes));
+}
+
 /* ---- targets of the last draw ---- */
 
 uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity) {
-    const struct g4_draw_state *const draw = &device->draw_state;
+    const struct g4_draw_state *const draw = device->draw_state;
     const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
     const struct g4_kernel *kernel = NULL;
     const uint8_t *entries;
@@ -572,7 +1072,7 @@ uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[G4_SURFA
 }
 
 void g4_device_depth_target(const struct g4_device *device, struct g4_depth_target *target) {
-    const struct g4_depth_buffer *const buffer = &device->draw_state.depth_buffer;
+    const struct g4_depth_buffer *const buffer = &device->draw_state->depth_buffer;
 
     *target = (struct g4_depth_target){
         .type = buffer->type,

@@ -41,6 +41,7 @@ static inline void g4_load_stipple(const uint32_t *rows, uint32_t x_offset, uint
 static inline void g4_load_blend_state(struct g4_port *port, g4_address address, uint32_t *dw, uint32_t expected,
                                        uint32_t count) {
     (void)g4_mem_read(port, address, dw, expected * sizeof *dw);
+    g4_mem_touch(port, address, count * sizeof *dw);
     for (uint32_t i = expected; i < count; i++) {
         const uint8_t *const host = g4_mem_ptr(port->mem, (address + 4 * (g4_address)i) & port->mem->address_mask);
         dw[i] = 0;

@@ -123,6 +123,7 @@ void g4_load_commands_gen4(const struct g4_context *ctx, struct g4_draw_state *d
     load_lines(ctx, draw);
     load_constants(ctx, draw);
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
+    draw->curbe = (struct g4_curbe){.row = ctx->state->curbe, .rows = ctx->state->curbe_rows};
 }
 
 static void load_polygon_stipple(const struct g4_context *ctx, struct g4_draw_state *draw) {

@@ -1,21 +1,26 @@
 /*
  * Commands of the 3D pipeline as steps, and runs of them.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/streamer.h"
+#include "core/context.h"
 #include "core/memory.h"
+#include "draw/device.h"
 
 enum {
     HEADERS = 1024, /* places for headers that are known; drivers use about a hundred */
     PROBES = 8,     /* places that a header may have */
     MOST_COMMANDS = 256,
+    PLACES = 64, /* of draws: more than can wait */
 };
 
 struct command {
     struct g4_step *step;
     uint32_t steps;
+    bool ends_wait; /* sets state that draws read while they run, not when they start */
 };
 
 struct header {
@@ -31,6 +36,16 @@ struct g4_streamer {
     uint32_t commands; /* the first is unused: commands are numbered from 1 */
     struct command command[MOST_COMMANDS];
     struct header header[HEADERS];
+};
+
+/* A run of commands while it is executed. */
+struct run {
+    struct g4_streamer *streamer;
+    struct g4_device *device; /* NULL: draws are left */
+    struct g4_fault *fault;
+    struct g4_streamer_run *result;
+    uint32_t draws;                           /* that were started */
+    uint32_t place[PLACES], commands[PLACES]; /* of the last ones: index, and the commands before them */
 };
 
 struct g4_streamer *g4_streamer_new(struct g4_state *state, struct g4_port *port) {
@@ -50,6 +65,15 @@ void g4_streamer_free(struct g4_streamer *streamer) {
     free(streamer);
 }
 
+#define PLACE(member) (uint32_t)(offsetof(struct g4_state, member) / sizeof(uint32_t))
+
+/* Units read these while they draw. */
+static bool ends_wait(const struct g4_step *step) {
+    return step->kind != G4_STEP_DRAW &&
+           ((step->target >= PLACE(chroma_key) && step->target < PLACE(poly_stipple_offset)) ||
+            step->target == PLACE(general_state_bound) || step->target == PLACE(system_instruction_pointer));
+}
+
 uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *steps, uint32_t count) {
     if (streamer->commands == MOST_COMMANDS) {
         return 0;
@@ -61,6 +85,9 @@ uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *ste
     }
     memcpy(command->step, steps, count * sizeof *steps);
     command->steps = count;
+    for (uint32_t i = 0; i < count; i++) {
+        command->ends_wait = command->ends_wait || ends_wait(&steps[i]);
+    }
     return streamer->commands++;
 }
 
@@ -149,29 +176,74 @@ static void set_vertex_elements(const struct g4_step *step, const uint32_t *word
     state[step->tally] = elements;
 }
 
-/* Copies the constants now: later writes to the buffer must not change the draws that follow.  False: a page is
- * missing. */
-static bool load_constants(struct g4_streamer *streamer, const struct g4_step *step, uint32_t word, uint32_t *state) {
-    const uint32_t wanted = 2 * ((word & step->addend) + 1);
-    const uint32_t rows = wanted < step->count ? wanted : step->count;
-    const g4_address address = (streamer->constants_absolute ? 0 : state[step->base]) + (word & step->mask);
-    if (!g4_mem_peek(streamer->port->mem, address, state + step->target, rows * 32)) {
-        return false;
+/* ---- draws ---- */
+
+/* End the draws that wait.  False: one failed. */
+static bool finish_draws(struct run *run) {
+    if (run->device && run->result->status == G4_OK) {
+        run->result->status = g4_device_finish_draws(run->device, &run->result->draws, run->fault);
     }
-    state[step->tally] = rows;
-    return true;
+    return !run->device || run->result->status == G4_OK;
 }
+
+static void start_draw(struct run *run, const uint32_t *words, uint32_t at) {
+    run->place[run->draws % PLACES] = at;
+    run->commands[run->draws % PLACES] = run->result->commands;
+    run->draws++;
+    run->result->last_draw = at;
+    run->result->status = g4_device_draw_later(run->device, words, &run->result->draws, run->fault);
+}
+
+/* A draw failed: the commands behind it do not count. */
+static void go_back(struct run *run) {
+    const uint32_t failed = run->result->draws % PLACES;
+    run->result->last_draw = run->result->last = run->place[failed];
+    run->result->commands = run->commands[failed];
+}
+
+/* ---- steps that access memory ---- */
 
 enum outcome {
     DONE,
     LEFT,
-    DRAW
+    DRAW,
+    FAILED, /* a draw that waited */
 };
 
+/* Copies the constants now: later writes to the buffer must not change the draws that follow. */
+static enum outcome load_constants(struct run *run, const struct g4_step *step, uint32_t word, uint32_t *state) {
+    struct g4_streamer *const streamer = run->streamer;
+    const uint32_t wanted = 2 * ((word & step->addend) + 1);
+    const uint32_t rows = wanted < step->count ? wanted : step->count;
+    const g4_address address = (streamer->constants_absolute ? 0 : state[step->base]) + (word & step->mask);
+    if (run->device && g4_device_waits_for(run->device, address, rows * 32) && !finish_draws(run)) {
+        return FAILED;
+    }
+    if (!g4_mem_peek(streamer->port->mem, address, state + step->target, rows * 32)) {
+        return LEFT;
+    }
+    state[step->tally] = rows;
+    return DONE;
+}
+
+static enum outcome write_words(struct run *run, g4_address address, const uint32_t *words) {
+    if (!finish_draws(run)) {
+        return FAILED;
+    }
+    (void)g4_mem_write(run->streamer->port, address, words, 2 * sizeof *words);
+    return DONE;
+}
+
+/* ---- steps ---- */
+
 /* Run the steps of a command up to its end or its draw. */
-static enum outcome run_steps(struct g4_streamer *streamer, const struct command *command, const uint32_t *words,
-                              uint32_t count) {
-    uint32_t *const state = (uint32_t *)streamer->state;
+static enum outcome run_steps(struct run *run, const struct command *command, const uint32_t *words, uint32_t count) {
+    uint32_t *const state = (uint32_t *)run->streamer->state;
+    enum outcome outcome = DONE;
+
+    if (command->ends_wait && !finish_draws(run)) {
+        return FAILED;
+    }
     for (uint32_t i = 0; i < command->steps; i++) {
         const struct g4_step *const step = &command->step[i];
         const uint32_t word = step->dword < count ? words[step->dword] : 0;
@@ -197,20 +269,17 @@ static enum outcome run_steps(struct g4_streamer *streamer, const struct command
             set_vertex_elements(step, words, count, state);
             break;
         case G4_STEP_CONSTANTS:
-            if (holds && !load_constants(streamer, step, word, state)) {
-                return LEFT;
-            }
+            outcome = holds ? load_constants(run, step, word, state) : DONE;
             break;
         case G4_STEP_WRITE:
             if (holds && step->count + 2 <= count) {
-                (void)g4_mem_write(streamer->port, word & step->mask, words + step->count, 2 * sizeof *words);
+                outcome = write_words(run, word & step->mask, words + step->count);
             }
             break;
         case G4_STEP_WRITE_64:
             if (holds && step->count + 2 <= count && step->dword + 1 < count) {
                 const g4_address high = words[step->dword + 1] & 0xffff;
-                (void)g4_mem_write(streamer->port, (word & step->mask) | high << 32, words + step->count,
-                                   2 * sizeof *words);
+                outcome = write_words(run, (word & step->mask) | high << 32, words + step->count);
             }
             break;
         case G4_STEP_SLOT:
@@ -237,6 +306,9 @@ static enum outcome run_steps(struct g4_streamer *streamer, const struct command
             memcpy(state + step->target, state + step->base, step->count * sizeof *state);
             break;
         }
+        if (outcome != DONE) {
+            return outcome;
+        }
     }
     return DONE;
 }
@@ -244,33 +316,35 @@ static enum outcome run_steps(struct g4_streamer *streamer, const struct command
 /* ---- commands ---- */
 
 bool g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words, uint32_t count) {
-    return number < streamer->commands && run_steps(streamer, &streamer->command[number], words, count) == DONE;
+    struct run run = {.streamer = streamer};
+    return number < streamer->commands && run_steps(&run, &streamer->command[number], words, count) == DONE;
 }
 
 uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, uint32_t at, uint32_t end,
-                         struct g4_device *device, struct g4_fault *fault, struct g4_streamer_run *run) {
-    memset(run, 0, sizeof *run);
-    while (at < end) {
+                         struct g4_device *device, struct g4_fault *fault, struct g4_streamer_run *result) {
+    struct run run = {.streamer = streamer, .device = device, .fault = fault, .result = result};
+
+    memset(result, 0, sizeof *result);
+    while (at < end && result->status == G4_OK) {
         const struct header *const header = find(streamer, words[at]);
         if (!header || header->dwords > end - at) {
             break;
         }
-        const enum outcome outcome =
-            run_steps(streamer, &streamer->command[header->number], words + at, header->dwords);
-        if (outcome == LEFT || (outcome == DRAW && !device)) {
+        const enum outcome outcome = run_steps(&run, &streamer->command[header->number], words + at, header->dwords);
+        if (outcome == LEFT || outcome == FAILED || (outcome == DRAW && !device)) {
             break;
         }
-        run->commands++;
-        run->last = at;
+        result->commands++;
+        result->last = at;
         if (outcome == DRAW) {
-            run->last_draw = at;
-            run->status = g4_device_draw(device, words + at, fault);
-            if (run->status != G4_OK) {
-                break;
-            }
-            run->draws++;
+            start_draw(&run, words + at, at);
         }
         at += header->dwords;
+    }
+    (void)finish_draws(&run);
+    if (result->status != G4_OK) {
+        go_back(&run);
+        return result->last;
     }
     return at;
 }

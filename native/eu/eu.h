@@ -15,8 +15,8 @@ struct g4_kernel_cache *g4_kernel_cache_new(void);
 void g4_kernel_cache_free(struct g4_kernel_cache *cache);
 
 /* The kernel that starts at a graphics address, decoded if the cache does not have its bytes.  Owned by the cache and
- * valid until the draw or media command ends.  Not thread safe: call before the workers start.  Returns NULL and sets
- * the fault if the first instruction cannot be read or memory is short. */
+ * valid until G4_WAITING_DRAWS more draws were loaded, or the media command ends.  Not thread safe: call before the
+ * workers start.  Returns NULL and sets the fault if the first instruction cannot be read or memory is short. */
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, g4_address address,
                                       struct g4_fault *fault);
 
@@ -30,6 +30,20 @@ uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
 bool g4_kernel_writes_memory(const struct g4_kernel *kernel);
 /* It may read the clock, which counts the instructions of a worker. */
 bool g4_kernel_reads_clock(const struct g4_kernel *kernel);
+
+/* It has no loop, cannot leave its code and has nothing at which a thread stops: threads end after as many instructions
+ * as it has. */
+bool g4_kernel_surely_ends(const struct g4_kernel *kernel);
+uint32_t g4_kernel_instructions(const struct g4_kernel *kernel);
+
+/* A message that a kernel sends. */
+struct g4_sent {
+    uint32_t function, descriptor;
+    bool writes_target; /* a render target write */
+};
+/* Find the messages of the kernel, each once; returns their number.  UINT32_MAX: a function or descriptor comes from a
+ * register, or there are many. */
+uint32_t g4_kernel_messages(const struct g4_kernel *kernel, const struct g4_sent **sent);
 
 /* Find the binding table entries that the kernel's render target writes name; returns their number. */
 uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entries);

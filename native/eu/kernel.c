@@ -16,7 +16,8 @@ enum {
     BUCKETS = 256,
     MAX_KERNELS = 2048,
     MAX_BYTES = 256 << 20, /* a decoded kernel of 64 KiB takes 3 to 7 MiB */
-    KERNELS_OF_A_DRAW = 8, /* VS, GS, CLIP, SF, and four entry points of the pixel shader */
+    /* VS, GS, CLIP, SF, HS, DS and four entry points of the pixel shader, of the draws that wait and the next one. */
+    KERNELS_OF_DRAWS = 10 * (G4_WAITING_DRAWS + 1),
 };
 
 struct g4_kernel_cache {
@@ -272,6 +273,51 @@ static bool reads_clock(const struct g4_kernel *kernel, const struct g4_model *m
 
 bool g4_kernel_reads_clock(const struct g4_kernel *kernel) {
     return kernel->reads_clock;
+}
+
+static bool surely_ends(const struct g4_kernel *kernel) {
+    bool ends = !kernel->leaves && !kernel->loops;
+    for (uint32_t i = 0; i < kernel->count && ends; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        ends = !op->undefined && !op->breakpoint && op->opcode != G4_OPCODE_ILLEGAL && op->opcode != G4_OPCODE_WAIT &&
+               !g4_op_writes_ip(op);
+    }
+    return ends;
+}
+
+bool g4_kernel_surely_ends(const struct g4_kernel *kernel) {
+    return kernel->surely_ends;
+}
+
+uint32_t g4_kernel_instructions(const struct g4_kernel *kernel) {
+    return kernel->count;
+}
+
+/* Sends to URB and math have no memory that others see, but are listed, too. */
+static void find_messages(struct g4_kernel *kernel) {
+    kernel->sents = kernel->leaves ? UINT32_MAX : 0;
+    for (uint32_t i = 0; i < kernel->count && kernel->sents != UINT32_MAX; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        const struct g4_sent sent = {op->function, op->descriptor, op->writes_target};
+        uint32_t n = 0;
+        if (op->opcode != G4_OPCODE_SEND) {
+            continue;
+        }
+        while (n < kernel->sents &&
+               (kernel->sent[n].function != sent.function || kernel->sent[n].descriptor != sent.descriptor)) {
+            n++;
+        }
+        if (op->src[1].kind != G4_KIND_IMM || n == G4_KERNEL_MESSAGES) {
+            kernel->sents = UINT32_MAX;
+        } else if (n == kernel->sents) {
+            kernel->sent[kernel->sents++] = sent;
+        }
+    }
+}
+
+uint32_t g4_kernel_messages(const struct g4_kernel *kernel, const struct g4_sent **sent) {
+    *sent = kernel->sent;
+    return kernel->sents;
 }
 
 enum {
@@ -545,6 +591,8 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     g4_find_start_state(kernel);
     g4_uniform_color_find(kernel, &kernel->flat);
     kernel->loops = has_loop(kernel);
+    kernel->surely_ends = surely_ends(kernel);
+    find_messages(kernel);
     if (base || ctx->options.translate_at_once) {
         translate(kernel, ctx);
     } else if (ctx->model->quirks.has_channel_pointers) { /* last: replaces handlers */
@@ -570,7 +618,7 @@ static bool has_same_content(const struct g4_kernel *kernel, struct g4_port *por
     return true;
 }
 
-/* Free the least recently used kernel; false: those that are left may belong to the running draw. */
+/* Free the least recently used kernel; false: those that are left may belong to draws that wait or run. */
 static bool evict(struct g4_kernel_cache *cache) {
     struct g4_kernel **oldest = NULL;
     for (int i = 0; i < BUCKETS; i++) {
@@ -580,7 +628,7 @@ static bool evict(struct g4_kernel_cache *cache) {
             }
         }
     }
-    if (!oldest || cache->clock - (*oldest)->last_use < KERNELS_OF_A_DRAW) {
+    if (!oldest || cache->clock - (*oldest)->last_use < KERNELS_OF_DRAWS) {
         return false;
     }
     struct g4_kernel *const gone = *oldest;
@@ -591,8 +639,8 @@ static bool evict(struct g4_kernel_cache *cache) {
     return true;
 }
 
-/* Add to the size of the cache, and evict kernels while it exceeds its limits.  The kernels of the running draw or
- * media command stay, because they were looked up last. */
+/* Add to the size of the cache, and evict kernels while it exceeds its limits.  The kernels of draws that wait or
+ * run, or of the media command, stay, because they were looked up last. */
 static void grow(struct g4_kernel_cache *cache, size_t bytes) {
     cache->bytes += bytes;
     while ((cache->count > MAX_KERNELS || cache->bytes > MAX_BYTES) && evict(cache)) {

@@ -12,6 +12,7 @@ enum {
     G4_KERNEL_MAX_BYTES = 1 << 16, /* of code that is decoded from the first instruction on */
     G4_KERNEL_NONE = 0xffffffff,
     G4_KERNEL_PARTS = 8,
+    G4_KERNEL_MESSAGES = 24, /* of different messages that are listed */
     /* After so many gangs, translation takes less time than the interpreter has taken by then. */
     G4_KERNEL_WORTH = 32,
     G4_KERNEL_LOOP_WORTH = 4,
@@ -60,6 +61,9 @@ struct g4_kernel {
     bool tried;           /* g4_translate was called */
     bool writes_memory;   /* its messages may write to memory other than render targets */
     bool reads_clock;     /* may read tm0 */
+    bool surely_ends;     /* g4_kernel_surely_ends() */
+    struct g4_sent sent[G4_KERNEL_MESSAGES];
+    uint32_t sents; /* UINT32_MAX: not all are known */
     struct g4_start_state start;
     struct g4_uniform_color flat;
     struct g4_translation *translation; /* NULL: everything is interpreted */

@@ -46,6 +46,9 @@ struct g4_dataport_messages {
 extern const struct g4_dataport_messages g4_gen4_dataport_reads, g4_gen4_dataport_writes;
 extern const struct g4_dataport_messages g4_gen45_dataport_reads, g4_gen45_dataport_writes;
 
+/* Models point to this: the memory that messages access, those of other functions included. */
+g4_message_use_fn g4_message_use_gen4;
+
 /* Media blocks (media_block.c). */
 g4_message_fn g4_media_block_read, g4_media_block_write;
 g4_message_fn g4_media_block_read_gen7, g4_media_block_write_gen7;

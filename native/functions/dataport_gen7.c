@@ -17,8 +17,14 @@
 
 enum {
     OWORD = 16,
+    SFID_NULL = 0,
+    SFID_SAMPLER = 2,
+    SFID_SAMPLER_CACHE = 4,
     SFID_RENDER_CACHE = 5,
+    SFID_URB = 6,
+    SFID_CONSTANT_CACHE = 9,
     SFID_DATA_CACHE = 10,
+    SFID_INTERPOLATOR = 11,
     SFID_DATA_CACHE_1 = 12,
     BTI_STATELESS = 255,
     BTI_SHARED_LOCAL_MEMORY = 254,
@@ -847,6 +853,48 @@ bool g4_message_writes_gen7(uint32_t function, uint32_t descriptor, bool known) 
 
 bool g4_message_writes_gen9(uint32_t function, uint32_t descriptor, bool known) {
     return message_writes(function, descriptor, known, gen9_data_cache_data_port_1_message_message_type(descriptor));
+}
+
+static enum g4_message_use use_of_surface(bool reads, uint32_t index, uint32_t *entry) {
+    *entry = index;
+    return reads && index < BTI_STATELESS_FIRST ? G4_USES_SURFACE : G4_USES_ANYTHING;
+}
+
+static bool data_cache_reads(uint32_t descriptor) {
+    switch (gen7_data_cache_data_port_message_message_type(descriptor)) {
+    case GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_READ:
+    case GEN7_DATA_CACHE_TYPE_GEN7_UNALIGNED_OWORD_BLOCK_READ:
+    case GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_READ:
+    case GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ:
+    case GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_READ:
+    case GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_READ:
+        return !gen7_data_cache_data_port_message_scratch(descriptor);
+    default:
+        return false;
+    }
+}
+
+enum g4_message_use g4_message_use_gen7(uint32_t function, uint32_t descriptor, uint32_t *entry, uint32_t *sampler) {
+    switch (function) {
+    case SFID_NULL:
+    case SFID_URB:
+    case SFID_INTERPOLATOR:
+        return G4_USES_NOTHING;
+    case SFID_SAMPLER:
+        *entry = gen7_sampler_message_binding_table_index(descriptor);
+        *sampler = gen7_sampler_message_sampler_index(descriptor);
+        return gen7_sampler_message_simd_mode(descriptor) == GEN7_SAMPLER_SIMD_MODE_SIMD32_64 ? G4_USES_ANYTHING
+                                                                                              : G4_USES_SAMPLER;
+    case SFID_SAMPLER_CACHE:
+        return use_of_surface(true, gen7_sampler_cache_data_port_message_binding_table_index(descriptor), entry);
+    case SFID_CONSTANT_CACHE:
+        return use_of_surface(true, gen7_constant_cache_data_port_message_binding_table_index(descriptor), entry);
+    case SFID_DATA_CACHE:
+        return use_of_surface(data_cache_reads(descriptor),
+                              gen7_data_cache_data_port_message_binding_table_index(descriptor), entry);
+    default:
+        return G4_USES_ANYTHING;
+    }
 }
 
 /* ---- functions ---- */

@@ -16,5 +16,7 @@ g4_message_fn g4_message_typed_surface_gen7;
 g4_message_fn g4_message_render_cache_gen7, g4_message_render_cache_gen9, g4_message_sampler_cache_gen7;
 /* Models point to this: which of them write to memory (core/model.h). */
 g4_message_writes_fn g4_message_writes_gen7, g4_message_writes_gen9;
+/* And to this: the memory that they access, those of other functions included. */
+g4_message_use_fn g4_message_use_gen7;
 
 #endif

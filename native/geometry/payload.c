@@ -53,11 +53,11 @@ void g4_payload_all_pointers(const struct g4_dispatch *dispatch, const struct g4
     }
 }
 
-uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_state *state, uint32_t offset,
+uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_curbe *curbe, uint32_t offset,
                               uint32_t rows, uint32_t grf) {
     static const uint32_t nothing[8]; /* rows past the end of the CURBE */
     for (uint32_t r = 0; r < rows && grf < G4_GRF_COUNT; r++, grf++) {
-        const uint32_t *const row = offset + r < state->curbe_rows ? &state->curbe[(offset + r) * 8] : nothing;
+        const uint32_t *const row = offset + r < curbe->rows ? &curbe->row[(offset + r) * 8] : nothing;
         for (int t = 0; t < count; t++) {
             memcpy(gang->grf[grf].ud[t], row, sizeof nothing);
         }

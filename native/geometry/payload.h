@@ -24,7 +24,7 @@ void g4_payload_all_pointers(const struct g4_dispatch *dispatch, const struct g4
                              uint32_t rows[G4_GANG_THREADS][8]);
 
 /* Load constants into registers from `grf` on of threads 0..count-1; returns the next register. */
-uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_state *state, uint32_t offset,
+uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_curbe *curbe, uint32_t offset,
                               uint32_t rows, uint32_t grf);
 
 /* Load rows of one entry into registers from `grf` on of thread t; returns the next register. */

@@ -103,7 +103,7 @@ static enum g4_status run_batch(struct batch *batch) {
     memset(entries, 0, batch->count * size);
     g4_gang_start_for(gang, &draw->dispatch[G4_STAGE_SF], draw->kernel[G4_STAGE_SF], (int)batch->count, false);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
-    const uint32_t grf = g4_payload_constants(gang, (int)batch->count, worker->ctx->state, stage->constant_offset,
+    const uint32_t grf = g4_payload_constants(gang, (int)batch->count, &draw->curbe, stage->constant_offset,
                                               stage->constant_rows, stage->grf_start);
     for (uint32_t t = 0; t < batch->count; t++) {
         struct g4_setup *const setup = batch->setup[t];

@@ -129,7 +129,7 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
 
     g4_gang_start_for(gang, dispatch, draw->kernel[spawn->stage], (int)threads, false);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
-    const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, stage->constant_offset,
+    const uint32_t grf = g4_payload_constants(gang, (int)threads, &draw->curbe, stage->constant_offset,
                                               stage->constant_rows, stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t rows = stage->entry_rows;

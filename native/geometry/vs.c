@@ -31,7 +31,7 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
 
     g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads, false);
     gang->owner = (struct g4_gang_owner){0};
-    const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, stage->constant_offset,
+    const uint32_t grf = g4_payload_constants(gang, (int)threads, &draw->curbe, stage->constant_offset,
                                               stage->constant_rows, stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t vertex = first + t * per_thread;

@@ -44,10 +44,10 @@ enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primi
     *count = 0;
     device->worker[0]->eu.instruction_budget = g4_watchdog(&device->ctx.options);
     while (status == G4_OK && !cursor.done) {
-        status = g4_draw_plan(&device->ctx, &device->draw_state, &device->port, &device->log, &cursor, &plan);
+        status = g4_draw_plan(&device->ctx, device->draw_state, &device->port, &device->log, &cursor, &plan);
         for (uint32_t r = 0; status == G4_OK && r < plan.count; r++) {
             g4_arena_reset(chunk.range_arena);
-            status = g4_geometry_run(device->worker[0], &device->draw_state, &range[r], &chunk);
+            status = g4_geometry_run(device->worker[0], device->draw_state, &range[r], &chunk);
             for (uint32_t i = 0; status == G4_OK && i < chunk.objects; i++, (*count)++) {
                 if (*count < capacity) {
                     view(&chunk.object[i], &objects[*count]);

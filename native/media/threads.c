@@ -294,6 +294,11 @@ uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64
     return waiting;
 }
 
+static struct g4_curbe curbe_of(const struct g4_media *media) {
+    const struct g4_state *const state = g4_media_context(media)->state;
+    return (struct g4_curbe){.row = state->curbe, .rows = state->curbe_rows};
+}
+
 enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_media_root *const *root, uint32_t count,
                                     const struct g4_media_spawn *release) {
     struct g4_media_unit *const unit = unused_unit(media);
@@ -308,8 +313,9 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
     unit->dispatch.binding_table = unit->dispatch.surface_state_base + descriptor.binding_table;
     begin(media, unit, count, G4_MEDIA_ROOT);
     share_memory(media, unit, root[0]->group);
-    const uint32_t reg = g4_payload_constants(unit->gang, (int)count, g4_media_context(media)->state,
-                                              descriptor.constants_offset, descriptor.constants_length, 1);
+    const struct g4_curbe curbe = curbe_of(media);
+    const uint32_t reg = g4_payload_constants(unit->gang, (int)count, &curbe, descriptor.constants_offset,
+                                              descriptor.constants_length, 1);
     for (uint32_t t = 0; t < count; t++) {
         start_root(media, unit, t, &descriptor, root[t], reg, release);
     }
@@ -335,8 +341,9 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
     unit->dispatch.sampler_state = unit->dispatch.dynamic_state_base + header.sampler_state;
     unit->dispatch.binding_table = unit->dispatch.surface_state_base + header.binding_table;
     unit->gang->slot[0] = header.fftid;
-    const uint32_t reg = g4_payload_constants(unit->gang, 1, g4_media_context(media)->state,
-                                              descriptor.constants_offset, descriptor.constants_length, 1);
+    const struct g4_curbe curbe = curbe_of(media);
+    const uint32_t reg =
+        g4_payload_constants(unit->gang, 1, &curbe, descriptor.constants_offset, descriptor.constants_length, 1);
     const uint32_t end = put_urb(media, unit, 0, reg, spawn->row + 1, spawn->length);
     watch(media, unit, 0, G4_VFE_MODE_GENERIC, spawn->descriptor, reg, end);
     media->counts.children++;

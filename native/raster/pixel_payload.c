@@ -243,7 +243,7 @@ void g4_wm_payloads(struct g4_worker *worker) {
         g4_cc_prefetch(worker, wm->waiting, x, y);
     }
     const uint32_t grf =
-        g4_payload_constants(gang, threads, wm->ctx->state, stage->constant_offset, stage->constant_rows, start);
+        g4_payload_constants(gang, threads, &wm->draw->curbe, stage->constant_offset, stage->constant_rows, start);
     for (int t = 0; t < threads; t++) {
         const struct g4_setup *const from = wm->thread[t].block[0].setup;
         const uint32_t next =
