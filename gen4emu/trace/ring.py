@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from gen4emu.hw.catalogue import catalogue_of
+from gen4emu.hw.catalogue import block_named, catalogue_of
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.mi import MI_BATCH_BUFFER_START
 from gen4emu.hw.gen4.registers import GTT_ENTRY, REGISTERS
-from gen4emu.hw.gen8.registers import CONTEXT_DESCRIPTOR
 from gen4emu.trace.events import Engine, RegisterWrite, Submission, Warning
 from gen4emu.trace.logical_context import IMAGE_BYTES, REGISTER_BASES, decode
 
@@ -97,7 +96,7 @@ def starts_batch(header: int) -> bool:
 
 def _image_of(descriptor: int) -> int:
     """The address of a context's image, from the lower dword of its descriptor."""
-    return int(CONTEXT_DESCRIPTOR.view((descriptor, 0), gen=Gen.BDW).logical_ring_context_address)
+    return int(block_named("CONTEXT_DESCRIPTOR", Gen.BDW).view((descriptor, 0), gen=Gen.BDW).logical_ring_context_address)
 
 
 def spare_ring_address(batch_address: int) -> int:

@@ -9,7 +9,7 @@
 #include "color/state.h"
 
 /* A read of a stale image in the current draw. */
-struct read {
+struct stale_read {
     atomic_bool happened;
     _Atomic g4_address state; /* the address of a SURFACE_STATE; 0: the depth test */
 };
@@ -20,7 +20,7 @@ struct g4_hiz_watch {
     uint32_t gen;
     pthread_mutex_t filling;
     struct g4_hiz_watch_image seen;
-    struct read read[G4_HIZ_WATCHED]; /* of each image */
+    struct stale_read read[G4_HIZ_WATCHED]; /* of each image */
 };
 
 /* ---- staleness ---- */
@@ -46,7 +46,7 @@ static bool is_stale(const struct g4_hiz_watch *watch, const struct g4_hiz_watch
 }
 
 static void note_read(struct g4_hiz_watch *watch, uint32_t index, g4_address state) {
-    struct read *const read = &watch->read[index];
+    struct stale_read *const read = &watch->read[index];
 
     if (!atomic_load(&read->happened) && is_stale(watch, &watch->seen.image[index])) {
         atomic_store(&read->state, state);
@@ -138,7 +138,7 @@ void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth)
 
 void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log) {
     for (uint32_t i = 0; i < watch->seen.images; i++) {
-        struct read *const read = &watch->read[i];
+        struct stale_read *const read = &watch->read[i];
         if (atomic_exchange(&read->happened, false)) {
             g4_report(log, G4_EVENT_STALE_DEPTH, atomic_load(&read->state), (uint32_t)watch->seen.image[i].base);
         }

@@ -198,7 +198,7 @@ bool g4_debug_read_payload(const struct g4_device *device, struct g4_debug_paylo
     if (number < 0) {
         return false;
     }
-    const struct g4_draw_state *const draw = &device->draw_state;
+    const struct g4_draw_state *const draw = device->draw_state;
     const struct g4_stage *const stage = &draw->stage[number];
     const struct g4_wm *const wm = device->worker[0]->wm;
 
@@ -237,7 +237,7 @@ bool g4_debug_read_vertex_source(const struct g4_device *device, const struct g4
     if (!device->ctx.hooks) {
         return false;
     }
-    const struct g4_draw_state *const draw = &device->draw_state;
+    const struct g4_draw_state *const draw = device->draw_state;
     const struct g4_vertex_ids ids = {.vertex_index = vertex->index,
                                       .vertex_id = vertex->id,
                                       .instance_id = vertex->instance,

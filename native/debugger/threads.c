@@ -341,7 +341,7 @@ enum g4_status g4_debug_threads_started(struct g4_hooks *hooks, struct g4_gang *
 
 void g4_debug_draw_started(struct g4_hooks *hooks) {
     struct g4_debug *const debug = g4_debug_of(hooks);
-    struct g4_draw_state *const draw = &debug->device->draw_state;
+    struct g4_draw_state *const draw = debug->device->draw_state;
 
     debug->objects = debug->first_object = debug->device->next_object;
     debug->object_count = 0;

@@ -9,7 +9,7 @@ enum {
 };
 
 /* A position in one direction: two samples, and the weight of the second one. */
-struct position {
+struct unorm_position {
     int32_t sample[2];
     uint32_t weight;
 };
@@ -27,7 +27,7 @@ static int32_t addressed(int32_t sample, enum g4_unorm_address mode, uint32_t si
 }
 
 /* Sample centers are at halves, in planes of any size. */
-static struct position position_of(float normalized, uint32_t size, bool linear, enum g4_unorm_address mode) {
+static struct unorm_position position_of(float normalized, uint32_t size, bool linear, enum g4_unorm_address mode) {
     const float limit = (float)MOST_POSITION;
     float samples = normalized * (float)size - (linear ? 0.5f : 0.0f);
 
@@ -35,7 +35,7 @@ static struct position position_of(float normalized, uint32_t size, bool linear,
     samples = samples < limit ? samples : limit;
     const int64_t fixed = (int64_t)floorf(samples * WEIGHTS + (linear ? 0.5f : 0.0f));
     const int32_t first = (int32_t)(fixed >> 8);
-    return (struct position){
+    return (struct unorm_position){
         .sample = {addressed(first, mode, size), addressed(first + 1, mode, size)},
         .weight = linear ? (uint32_t)(fixed & (WEIGHTS - 1)) : 0,
     };
@@ -50,7 +50,7 @@ static uint32_t read(const struct g4_media_image *image, struct g4_port *port, e
 
 /* The mean of four samples with 16 bits of weight, rounded once. */
 static uint16_t mean(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
-                     const struct position *x, const struct position *y) {
+                     const struct unorm_position *x, const struct unorm_position *y) {
     const uint64_t most = (1u << image->bits) - 1;
     const uint64_t unit = (uint64_t)WEIGHTS * WEIGHTS * most;
     uint64_t sum = 0;
@@ -76,9 +76,9 @@ void g4_sample_unorm(const struct g4_unorm_filter *filter, const struct g4_media
                 out[j][i] = channel == G4_MEDIA_ALPHA ? ONE : 0;
                 continue;
             }
-            const struct position x =
+            const struct unorm_position x =
                 position_of(block->u + (float)i * block->du, plane->width, filter->linear, filter->address[0]);
-            const struct position y =
+            const struct unorm_position y =
                 position_of(block->v + (float)j * block->dv, plane->height, filter->linear, filter->address[1]);
             out[j][i] = mean(image, port, channel, &x, &y);
         }
