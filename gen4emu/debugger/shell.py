@@ -24,7 +24,7 @@ from gen4emu.debugger.messages import Message, message_lines
 from gen4emu.debugger.model import STAGES, UNITS, Fate
 from gen4emu.debugger.not_finite import pixel_of
 from gen4emu.debugger.session import GoTo, Leave, Restart, Session
-from gen4emu.debugger.watch import Watch, lane_lines
+from gen4emu.debugger.watch import Awaited, Watch, lane_lines
 from gen4emu.debugger.why import CHANNELS, MOST_DEPTH, parse_channel, why
 from gen4emu.debugger.why import SCHEMA as WHY_SCHEMA
 from gen4emu.device.memory import Memory, Unit
@@ -81,6 +81,7 @@ class Shell:
         self.primitive: Words | None = None  # of the draw that is about to start
         self.ended = False
         self._steps = 0
+        self._awaited: Awaited | None = None
         self.watches: list[Watch] = []
 
     # --- life -----------------------------------------------------------------------------------------------------
@@ -126,7 +127,10 @@ class Shell:
         if self._steps > 1 and stop.reason == "step":
             self._steps -= 1
             return DebugAction.STEP
-        self.stop, self._steps = stop, 0
+        if self._awaited is not None and stop.reason == "step" and not self._awaited.is_over(
+                stop.address, Context(self.session.device, stop.live_thread)):
+            return DebugAction.STEP
+        self.stop, self._steps, self._awaited = stop, 0, None
         self._answer("stop", stop_lines(stop), stop.as_json())
         for watch in self.watches:
             watch.look(Context(self.session.device, stop.live_thread))
@@ -224,6 +228,12 @@ class Shell:
 
     def go(self, steps: int) -> None:
         self._steps = steps
+
+    def step_until_changed(self, expression: Expression) -> None:
+        """Step until an expression has another value, or the thread ends."""
+        context = Context(self.session.device, self.live_thread)
+        ends = frozenset(line.address for line in self.live_thread.code() if line.inst is not None and line.inst.eot)
+        self._awaited = Awaited(expression, expression.values(context), ends)
 
     def next_draw(self) -> int:
         """The number of the next draw that begins."""
@@ -498,7 +508,12 @@ def _halt(shell: Shell, arguments: list[str]) -> None:
 
 
 def _until(shell: Shell, arguments: list[str]) -> DebugAction:
-    _need(arguments, 1, "until ADDRESS")
+    _need(arguments, 1, "until ADDRESS, or until EXPRESSION changes")
+    if len(arguments) > 1:
+        if arguments[-1] != "changes":
+            raise Usage("usage: until ADDRESS, or until EXPRESSION changes")
+        shell.step_until_changed(parse(" ".join(arguments[:-1])))
+        return DebugAction.STEP
     low, high = _range(arguments[0], shell.session.device.memory)
     _added(shell, Breakpoint(BreakKind.ADDRESS, low, high), f"until {arguments[0]}", "breakpoint", True)
     return DebugAction.GO
@@ -648,6 +663,17 @@ def _memory(shell: Shell, arguments: list[str]) -> None:
         raise Usage(f"nothing has written memory at 0x{address:08x}")
     data = inspect.peek(device, address, size)
     shell.answer(inspect.dump(address, data), {"address": address, "data": data.hex()})
+
+
+def _origin(shell: Shell, arguments: list[str]) -> None:
+    _need(arguments, 1, "origin ADDRESS [BYTES]")
+    address = address_in(arguments[0], shell.session.device.memory)
+    size = number(arguments[1], "size", 1 << 16, 1) if len(arguments) > 1 else 4
+    size = min(size, shell.session.device.memory.size - address)
+    draw = shell.session.place().draw + shell.ended
+    change = shell.session.watch_memory([(address, size)], draw)[address, size]
+    shell.answer([f"0x{address:08x}, {some(size, 'byte')}: {change.text}"],
+                 {"address": address, "bytes": size, "change": change.as_json(), "text": change.text})
 
 
 def _struct(shell: Shell, arguments: list[str]) -> None:
@@ -890,7 +916,8 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("continue", _continue, "run to the next stop"),
     ("step [N]", _step, "one instruction of the thread"),
     ("finish", _finish, "to the instruction that ends the thread"),
-    ("until ADDRESS", _until, "to an instruction"),
+    ("until ADDRESS", _until, "to an instruction; until EXPRESSION changes: behind the one that changes it, or to the"
+                              " end of the thread"),
     ("next", _next, "to the next draw"),
     ("previous", _previous, "back to the draw before"),
     ("reverse-step [N]", _reverse_step, "back one instruction of the thread"),
@@ -919,6 +946,7 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("gl", _gl, "the debug group and the program of the draw; with GL notes"),
     ("patch ADDRESS ASSEMBLY", _patch, "change code; it counts from the next instruction on"),
     ("x ADDRESS [BYTES]", _memory, "memory"),
+    ("origin ADDRESS [BYTES]", _origin, "the draw or upload that changed memory last"),
     ("struct [NAME ADDRESS]", _struct, "memory as a state block; alone: the names of those"),
     ("image [FILE [INDEX]]", _image, "a target of the last draw as a PNG file, or memory: FILE ADDRESS FORMAT WIDTH"
                                      " HEIGHT PITCH linear|x|y; alone: the targets"),

@@ -42,6 +42,24 @@ class Watch:
         return f"{text} (was {_texts(self.before or [])})" if changed else text
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """An expression whose next value is awaited."""
+
+    expression: Expression
+    values: list[Number]
+    ends: frozenset[int]  # addresses of the instructions that end the thread
+
+    def is_over(self, address: int, context: Context) -> bool:
+        """Whether there is another value or none, or the next instruction ends the thread."""
+        if address in self.ends:
+            return True
+        try:
+            return _texts(self.expression.values(context)) != _texts(self.values)
+        except Gen4emuError:
+            return True
+
+
 def _texts(values: list[Number]) -> str:
     return " ".join(value_text(value) for value in values)
 

@@ -129,3 +129,26 @@ def test_lanes_are_blocks_of_pixels(capsys: Text) -> None:
 def test_a_quiet_trap_takes_no_condition(capsys: Text) -> None:
     assert run(["debug", GEARS, "-c", "trap every in vs quiet if 1"]) == 2
     assert "a quiet trap does not stop" in capsys.readouterr().err
+
+
+def test_a_thread_runs_until_an_expression_changes(capsys: Text) -> None:
+    lines = debug(capsys, GEARS, *PIXEL, "print g6.3:f", "until g6.3:f changes", "print g6.3:f", "reverse-step",
+                  "print g6.3:f", "until g6.3:f changes", "until g127.7 changes", "until g127.7 changes")
+    stops = [line for line in lines if line["kind"] == "stop"]
+    before, after, again = values(lines)
+    assert before == again != after
+    assert [stop["executed"] for stop in stops[1:3]] == [stops[1]["executed"], stops[1]["executed"] - 1]
+    assert stops[3]["address"] == stops[1]["address"]
+    assert stops[4]["address"] == 0x14F310, "the send that ends the thread"
+    assert len(stops) == 5 or stops[5]["thread"]["number"] != stops[4]["thread"]["number"]
+
+
+def test_until_needs_an_address_or_a_change(capsys: Text) -> None:
+    debug(capsys, GEARS, *PIXEL, "until g6.3 grows", status=2)
+    debug(capsys, GEARS, "until g6.3 changes", status=2)
+
+
+def test_memory_names_the_draw_that_changed_it(capsys: Text) -> None:
+    lines = debug(capsys, GEARS, "origin 0x0010e000", "draw 5", "origin 0x0010e000", "origin 0x003ab000 16")
+    found = [(line["change"]["kind"], line["change"]["draw"], line["bytes"]) for line in lines if "change" in line]
+    assert found == [("none", None, 4), ("draw", 1, 4), ("upload", 0, 16)]
