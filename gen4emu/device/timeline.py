@@ -183,17 +183,23 @@ class Timeline:
         """The places where an execution can begin, besides the start of the trace."""
         return tuple(self._bookmarks)
 
+    @property
+    def kept(self) -> Bookmarks:
+        """Those places, with what was written between them."""
+        return self._bookmarks
+
     def goto(self, draw: int, attach: Callable[[Device], None] | None = None,
-             on_draw: Callable[[int], None] | None = None) -> Arrival:
+             on_draw: Callable[[int], None] | None = None, first: int | None = None) -> Arrival:
         """Execute the trace to the end of a draw, or of the media objects that run together with it.
 
-        `attach` is called with the device at rest before the draw, as late as possible.  The device of
-        the last call is closed.  Raises SelectionError if there is no such draw, and HangError if the GPU hangs first.
+        `attach` is called with the device at rest before the draw, or before draw `first`, as late as possible.  The
+        device of the last call is closed.  Raises SelectionError if there is no such draw, and HangError if the GPU
+        hangs first.
         """
         if attach is not None and draw >= self._draws:
             with suppress(HangError):  # it hangs there again, with what is attached
                 self._execute(draw, None, None)
-        return self._execute(draw, attach, on_draw)
+        return self._execute(draw, attach, on_draw, first)
 
     def finish(self) -> Device:
         """Execute the trace from the last checkpoint to its end, and return the device at rest there."""
@@ -204,7 +210,7 @@ class Timeline:
         return self._execute_all(bookmark)
 
     def _execute(self, draw: int, attach: Callable[[Device], None] | None,
-                 on_draw: Callable[[int], None] | None) -> Arrival:
+                 on_draw: Callable[[int], None] | None, first: int | None = None) -> Arrival:
         reached = False
 
         def drawn(number: int) -> None:
@@ -216,7 +222,7 @@ class Timeline:
                 reached = True
                 run.stop()
 
-        run = self._begin(self._bookmarks.before(draw), attach, drawn)
+        run = self._begin(self._bookmarks.before(draw if first is None else min(first, draw)), attach, drawn)
         for _ in run.frames():
             pass
         if not reached:

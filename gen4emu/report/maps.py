@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gen4emu.core_enums import CountedPixels as P
 from gen4emu.device.device import Device
 from gen4emu.device.targets import Target
+from gen4emu.errors import Gen4emuError
 from gen4emu.report.chunks import packed
 
 MAPS_BYTES = 6 << 20  # of maps in base64, unless the user names draws
@@ -101,6 +102,31 @@ class PixelOverlays:
         """The chunks of each draw that has some.  Call it when the trace has ended."""
         self._end_frame()
         return self._names
+
+
+class SummedOverlays:
+    """Adds up what draws do to the pixels of one surface."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._maps: dict[P, npt.NDArray[Any]] = {}
+
+    def draw_done(self, device: Device, counts: bool) -> None:
+        """Call behind each draw of a device that maps pixels; those that do not count are left out."""
+        target = self._target
+        if counts and any((t.address, t.width, t.height) == (target.address, target.width, target.height)
+                          for t in device.targets.latest):
+            found = device.pixel_maps(target.width, target.height)
+            if not found.complete:
+                raise Gen4emuError("a draw has more pixels than the counters can hold")
+            for kind, one in found.maps.items():
+                self._maps[kind] = one.astype(np.uint64) + self._maps.get(kind, np.uint64(0))
+        device.clear_pixel_maps()
+
+    def encoded(self) -> str:
+        """The text of a chunk."""
+        shape = (self._target.height, self._target.width)
+        return encoded(self._maps or {kind: np.zeros(shape, np.uint64) for kind in P})
 
 
 def encoded(maps: Maps) -> str:

@@ -98,13 +98,17 @@ class ExecutedMeshes:
 
     def mesh(self, number: int, before: Stage | None) -> Mesh | None:
         """The mesh of a draw; `before`: its vertices as they are fetched."""
-        stages = self._stages.get(number, [])
-        if before is not None:
-            rows = {row[0]: i for i, row in enumerate(before["rows"])}
-            if stages:
-                stages[0]["from"] = [[rows[row[0]]] if row[0] in rows else [] for row in stages[0]["rows"]]
-            stages = [before, *stages]
-        return {"stages": stages} if stages else None
+        return joined(before, self._stages.get(number, []))
+
+
+def joined(before: Stage | None, stages: list[Stage]) -> Mesh | None:
+    """A mesh of the vertices as they are fetched and behind the stages that executed them; None without any."""
+    if before is not None:
+        rows = {row[0]: i for i, row in enumerate(before["rows"])}
+        if stages:
+            stages[0]["from"] = [[rows[row[0]]] if row[0] in rows else [] for row in stages[0]["rows"]]
+        stages = [before, *stages]
+    return {"stages": stages} if stages else None
 
 
 def executed_stages(records: dict[MeshStage, MeshRecords], gen: Gen) -> list[Stage]:

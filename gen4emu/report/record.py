@@ -41,6 +41,7 @@ MOST_SOURCES = 16 << 20  # characters of GLSL and NIR
 _MOST_FINDINGS = 2000
 _COUNTED_AS = {"ps": "wm"}  # stages whose counters have another name
 _STAGES = ("vs", "hs", "ds", "gs", "clip", "sf", "ps")
+_UNSTAGED = ("media", "cs")  # of kernels that descriptors name, not the state of a stage
 _MESSAGE_NAMES = tuple(name for name in FUNCTIONS if name != "null")
 
 Tick = Callable[[str, int], None]
@@ -57,7 +58,7 @@ class Choices:
     lint: bool = True
     partial: bool = False  # damage of the trace is accepted
     options: Options = field(default_factory=Options)
-    picture_bytes: int = PICTURE_BYTES  # the limit without `full`
+    picture_bytes: int = PICTURE_BYTES  # the limit without `full`; 0: no overlays, either
 
 
 @dataclass(slots=True)
@@ -158,7 +159,8 @@ class Recorder:
         if self._choices.kernels:
             device.counting = True
             device.count_lines()
-            device.map_pixels()
+            if self._has_overlays:
+                device.map_pixels()
 
     def _draw_done(self, run: Replay, number: int) -> None:
         self._tick("draw", number)
@@ -184,8 +186,12 @@ class Recorder:
         shown = next((t for t in targets if t.kind != "depth"), None) or next(iter(targets), None)
         if shown is not None:
             taken.thumbnail = self._pictures.thumbnail(device.memory, shown)
-        if self._choices.kernels:
+        if self._has_overlays:
             self._overlays.draw_done(device, number, run.place.frame, shown, full)
+
+    @property
+    def _has_overlays(self) -> bool:
+        return self._choices.kernels and (self._choices.full is not None or self._choices.picture_bytes > 0)
 
     def _wants_full(self, number: int) -> bool:
         full = self._choices.full
@@ -321,6 +327,13 @@ class Recorder:
                 cost[use.number] = sum(line.executions for line in (executed or {}).values())
                 if executed is None:
                     del draws[use.number]
+        rows = {row.counted.place.draw: at for at, row in enumerate(self._rows)}
+        for use, executed in zip(known.kernels, counts, strict=True):
+            if use.number in draws or not any(stage.split()[0] in _UNSTAGED for stage in use.stages):
+                continue
+            places = [rows[number] for first, last in use.draws for number in range(first, last + 1) if number in rows]
+            if places and executed is not None:
+                draws[use.number], cost[use.number] = places, sum(line.executions for line in executed.values())
         sources = _Sources()
         return [_kernel(use, draws.get(use.number, []), cost[use.number],
                         None if device is None else live_registers(use.code.code, device.info.gen), counted)

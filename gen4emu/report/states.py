@@ -13,10 +13,12 @@ from gen4emu.decode.findings import Finding, findings
 from gen4emu.decode.kernel_uses import KernelUse, KernelUses
 from gen4emu.decode.nodes import Body, Command, Data, Item, Kernel, Node, Note, State, SubmissionStart
 from gen4emu.decode.options import Options
+from gen4emu.device.device import Device
+from gen4emu.device.place import DrawKind
 from gen4emu.errors import DecodeError
 from gen4emu.hw.fields import Const, Mbz
 from gen4emu.hw.layout import View
-from gen4emu.report.meshes import MESH_VALUES, Stage, fetched_stage
+from gen4emu.report.meshes import MESH_VALUES, Mesh, Stage, executed_stages, fetched_stage, joined
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace
 
@@ -163,22 +165,13 @@ class _Reader:
         self.found.draws.append(DecodedDraw(self.document.frames, self._submission, shown, self._kernels(command),
                                             self._vertices(command) if is_primitive else None))
 
-    def _topology(self, command: Command) -> str:
-        decoder = self.document.decoder
-        view: View | None = command.body.view
-        if view is not None and "primitive_topology_type" not in view.layout.by_name(view.gen):  # from Gen8 on
-            view = None if decoder is None else decoder.context.current.get("3DSTATE_VF_TOPOLOGY")
-        if view is None:
-            return ""
-        return view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
-
     def _vertices(self, command: Command) -> Stage | None:
         number = len(self.found.draws)
         wanted = self._mesh_values < MESH_VALUES if self._full is None else number in self._full
         decoder = self.document.decoder
         if not wanted or decoder is None:
             return None
-        found = fetched_stage(decoder.follower, command, self._topology(command))
+        found = fetched_stage(decoder.follower, command, _topology(self.document, command))
         if found is not None:
             self._mesh_values += len(found["rows"]) * len(found["columns"])
         return found
@@ -260,6 +253,29 @@ def _fields(view: View, prefix: str) -> Iterator[tuple[str, str]]:
     for array in view.layout.arrays_for(view.gen):
         for i, item in enumerate(view.array(array)[:_MOST_ROWS]):
             yield from _fields(item, f"{prefix}[{i}] ")
+
+
+def _topology(document: Document, command: Command) -> str:
+    decoder = document.decoder
+    view: View | None = command.body.view
+    if view is not None and "primitive_topology_type" not in view.layout.by_name(view.gen):  # from Gen8 on
+        view = None if decoder is None else decoder.context.current.get("3DSTATE_VF_TOPOLOGY")
+    if view is None:
+        return ""
+    return view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
+
+
+def mesh_of(trace: Trace, draw: int, device: Device) -> Mesh | None:
+    """The mesh of a draw that a device with `record_meshes` has executed last.  Decodes the trace up to the draw."""
+    if device.numbers.kind is not DrawKind.PRIMITIVE:
+        return None
+    document = Document(trace, file=trace.path, container=trace.kind, device=trace.named_device, options=Options())
+    before = None
+    for item in document:
+        if isinstance(item, Command) and item.draw == draw and document.decoder is not None:
+            before = fetched_stage(document.decoder.follower, item, _topology(document, item))
+            break
+    return joined(before, executed_stages(device.mesh_records(), device.info.gen))
 
 
 def decoded(trace: Trace, lint: bool = True, full: Selection | None = None) -> Decoded:

@@ -7,7 +7,7 @@ import csv
 import json
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ from PIL import Image
 
 from gen4emu.api.trace import open as open_api
 from gen4emu.cli.main import run
-from gen4emu.report.chunks import ROWS, STATES, deflated_json
+from gen4emu.report.chunks import ROWS, STATES, deflated_json, script
 from gen4emu.report.record import Choices, Recorded, Recorder
 from gen4emu.report.writer import write_directory
 from gen4emu.trace.reader import open as open_trace
@@ -148,6 +148,61 @@ def test_the_list_is_filtered_and_sorted(opened: Page) -> None:
     assert costs != "0", "the dearest draw comes first"
 
 
+def change_chunk(report: Path, name: str, change: Callable[[Any], None]) -> None:
+    """Change the data of a report."""
+    path = report / "data" / f"{name}.js"
+    _, text, _ = path.read_text().rsplit('"', 2)
+    value = json.loads(zlib.decompress(base64.b64decode(text)))
+    change(value)
+    path.write_text(script(name, deflated_json(value)))
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report whose 24 draws are said to be of four frames, the first of which has two submissions and groups."""
+    def change(rows: dict[str, Any]) -> None:
+        rows["frame"] = [number // 6 for number in range(24)]
+        rows["submission"] = [0, 0, 1, 1, 1, 1] + [2] * 18
+        rows["group"] = ["", 'a / b, program 3 "x"', "a / b", 'program 3 "x"', "", "a"] + [""] * 18
+
+    made = tmp_path_factory.mktemp("several")
+    assert run(["-q", "report", str(TRACES / "gears-4frames-g4x.aub.xz"), "-o", str(made)]) == 0
+    change_chunk(made, "rows-0", change)
+    return made / "index.html"
+
+
+ABOVE = "[...document.querySelectorAll('.row.above')].map(row => row.querySelector('.name').textContent)"
+
+
+def test_draws_stand_below_their_frames(page: Page, several: Path) -> None:
+    page.send("Page.navigate", url="about:blank")
+    page.open(several.as_uri())
+    page.go("pane=events", "document.querySelector('.row.above') !== null")
+    page.evaluate("[...document.querySelectorAll('.bar button')].find(b => b.textContent === 'frames only').click()")
+    page.wait(f"{ABOVE}.join() === 'frame 0,frame 1,frame 2,frame 3'")
+    page.evaluate("document.querySelectorAll('.row.above')[1].click()")
+    page.wait("document.querySelectorAll('.inner .row:not(.above)').length === 6")
+    assert page.evaluate(ABOVE) == ["frame 0", "frame 1", "frame 2", "frame 3"]
+    page.go("draw=20&pane=events", "document.querySelector('.row.current .draw')?.textContent === '20'")
+    assert "20" in rows(page), "its frame is open"
+    type_filter(page, "draw=14")
+    assert page.evaluate(ABOVE) == ["frame 2"]
+    page.evaluate("document.querySelector('.row.head .written').click()")
+    page.wait("document.querySelectorAll('.row.above').length === 0")
+
+
+def test_debug_groups_are_levels(page: Page, several: Path) -> None:
+    page.send("Page.navigate", url="about:blank")
+    page.open(several.as_uri())
+    page.go("pane=events", "document.querySelector('.row.above') !== null")
+    found = page.evaluate("""[...document.querySelectorAll('.inner .row')]
+        .sort((a, b) => a.dataset.index - b.dataset.index).slice(0, 12).map(row => row.className === 'row above'
+        ? `${row.style.paddingLeft} ${row.querySelector('.name').textContent}`
+        : row.querySelector('.draw').textContent)""")
+    assert found == ["14px frame 0", "30px submission 0", "0", "46px a", "62px b", "1", "30px submission 1", "46px a",
+                     "62px b", "2", "3", "4"]
+
+
 def test_keys_go_through_the_draws(opened: Page) -> None:
     opened.go("pane=draw&draw=1", "document.querySelector('.pane.draw .pipeline button') !== null")
     opened.key("j")
@@ -259,6 +314,9 @@ def test_faces_channels_ranges_and_bytes_of_a_surface_can_be_selected(page: Page
     fourth = canvas(page)
     assert fourth.shape == first.shape and not np.array_equal(fourth, first)
     middle = fourth.shape[0] // 2, fourth.shape[1] // 2
+    press("all")
+    assert page.evaluate("""document.querySelector('.surfaces .histogram').getContext('2d').getImageData(0, 0, 256, 40)
+        .data.some(n => n)""")
     press("g")
     press("b")
     assert len(set(canvas(page)[middle].tolist())) == 1 and canvas(page)[middle][0] == fourth[middle][0], "red as grey"
@@ -273,6 +331,30 @@ def test_faces_channels_ranges_and_bytes_of_a_surface_can_be_selected(page: Page
     assert line[:10] == words[:10] and line[10:].startswith(" ".join(
         words[10:18][at:at + 2] for at in (6, 4, 2, 0)))
     assert page.console == []
+
+
+def test_srgb_is_shown_as_a_sampler_reads_it(page: Page, tmp_path: Path) -> None:
+    def name_srgb(surfaces: list[dict[str, Any]]) -> None:
+        for surface in surfaces:
+            surface["format"] += "_SRGB" if surface["kind"] == "texture" else ""
+
+    assert run(["-q", "report", str(TRACES / "texture-g4x.aub.xz"), "-o", str(tmp_path)]) == 0
+    change_chunk(tmp_path, "surfaces", name_srgb)
+    page.open((tmp_path / "index.html").as_uri())
+    page.go("pane=surfaces", "document.querySelector('.surfaces tbody tr') !== null")
+    page.evaluate("""[...document.querySelectorAll('.surfaces tbody tr')]
+        .find(row => row.cells[1].textContent === 'texture').click()""")
+    linear = "[...document.querySelectorAll('.surfaces .range button')].find(b => b.textContent === 'linear')"
+    page.wait(f"{linear} !== undefined")
+    stored = canvas(page)
+    page.evaluate(f"{linear}.click()")
+    page.wait(f"{linear}.getAttribute('aria-pressed') === 'true'")
+    x = stored / 255
+    wanted = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4) * 255
+    middle = stored.shape[0] // 2, stored.shape[1] // 2
+    inner = tuple(slice(at - 20, at + 20) for at in middle)
+    np.testing.assert_array_equal(canvas(page)[inner], np.floor(wanted[inner] + 0.5))
+    assert (stored[inner] != canvas(page)[inner]).any()
 
 
 def saved(page: Page, button: str) -> str:

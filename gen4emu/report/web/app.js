@@ -37,14 +37,14 @@ export class App {
       return made;
     });
     if (overview.comparison) {
-      const box = add(head, "div", undefined, "steps");
+      const box = add(head, "div", "", "steps");
       this.sides = SIDES.map((side, i) => {
         const made = button(box, side, () => this.go({ side, ...(this.pane === "compare" ? { pane: "overview" } : {}) }), false);
         made.title = overview.comparison.names[i];
         return made;
       });
     }
-    const steps = add(head, "div", undefined, "steps");
+    const steps = add(head, "div", "", "steps");
     button(steps, "◀", () => this.step(-1)).title = "previous draw: k";
     this.number = add(steps, "input");
     this.number.title = "go to a draw: g";
@@ -137,7 +137,7 @@ export class App {
       `of ${plural(view.rows.count, "draw")}`;
     for (const [name, { box }] of this.panes) box.hidden = name !== paneKey;
     if (!this.panes.has(paneKey)) {
-      const box = add(this.main, "div", undefined, "pane " + pane);
+      const box = add(this.main, "div", "", "pane " + pane);
       const made = this.kinds.find(([name]) => name === pane)[1];
       this.panes.set(paneKey, { box, pane: new made(box, isCompared ? this : view) });
     }

@@ -16,26 +16,26 @@ export class ComparePane {
     this.mode = MODES[0];
     this.order = [];
     this.about = app.source.overview.comparison;
-    this.top(add(parent, "div", undefined, "first"));
-    this.bar = add(parent, "div", undefined, "bar");
-    const rest = add(parent, "div", undefined, "split pairwise");
-    const left = add(rest, "div", undefined, "middle");
-    const head = add(left, "div", undefined, "row head");
+    this.top(add(parent, "div", "", "first"));
+    this.bar = add(parent, "div", "", "bar");
+    const rest = add(parent, "div", "", "split pairwise");
+    const left = add(rest, "div", "", "middle");
+    const head = add(left, "div", "", "row head");
     for (const [kind, text] of [["mark", ""], ["which number", "left"], ["which number", "right"], ["thumbs", ""], ["name", "draw"],
       ["pixels number", "pixels"]]) add(head, "span", text, "cell " + kind);
     this.list = new VirtualList(left, PAIR_HEIGHT, (row, i) => this.fill(row, this.order[i]), i => app.go({ pane: "compare", pair: this.order[i] }));
-    const right = add(rest, "div", undefined, "middle");
-    this.title = add(right, "div", undefined, "bar");
-    this.modes = add(right, "div", undefined, "bar");
+    const right = add(rest, "div", "", "middle");
+    this.title = add(right, "div", "", "bar");
+    this.modes = add(right, "div", "", "bar");
     this.note = add(right, "p", "", "faint note");
     this.view = new PairView(right);
-    this.tables = add(right, "div", undefined, "scroll differences");
+    this.tables = add(right, "div", "", "scroll differences");
   }
 
   // Where the executions part, as `gen4emu bisect` explains it.
   top(box) {
     const { about, app } = this, { finding } = about;
-    const line = add(box, "div", undefined, "bar");
+    const line = add(box, "div", "", "bar");
     for (const [i, name] of about.names.entries()) {
       add(line, "b", SIDES[i]);
       add(line, "span", name, "faint");
@@ -140,7 +140,7 @@ export class ComparePane {
     if (pair === this.pair) row.classList.add("current");
     add(row, "span", sign, "cell mark");
     for (const side of SIDES) add(row, "span", rows[side][pair] < 0 ? "" : String(rows[side][pair]), "cell which number");
-    const small = add(row, "span", undefined, "cell thumbs");
+    const small = add(row, "span", "", "cell thumbs");
     SIDES.forEach((side, i) => {
       const image = add(small, "i");
       if (rows[side][pair] >= 0) thumbnail(image, app.views[i], rows[side][pair]);
@@ -208,7 +208,7 @@ export class ComparePane {
   // Kernels that differ, line by line.
   kernels(kernels) {
     for (const [stage, ...numbers] of kernels) {
-      const made = add(this.tables, "details", undefined, "diff");
+      const made = add(this.tables, "details", "", "diff");
       const title = add(made, "summary");
       add(title, "b", `code of ${stage}`);
       SIDES.forEach((side, i) => link(title, `kernel ${numbers[i]} ${side}`, `pane=kernels&kernel=${numbers[i]}&side=${side}`));
@@ -225,7 +225,7 @@ export class ComparePane {
       (await source.kernels()).find(kernel => kernel.number === numbers[i]).lines));
     const count = i => runs.reduce((sum, run) => sum + (run[0] ? 0 : run[2 + 2 * i] - run[1 + 2 * i]), 0);
     add(parent, "p", `${count(0)} of ${plural(lines[0].length, "instruction")} differ on the left, ${count(1)} of ${lines[1].length} on the right`, "faint");
-    const body = add(add(parent, "table", undefined, "lines"), "tbody");
+    const body = add(add(parent, "table", "", "lines"), "tbody");
     for (const [isSame, ...places] of runs) {
       const parts = lines.map((all, i) => all.slice(places[2 * i], places[2 * i + 1]));
       for (let n = 0; n < Math.max(parts[0].length, parts[1].length); n++) {

@@ -48,7 +48,7 @@ export function short(n) {
 
 // A table from rows of texts or nodes.
 export function table(parent, head, rows, kind) {
-  const made = add(parent, "table", undefined, kind);
+  const made = add(parent, "table", "", kind);
   const top = add(add(made, "thead"), "tr");
   for (const text of head) add(top, "th", text);
   const body = add(made, "tbody");

@@ -12,7 +12,7 @@ const MEANINGS = {
   unwritten: "fragments that pass all tests, but have no target to write",
   instructions: "instructions of the threads that shade a pixel",
 };
-const PLANES = Object.keys(MEANINGS);
+export const PLANES = Object.keys(MEANINGS);
 const VIEWS = ["after", "before", "difference"];
 
 export class DrawPane {
@@ -22,15 +22,15 @@ export class DrawPane {
     this.view = "after";
     this.active = new Set();
     this.counted = "draw";  // or "frame": the draws that overlays count
-    this.pipeline = add(parent, "div", undefined, "pipeline");
-    const rest = add(parent, "div", undefined, "split three");
-    this.state = add(rest, "div", undefined, "scroll state");
-    const middle = add(rest, "div", undefined, "middle");
-    this.bar = add(middle, "div", undefined, "bar");
-    this.legend = add(middle, "div", undefined, "ranges");
+    this.pipeline = add(parent, "div", "", "pipeline");
+    const rest = add(parent, "div", "", "split three");
+    this.state = add(rest, "div", "", "scroll state");
+    const middle = add(rest, "div", "", "middle");
+    this.bar = add(middle, "div", "", "bar");
+    this.legend = add(middle, "div", "", "ranges");
     this.note = add(middle, "p", "", "faint note");
     this.picture = new PictureView(middle);
-    this.side = add(rest, "div", undefined, "scroll side");
+    this.side = add(rest, "div", "", "scroll side");
   }
 
   async show() {
@@ -73,7 +73,7 @@ export class DrawPane {
     const order = [...shown.filter(block => isChanged(block, details)), ...shown.filter(block => !isChanged(block, details))];
     for (const block of order) {
       const changed = isChanged(block, details);
-      const made = add(this.state, "details", undefined, changed ? "changed" : "");
+      const made = add(this.state, "details", "", changed ? "changed" : "");
       made.open = changed || Boolean(this.box);
       const title = add(made, "summary");
       add(title, "b", block.title);
@@ -82,7 +82,7 @@ export class DrawPane {
       add(made, "div", block.by.includes(place) ? block.by : `${place}, set by ${block.by}`, "faint by");
       for (const text of block.complaints ?? []) add(made, "div", text, "bad");
       const old = new Map(before.get(block.key)?.fields ?? []);
-      const lines = add(add(made, "table", undefined, "fields"), "tbody");
+      const lines = add(add(made, "table", "", "fields"), "tbody");
       for (const [name, value] of block.fields) {
         const line = add(lines, "tr");
         fieldName(add(line, "td"), name);
@@ -109,7 +109,7 @@ export class DrawPane {
       add(this.side, "h3", title);
       table(this.side, [], lines.map(([name, n]) => [name.replaceAll("_", " "), n]), "counts");
     }
-    const stages = Object.entries(counters.stages).filter(([, stage]) => stage.threads);
+    const stages = Object.entries(counters.stages).filter(([, stage]) => stage.instructions);
     if (stages.length) {
       add(this.side, "h3", "EU");
       table(this.side, ["", "threads", "instr.", "kernel"], stages.map(([name, stage]) => [name, short(stage.threads),
@@ -153,19 +153,24 @@ export class DrawPane {
     let maps = counted ? await app.source.maps(chunks[counted]) : null;
     if (draw !== app.draw) return;
     if (maps && (maps.width !== image.width || maps.height !== image.height)) maps = null;
-    const known = maps?.planes ?? [];
-    const planes = known.map(plane => ({ ...plane, color: PLANE_COLORS[PLANES.indexOf(plane.name)],
-      width: maps.width, height: maps.height })).filter(plane => this.active.has(plane.name));
-    this.overlays(known, details, chunks, counted);
+    const planes = this.layers(maps);
+    this.overlays(maps?.planes ?? [], details, Object.keys(chunks), counted);
     this.explain(planes);
     this.note.textContent = title;
     this.picture.show(this.view === "before" && earlier ? earlier : changed ?? image, planes);
   }
 
-  overlays(planes, details, chunks, counted) {
+  // The overlays that the user has chosen, out of maps.
+  layers(maps) {
+    return (maps?.planes ?? []).filter(plane => this.active.has(plane.name))
+      .map(plane => ({ ...plane, color: PLANE_COLORS[PLANES.indexOf(plane.name)], width: maps.width, height: maps.height }));
+  }
+
+  // `choices`: what overlays can count.
+  overlays(planes, details, choices, counted) {
     if (!planes.length) return;
     add(this.bar, "span", "overlays of the", "faint");
-    for (const which of Object.keys(chunks))
+    for (const which of choices)
       button(this.bar, which, () => { this.counted = which; this.pictures(details); }, which === counted);
     for (const { name } of planes) {
       const made = button(this.bar, name, () => {
@@ -217,7 +222,7 @@ function numbers(box, c) {
     sf: [[c.objects.objects, "in"], [c.objects.culled, "culled"], [c.objects.set_up, "set up"]],
     wm: [[c.fragments.shaded, "shaded"], [c.fragments.killed, "killed"]],
     cc: [[c.fragments.early_depth_failed + c.fragments.late_depth_failed, "depth failed"], [c.fragments.written, "written"]],
-    media: [[c.media.media_roots + c.media.media_children, "threads"]],
+    media: [[c.media.media_roots + c.media.media_children, "threads"], [c.stages.media.instructions, "instr."]],
     blt: [[c.pixels_blitted, "pixels"]],
   }[box] ?? [];
   return texts.filter(([n], i) => n || i === texts.length - 1).map(([n, text]) => `${short(n ?? 0)} ${text}`);

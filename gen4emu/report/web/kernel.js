@@ -5,9 +5,9 @@ import { share } from "./overview.js";
 export class KernelsPane {
   constructor(parent, app) {
     this.app = app;
-    const rest = add(parent, "div", undefined, "split narrow");
-    this.list = add(rest, "div", undefined, "scroll side");
-    this.code = add(rest, "div", undefined, "scroll code");
+    const rest = add(parent, "div", "", "split narrow");
+    this.list = add(rest, "div", "", "scroll side");
+    this.code = add(rest, "div", "", "scroll code");
     this.load();
   }
 
@@ -33,13 +33,13 @@ export class KernelsPane {
     this.code.replaceChildren();
     if (!kernel) { add(this.code, "p", this.kernels.length ? `There is no kernel ${wanted}.` : "The trace runs no kernel.", "faint"); return; }
     this.title(kernel);
-    this.beside = add(this.code, "div", undefined, "beside");
+    this.beside = add(this.code, "div", "", "beside");
     this.lines(kernel);
     this.sources(kernel);
   }
 
   title(kernel) {
-    const bar = add(this.code, "div", undefined, "bar");
+    const bar = add(this.code, "div", "", "bar");
     add(bar, "h2", `Kernel ${kernel.number}`);
     add(bar, "span", `${kernel.stages.join(", ")} at ${kernel.addresses.map(hex).join(", ")}`, "faint");
     const made = button(bar, "copy as assembler", () => {
@@ -59,7 +59,7 @@ export class KernelsPane {
   // GLSL and NIR beside the disassembly.  The form that was chosen stays for other kernels.
   sources(kernel) {
     if (!kernel.sources?.length) return;
-    const box = add(this.beside, "div", undefined, "sources"), tabs = add(box, "div", undefined, "bar"), text = add(box, "ol", undefined, "scroll");
+    const box = add(this.beside, "div", "", "sources"), tabs = add(box, "div", undefined, "bar"), text = add(box, "ol", undefined, "scroll");
     const show = chosen => {
       text.replaceChildren();
       for (const line of chosen.text.replace(/\n$/, "").split("\n")) add(text, "li", line);
@@ -74,9 +74,9 @@ export class KernelsPane {
     const most = Math.max(1, ...kernel.lines.map(line => line.executions ?? 0));
     const all = kernel.lines.reduce((sum, line) => sum + (line.executions ?? 0), 0) || 1;
     const counted = kernel.lines.some(line => line.executions !== null);
-    const box = add(this.beside, "div", undefined, "listing");
+    const box = add(this.beside, "div", "", "listing");
     const arcs = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    const made = add(box, "table", undefined, "lines");
+    const made = add(box, "table", "", "lines");
     const head = add(add(made, "thead"), "tr");
     for (const text of ["", "offset", ...counted ? ["executed", "channels", "share", ""] : [], "live", "instruction"]) add(head, "th", text);
     head.cells[head.cells.length - 2].title = "registers that may be read again; those read as scalars, with strides or as payloads count everywhere";
@@ -86,13 +86,13 @@ export class KernelsPane {
       at.set(line.offset, i);
       const row = add(body, "tr");
       if (line.executions === 0) { row.className = "dead"; row.title = "never executed"; }
-      add(row, "td", undefined, "arcs");
+      add(row, "td", "", "arcs");
       add(row, "td", line.offset.toString(16).padStart(4, "0"), "number faint");
       if (counted) {
         add(row, "td", line.executions === null ? "" : short(line.executions), "number");
         add(row, "td", line.executions ? (line.channels / line.executions).toFixed(1) : "", "number");
         add(row, "td", line.executions ? `${(100 * line.executions / all).toFixed(1)} %` : "", "number faint");
-        const heat = add(add(row, "td", undefined, "heat"), "i");
+        const heat = add(add(row, "td", "", "heat"), "i");
         heat.style.width = `${Math.round(48 * (line.executions ?? 0) / most)}px`;
         if (line.executions) row.style.setProperty("--heat", `${Math.round(30 * line.executions / most)}%`);
       }

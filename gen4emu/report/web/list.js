@@ -8,9 +8,9 @@ export class VirtualList {
     this.fill = fill;
     this.count = 0;
     this.shown = new Map();
-    this.box = add(parent, "div", undefined, "list");
+    this.box = add(parent, "div", "", "list");
     this.box.tabIndex = 0;
-    this.inner = add(this.box, "div", undefined, "inner");
+    this.inner = add(this.box, "div", "", "inner");
     this.box.addEventListener("scroll", () => this.update());
     this.inner.addEventListener("click", event => {
       const row = event.target.closest(".row");
@@ -34,7 +34,7 @@ export class VirtualList {
       if (index < first || index >= last) { row.remove(); this.shown.delete(index); }
     for (let index = first; index < last; index++) {
       if (this.shown.has(index)) continue;
-      const row = add(this.inner, "div", undefined, "row");
+      const row = add(this.inner, "div", "", "row");
       row.style.transform = `translateY(${index * this.height}px)`;
       row.dataset.index = String(index);
       this.shown.set(index, row);

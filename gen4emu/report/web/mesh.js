@@ -5,9 +5,9 @@ import { VirtualList } from "./list.js";
 // The objects of one stage on a canvas.
 class Wire {
   constructor(parent, choose) {
-    this.box = add(parent, "div", undefined, "middle");
+    this.box = add(parent, "div", "", "middle");
     this.label = add(this.box, "div", "", "faint label");
-    this.canvas = add(this.box, "canvas", undefined, "wire");
+    this.canvas = add(this.box, "canvas", "", "wire");
     this.choose = choose;
     this.chosen = new Set();
     this.canvas.addEventListener("click", event => this.pick(event));
@@ -85,13 +85,13 @@ class Wire {
 export class MeshPane {
   constructor(parent, app) {
     this.app = app;
-    this.bar = add(parent, "div", undefined, "bar");
-    const rest = add(parent, "div", undefined, "split two");
-    const left = add(rest, "div", undefined, "middle");
-    this.head = add(left, "div", undefined, "row head mesh");
+    this.bar = add(parent, "div", "", "bar");
+    const rest = add(parent, "div", "", "split two");
+    const left = add(rest, "div", "", "middle");
+    this.head = add(left, "div", "", "row head mesh");
     this.list = new VirtualList(left, 22, (row, i) => this.fill(row, i), i => this.choose(this.stage, i));
     this.list.box.addEventListener("scroll", () => { this.head.scrollLeft = this.list.box.scrollLeft; });
-    const wires = add(rest, "div", undefined, "wires");
+    const wires = add(rest, "div", "", "wires");
     this.before = new Wire(wires, i => this.choose(this.stage - 1, i));
     this.after = new Wire(wires, i => this.choose(this.stage, i));
   }
@@ -99,19 +99,18 @@ export class MeshPane {
   async show() {
     const { app } = this, { draw, rows } = app;
     this.mesh = null;
+    const name = rows.count ? (await app.source.details(draw)).counters.mesh : null;
+    const mesh = name ? await app.source.extra(name) : null;
+    if (draw !== app.draw) return;
     this.bar.replaceChildren();
     this.head.replaceChildren();
-    const name = rows.count ? (await app.source.details(draw)).counters.mesh : null;
-    if (draw !== app.draw) return;
-    if (!name) {
-      add(this.bar, "span", "This report holds no mesh of this draw.", "faint");
+    if (!mesh) {
+      add(this.bar, "span", !rows.count ? "This trace has no draws." : app.link ? "This draw has no mesh." : "This report holds no mesh of this draw. Use --draws-full to choose others.", "faint");
       this.list.reset(0);
       this.before.show(null, new Set());
       this.after.show(null, new Set());
       return;
     }
-    const mesh = await app.source.extra(name);
-    if (draw !== app.draw) return;
     this.mesh = mesh;
     this.chosen = mesh.stages.map(() => new Set());
     const wanted = mesh.stages.findIndex(stage => stage.name === this.name);

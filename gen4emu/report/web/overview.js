@@ -7,13 +7,13 @@ const MOST = 10;
 export class Overview {
   constructor(parent, app) {
     const { overview } = app.source;
-    const page = add(parent, "div", undefined, "scroll columns");
+    const page = add(parent, "div", "", "scroll columns");
     this.facts(add(page, "section"), overview);
     this.findings(add(page, "section"), overview, app);
-    this.frames(add(page, "section", undefined, "wide"), overview, app);
+    this.frames(add(page, "section", "", "wide"), overview, app);
     this.dearest(add(page, "section"), app);
     this.kernels(add(page, "section"), app);
-    this.features(add(page, "section", undefined, "wide"), overview);
+    this.features(add(page, "section", "", "wide"), overview);
   }
 
   show() {}
@@ -32,9 +32,9 @@ export class Overview {
   findings(box, { findings }, app) {
     add(box, "h2", findings.length ? `Findings (${findings.length})` : "Findings");
     if (!findings.length) { add(box, "p", "No faults, no invalid state, no hang.", "faint"); return; }
-    const list = add(box, "ul", undefined, "findings");
+    const list = add(box, "ul", "", "findings");
     for (const finding of findings) {
-      const item = add(list, "li", undefined, finding.severity);
+      const item = add(list, "li", "", finding.severity);
       add(item, "span", finding.text);
       if (finding.count > 1) add(item, "span", ` ${whole(finding.count)} times`, "faint");
       if (finding.draw !== null && finding.draw < app.rows.count) {
@@ -46,23 +46,23 @@ export class Overview {
 
   frames(box, { frames }, app) {
     add(box, "h2", "Frames");
-    const strip = add(box, "div", undefined, "filmstrip");
+    const strip = add(box, "div", "", "filmstrip");
     const [cost, written] = ["instructions", "written"].map(name => Math.max(1, ...frames.map(frame => frame[name])));
     for (const frame of frames.slice(0, 2000)) {
       const one = link(strip, "", `draw=${frame.last ?? 0}&pane=draw`);
       one.className = "frame";
       one.title = `frame ${frame.number}: ${plural(frame.draws, "draw")}, ${whole(frame.instructions)} instructions, ` +
         `${whole(frame.written)} fragments written`;
-      const image = add(one, "div", undefined, "thumb");
+      const image = add(one, "div", "", "thumb");
       if (frame.last !== null) thumbnail(image, app, frame.last);
       add(one, "span", `frame ${frame.number}`);
       bar(one, frame.instructions / cost, "instructions");
       bar(one, frame.written / written, "fragments");
     }
     if (frames.length > 2000) add(strip, "span", `${frames.length - 2000} more frames`, "faint");
-    const legend = add(box, "p", undefined, "legend faint");
+    const legend = add(box, "p", "", "legend faint");
     for (const [kind, text] of [["instructions", "EU instructions"], ["fragments", "fragments written"]]) {
-      add(legend, "i", undefined, kind);
+      add(legend, "i", "", kind);
       add(legend, "span", text);
     }
   }
@@ -83,13 +83,13 @@ export class Overview {
     const total = kernels.reduce((sum, kernel) => sum + kernel.cost, 0) || 1;
     table(box, ["kernel", "stage", "draws", "instructions", "share"], kernels.slice(0, MOST).map(kernel => [
       link(document.createDocumentFragment(), String(kernel.number), `pane=kernels&kernel=${kernel.number}`),
-      kernel.stages.join(", "), kernel.draw_count, short(kernel.cost), share(kernel.cost / total)]));
+      kernel.stages.join(", "), kernel.draw_count, kernel.cost, share(kernel.cost / total)]));
   }
 
   features(box, { features }) {
     add(box, "h2", "Features");
     for (const { group, used, unused } of features) {
-      const line = add(box, "p", undefined, "feature");
+      const line = add(box, "p", "", "feature");
       add(line, "b", group);
       for (const [name, count] of used) add(line, "span", `${name} ${short(count)}`, "chip used");
       for (const name of unused) add(line, "span", name, "chip");
@@ -107,6 +107,6 @@ export function share(part) {
 }
 
 function bar(parent, part, kind) {
-  const box = add(parent, "div", undefined, "cost " + kind);
+  const box = add(parent, "div", "", "cost " + kind);
   add(box, "i").style.width = `${Math.round(100 * part)}%`;
 }

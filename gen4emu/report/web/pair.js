@@ -80,7 +80,7 @@ class PairCanvas extends PictureView {
 
 export class PairView {
   constructor(parent) {
-    this.box = add(parent, "div", undefined, "pairs");
+    this.box = add(parent, "div", "", "pairs");
     this.first = new PairCanvas(this.box, "left");
     this.second = new PairCanvas(this.box, "right");
     this.opacity = add(this.first.box.firstChild, "input");

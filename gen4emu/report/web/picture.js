@@ -10,8 +10,8 @@ export function layerColor(color, share) { return color + Math.round(opacity(sha
 
 export class PictureView {
   constructor(parent) {
-    this.box = add(parent, "div", undefined, "picture");
-    const bar = add(this.box, "div", undefined, "bar");
+    this.box = add(parent, "div", "", "picture");
+    const bar = add(this.box, "div", "", "bar");
     button(bar, "fit", () => this.fit());
     for (const zoom of [1, 2, 4, 8]) button(bar, `${zoom}:1`, () => this.enlarge(zoom));
     this.value = add(bar, "span", "", "value");
@@ -182,6 +182,22 @@ export function valueRange({ rgba, grey }, channels) {
   if (grey) take(grey, 0, 1, 65535);
   else for (const channel of channels) take(rgba, "rgba".indexOf(channel), 4, 255);
   return low <= high ? [low, high] : [0, 1];
+}
+
+// How many pixels have each of 256 values of a channel.
+export function histogram({ rgba, grey, width, height }, channel) {
+  const counts = new Uint32Array(256), at = "rgba".indexOf(channel);
+  for (let i = 0; i < width * height; i++) counts[grey ? grey[i] >> 8 : rgba[4 * i + at]]++;
+  return counts;
+}
+
+// A picture in sRGB with the linear values of its colours.
+export function toLinear(image) {
+  const values = Uint8Array.from({ length: 256 }, (_, i) => {
+    const stored = i / 255;
+    return Math.round(255 * (stored <= 0.04045 ? stored / 12.92 : ((stored + 0.055) / 1.055) ** 2.4));
+  });
+  return { ...image, rgba: image.rgba.map((value, i) => i % 4 === 3 ? value : values[value]) };
 }
 
 // Some channels of a picture, one alone as grey, with the values from low to high as black to white.

@@ -8,12 +8,12 @@ const CHARTS = [["instructions", "EU instructions"], ["written", "fragments writ
 export class StatisticsPane {
   constructor(parent, app) {
     this.app = app;
-    const bar = add(parent, "div", undefined, "bar");
+    const bar = add(parent, "div", "", "bar");
     add(bar, "span", "Click a bar to see its draw. Save the counters:", "faint");
     button(bar, "CSV", () => save("counters.csv", "text/csv", this.csv()));
     button(bar, "JSON", () => save("counters.json", "application/json", this.json()));
     button(bar, "Chrome trace", () => save("trace.json", "application/json", this.timeline()));
-    const page = add(parent, "div", undefined, "scroll charts");
+    const page = add(parent, "div", "", "scroll charts");
     this.charts = CHARTS.filter(([name]) => app.rows[name]?.some(n => n)).map(([name, title]) => {
       const box = add(page, "section");
       const head = add(box, "h3", title);

@@ -1,7 +1,7 @@
 // Screen 5: every surface that a draw used, which draws wrote and read it, and its contents at the end.
 import { add, button, hex, link, plural, short, table } from "./dom.js";
 import { VirtualList } from "./list.js";
-import { PictureView, adjusted, valueRange } from "./picture.js";
+import { PictureView, adjusted, histogram, toLinear, valueRange } from "./picture.js";
 
 const LINE = 16;  // bytes of a line
 const FORMS = {
@@ -14,8 +14,8 @@ const SELECTED = ["level", "slice", "sample"];
 // The bytes of a surface in the order of their addresses.
 class ByteView {
   constructor(parent) {
-    this.box = add(parent, "div", undefined, "middle bytes");
-    this.bar = add(this.box, "div", undefined, "bar");
+    this.box = add(parent, "div", "", "middle bytes");
+    this.bar = add(this.box, "div", "", "bar");
     this.form = "bytes";
     this.list = new VirtualList(this.box, 18, (row, i) => this.fill(row, i), () => {});
   }
@@ -42,17 +42,18 @@ class ByteView {
 export class SurfacesPane {
   constructor(parent, app) {
     this.app = app;
-    const rest = add(parent, "div", undefined, "split two");
-    this.table = add(rest, "div", undefined, "scroll");
-    const right = add(rest, "div", undefined, "middle");
-    this.about = add(right, "div", undefined, "about");
-    this.bar = add(right, "div", undefined, "bar");
-    this.range = add(right, "div", undefined, "bar range");
+    const rest = add(parent, "div", "", "split two");
+    this.table = add(rest, "div", "", "scroll");
+    const right = add(rest, "div", "", "middle");
+    this.about = add(right, "div", "", "about");
+    this.bar = add(right, "div", "", "bar");
+    this.range = add(right, "div", "", "bar range");
     this.picture = new PictureView(right);
     this.bytes = new ByteView(right);
     this.isDumped = false;
     this.channels = new Set("rgb");
     this.limits = [0, 1];
+    this.isLinear = false;  // show sRGB as the sampler reads it
     this.wanted = {};
     this.load();
   }
@@ -118,7 +119,7 @@ export class SurfacesPane {
     if (!image) add(bar, "span", "This report holds no picture of this surface.", "faint");
     const found = image ? await app.source.picture(image.picture) : null;
     if (surface !== this.surface) return;
-    this.image = found;
+    this.image = found && this.isLinear && surface.format.includes("SRGB") ? toLinear(found) : found;
     this.controls();
     this.look();
   }
@@ -167,11 +168,29 @@ export class SurfacesPane {
     };
     button(range, "fit range", () => set(valueRange(image, [...this.channels].filter(channel => channel !== "a" || this.channels.size === 1))));
     button(range, "all", () => set([0, 1]));
+    if (this.surface.format.includes("SRGB"))
+      button(range, "linear", () => { this.isLinear = !this.isLinear; this.contents(); }, this.isLinear).title = "as a sampler reads it";
+    this.counts = add(range, "canvas", "", "histogram");
+    this.counts.title = "pixels by value, as square roots";
     tell();
+  }
+
+  // The pixels by their values, a curve a channel.
+  paintHistogram() {
+    const { counts: canvas, image, channels } = this, context = canvas.getContext("2d");
+    Object.assign(canvas, { width: 256, height: 40 });
+    const curves = (image.grey ? ["grey"] : [...channels]).map(channel => [channel, histogram(image, channel)]);
+    const most = Math.sqrt(Math.max(1, ...curves.flatMap(([, counts]) => [...counts])));
+    context.globalAlpha = 0.6;
+    for (const [channel, counts] of curves) {
+      context.fillStyle = { r: "red", g: "green", b: "blue" }[channel] ?? "gray";
+      counts.forEach((n, i) => { const high = Math.ceil(40 * Math.sqrt(n) / most); context.fillRect(i, 40 - high, 1, high); });
+    }
   }
 
   look() {
     const { image, channels, limits } = this;
+    if (image) this.paintHistogram();
     const isPlain = channels.size === 3 && !channels.has("a") && limits[0] === 0 && limits[1] === 1;
     this.picture.show(image, [], image && !(isPlain && image.grey) ? adjusted(image, channels, limits) : image);
   }
