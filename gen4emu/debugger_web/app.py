@@ -21,7 +21,7 @@ from gen4emu.loopback.websocket import WebSocket
 from gen4emu.report.writer import MODULES
 
 SCHEMA = "gen4emu.debug-web/1"
-VIEW_COMMANDS = ("picture", "pixel", "tree", "live", "memory", "struct", "image")
+VIEW_COMMANDS = ("picture", "pixel", "tree", "live", "maps", "mesh", "memory", "change", "struct", "image")
 LINGER_SECONDS = 30.0  # after the last page has left
 _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters
@@ -41,6 +41,14 @@ def page_files() -> dict[str, File]:
     found["/debug.css"] = File(style, (own / "debug.css").read_bytes())
     found["/"] = File("text/html; charset=utf-8", (own / "debug.html").read_bytes())
     return found
+
+
+def _is_for_view(name: str, arguments: list[str]) -> bool:
+    """Commands of the view name a draw at their end; the debugger has a `struct` and an `image` without one."""
+    counts = {"struct": (1, 3), "image": (7,)}.get(name)
+    if counts is not None:
+        return len(arguments) in counts and arguments[-1].isdecimal()
+    return name in VIEW_COMMANDS
 
 
 @dataclass(slots=True)
@@ -127,7 +135,7 @@ class WebDebugger:
             self._reply(client, head)
         elif self._waiting >= _MOST_WAITING:
             self._reply(client, {**head, "error": f"{_MOST_WAITING} commands are waiting"})
-        elif name in VIEW_COMMANDS:
+        elif _is_for_view(name, rest.split()):
             self._view.ask(command, head, self._counted(client, lambda found: found))
         else:
             self._shell.ask(command, self._counted(client, lambda found: {**head, **found}))

@@ -9,6 +9,7 @@ import shlex
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from gen4emu.core_enums import DebugAction
 from gen4emu.debugger import views
 from gen4emu.debugger.history import record
+from gen4emu.debugger.memory_changes import MemoryChanges
 from gen4emu.debugger.model import Fragment
 from gen4emu.debugger.session import Session
 from gen4emu.debugger.shell import Usage, address_in, number, surface_of
@@ -35,7 +37,10 @@ from gen4emu.hw.gen import Gen
 from gen4emu.image.canvas import canvas_bytes
 from gen4emu.image.picture import read_pixels
 from gen4emu.loopback.messages import packed
+from gen4emu.report.chunks import deflated_json
+from gen4emu.report.maps import SummedOverlays
 from gen4emu.report.record import Choices, Recorded, Recorder
+from gen4emu.report.states import mesh_of
 
 _CACHE_BYTES = 192 << 20
 _MOST_DUMP_BYTES = 1 << 16
@@ -107,7 +112,7 @@ class ReportWorker:
 
 
 class ViewWorker:
-    """Answers `picture`, `pixel`, `tree`, `live`, `memory`, `struct` and `image`, each for the end of a draw."""
+    """Answers the commands of VIEW_COMMANDS, each for the end of a draw."""
 
     def __init__(self, open_trace: Opener, part: Part | None, options: Options, look: Look) -> None:
         """`look` calls a function with the device under the debugger."""
@@ -161,7 +166,8 @@ class ViewWorker:
             raise Usage(str(e)) from None
         known: dict[str, Callable[[list[str], dict[str, Any]], Answer | Target]] = {
             "picture": self._picture, "pixel": self._pixel, "tree": self._tree, "memory": self._dump,
-            "struct": self._struct, "image": self._image, "live": self._live}
+            "struct": self._struct, "image": self._image, "live": self._live, "maps": self._maps, "mesh": self._mesh,
+            "change": self._change}
         return known[name](arguments, head)
 
     # --- going places ---------------------------------------------------------------------------------------------
@@ -170,11 +176,19 @@ class ViewWorker:
         if self._timeline is None:
             self._timeline = Timeline(self._open(), self._part, self._options)
         if self._at != draw or self._memory is None:
-            self._forget()
-            arrival = self._timeline.goto(draw)
-            self._memory, self._at, self._gen = arrival.device.memory, draw, arrival.device.info.gen
-            self._targets[draw] = arrival.device.targets.latest
+            self._arrive(draw)
+        assert self._memory is not None
         return self._memory
+
+    def _arrive(self, draw: int, attach: Callable[[Device], None] | None = None,
+                on_draw: Callable[[int], None] | None = None, first: int | None = None) -> Device:
+        """Execute the trace to the end of a draw, as Timeline.goto does."""
+        self._forget()
+        assert self._timeline is not None
+        device = self._timeline.goto(draw, attach, on_draw, first).device
+        self._memory, self._at, self._gen = device.memory, draw, device.info.gen
+        self._targets[draw] = device.targets.latest
+        return device
 
     # --- commands -------------------------------------------------------------------------------------------------
     def _picture(self, a: list[str], head: dict[str, Any]) -> Answer:
@@ -258,6 +272,41 @@ class ViewWorker:
             raise Usage(f"object {wanted} of draw {draw} has no fragment at {x},{y}")
         return {**head, "tree": why(session, history, entries[-1].target).as_json()}
 
+    def _maps(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """maps DRAW [FIRST]: the overlays of a draw, or of all from draw FIRST on that write the same surface."""
+        if not 1 <= len(a) <= 2:
+            raise Usage("usage: maps DRAW [FIRST]")
+        draw = number(a[0], "draw")
+        first = number(a[1], "first draw", draw) if len(a) > 1 else draw
+        if draw not in self._targets:
+            self._go(draw)
+        targets = views.ordered(self._targets[draw])
+        if not targets:
+            raise Usage(f"draw {draw} has no picture")
+        sums = SummedOverlays(targets[0])
+        devices: list[Device] = []
+
+        def attach(device: Device) -> None:
+            devices.append(device)
+            device.counting = True
+            device.count_lines()
+            device.map_pixels()
+
+        self._arrive(draw, attach, lambda n: sums.draw_done(devices[-1], n >= first), first)
+        return {**head, "chunk": sums.encoded()}
+
+    def _mesh(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """mesh DRAW: its vertices behind each stage."""
+        if len(a) != 1:
+            raise Usage("usage: mesh DRAW")
+        draw = number(a[0], "draw")
+        if self._timeline is None:
+            self._timeline = Timeline(self._open(), self._part, self._options)
+        device = self._arrive(draw, Device.record_meshes)
+        with closing(self._open()) as trace:
+            found = mesh_of(trace, draw, device)
+        return {**head, "chunk": deflated_json(found)}
+
     def _dump(self, a: list[str], head: dict[str, Any]) -> Answer:
         """memory ADDRESS BYTES DRAW."""
         if len(a) != 3:
@@ -266,6 +315,19 @@ class ViewWorker:
         address, size = address_in(a[0], memory), number(a[1], "size", _MOST_DUMP_BYTES, 1)
         data = memory.read(address, min(size, memory.size - address), Missing.ZERO)
         return packed({**head, "address": address}, data)
+
+    def _change(self, a: list[str], head: dict[str, Any]) -> Answer:
+        """change ADDRESS BYTES DRAW: the draw or upload that changed memory last, up to the end of a draw."""
+        if len(a) != 3:
+            raise Usage("usage: change ADDRESS BYTES DRAW")
+        draw = number(a[2], "draw")
+        memory = self._go(draw)
+        address = address_in(a[0], memory)
+        part = address, min(number(a[1], "size", _MOST_DUMP_BYTES, 1), memory.size - address)
+        assert self._timeline is not None
+        change = MemoryChanges(self._timeline.trace, self._part, self._options, self._timeline.kept,
+                               draw + 1).find([part])[part]
+        return {**head, "text": change.text, "change": change.as_json()}
 
     def _struct(self, a: list[str], head: dict[str, Any]) -> Answer:
         """struct NAME ADDRESS DRAW, or the names alone."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import signal
 import struct
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +18,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import gen4emu
 from gen4emu.cli.main import run
 from gen4emu.debugger_web.app import WebDebugger
 from gen4emu.device.options import Options
 from gen4emu.loopback.messages import json_text
+from gen4emu.report.record import Choices, Recorder
+from gen4emu.selection import Selection
 from gen4emu.trace.reader import open as open_trace
 from tests.loopback.client import Client
 
@@ -114,6 +120,54 @@ def test_memory_as_bytes_as_a_struct_and_as_a_picture(client: Client) -> None:
     assert images.count(picture["bytes"]) == 1, "one of the tilings is that of the target"
 
 
+def planes(reply: dict[str, object]) -> dict[str, int]:
+    """The sums of the overlays of a chunk."""
+    chunk = reply["chunk"]
+    assert isinstance(chunk, str)
+    data = zlib.decompress(base64.b64decode(chunk))
+    size = int.from_bytes(data[:4], "little")
+    head = json.loads(data[4:4 + size])
+    found, at = {}, 4 + size
+    for plane in head["planes"]:
+        end = at + plane["bytes"] * head["width"] * head["height"]
+        found[plane["name"]] = int(np.frombuffer(data[at:end], f"<u{plane['bytes']}").sum())
+        at = end
+    return found
+
+
+def test_overlays_of_any_draw_are_its_counters(client: Client) -> None:
+    with gen4emu.open(GEARS) as trace:
+        counters = {draw.number: draw.counters.fragments for draw in trace.draws(counting=True)}
+    for draw in (4, 2, 3):  # also backwards
+        found = planes(client.ask(f"maps {draw}"))
+        assert (found["written"], found["depth failed"]) == (
+            counters[draw].written, counters[draw].early_depth_failed + counters[draw].late_depth_failed)
+    so_far = planes(client.ask("maps 4 1"))
+    assert so_far["written"] == sum(counters[draw].written for draw in (1, 2, 3, 4))
+    assert planes(client.ask("maps 4 3"))["written"] == counters[3].written + counters[4].written
+
+
+def test_the_mesh_of_any_draw_is_that_of_the_report(client: Client) -> None:
+    with open_trace(str(GEARS), again=True) as trace:
+        recorded = Recorder(trace, None, "gears", Choices(full=Selection.parse("2-4"))).record()
+    for draw in (4, 2):
+        assert client.ask(f"mesh {draw}")["chunk"] == recorded.chunks[f"mesh-{draw}"]
+
+
+def test_a_dword_names_the_draw_that_wrote_it(client: Client) -> None:
+    assert client.ask("change 0x0010e000 4 5")["text"] == "written by draw 1"
+    assert client.ask("change 0x0010e000 4 0")["text"] == "never written"
+    assert client.ask("change 0x003ab000 16 4")["text"] == "uploaded before draw 0"
+
+
+def test_struct_and_image_of_the_debugger_need_no_draw(client: Client, tmp_path: Path) -> None:
+    client.ask("draw 3")
+    assert lines(client.ask("struct SURFACE_STATE 0x0010d0e0"))
+    assert "SURFACE_STATE" in lines(client.ask("struct"))
+    client.ask(f"image {tmp_path / 'x.png'} 0x0010e000 B8G8R8A8_UNORM 256 256 1024 x")
+    assert (tmp_path / "x.png").exists()
+
+
 def test_an_edited_register_changes_the_live_picture_only(client: Client) -> None:
     for command in ("restart", "delete all", "trap pixel 160 140 object 814", "draw 3", "continue", "delete all"):
         reply = client.ask(command)
@@ -141,8 +195,10 @@ def test_draws_are_reached_in_any_order(client: Client) -> None:
     ("picture 'x", "quotation"), ("chunk ../../etc/passwd", "no data"), ("chunk ", "no data"),
     ("x\ny", "one line"),
     ("memory 0 65537 3", "size must be"), ("memory 0 4", "usage: memory"),
-    ("struct NOTHING 0 3", "unknown block"), ("struct", "usage: struct"), ("image 0 X 1 1 1 x 3", "unknown format"),
+    ("struct NOTHING 0 3", "unknown block"), ("image 0 X 1 1 1 x 3", "unknown format"),
     ("image 0 B8G8R8A8_UNORM 8192 9000 1 x 3", "height must be"), ("image 0 R8_UNORM 1 1 1 z 3", "unknown tiling"),
+    ("maps", "usage: maps"), ("maps 3 4", "first draw must be"),
+    ("mesh 3 3", "usage: mesh"), ("mesh 77", "77"), ("change 0 4", "usage: change"),
     ("pixel 3 1", "usage: pixel"), ("live", "usage: live"), ("live 3 7", "target must be"),
     ("pixel 3 9000 1", "x must be 0 to"), ("pixel 77 1 1", "77"), ("tree 3 1 1", "usage: tree"),
     ("tree 3 1 1 5", "object 5 of draw 3 has no fragment at 1,1")])

@@ -120,6 +120,33 @@ def test_the_panes_of_the_report_are_there(opened: Page, pane: str) -> None:
     opened.wait(f"{SHOWN}.textContent.length > 0")
 
 
+def test_overlays_are_counted_for_any_draw(opened: Page) -> None:
+    opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 4:")
+    press(opened, ".pane.draw .bar button", "written")
+    legend = "document.querySelector('.pane.draw .ranges')?.textContent"
+    opened.wait(f"{legend}.includes('3.48 k in all')")
+    press(opened, ".pane.draw .bar button", "frame so far")
+    opened.wait(f"{legend}.includes('86.6 k in all')")
+    press(opened, ".pane.draw .bar button", "written")
+    opened.wait(f"{legend} === ''")
+
+
+def test_every_draw_has_a_mesh(opened: Page) -> None:
+    opened.go("draw=4&pane=mesh", "document.querySelector('.pane.mesh .bar')?.textContent.includes('960 vertices')")
+    opened.go("draw=5&pane=mesh", "document.querySelector('.pane.mesh .bar')?.textContent.includes('3 vertices')")
+
+
+def test_a_click_on_a_dword_names_its_origin(opened: Page) -> None:
+    opened.go("draw=5&pane=memory", "document.querySelector('.pane.memory .dump') !== null")
+    opened.evaluate("""(() => { const input = document.querySelector('.pane.memory input'); input.value = '0x0010e004';
+        input.dispatchEvent(new Event('change')); })()""")
+    opened.wait("document.querySelector('.pane.memory .note').textContent.includes('written last by draw 4')")
+    opened.evaluate("document.querySelector('.pane.memory .dword').click()")
+    opened.wait("[...document.querySelectorAll('.pane.memory .note')].some(p => p.textContent === "
+                "'0x0010e004: written by draw 1')")
+
+
 def type_command(page: Page, text: str) -> None:
     page.evaluate(f"""(() => {{ const input = document.querySelector('.console input'); input.value = {text!r};
         input.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Enter', bubbles: true }})); }})()""")

@@ -8,5 +8,14 @@ export class LiveSource extends ReportSource {
     this.overview = overview;
   }
 
-  async text(name) { return (await this.link.ask(`chunk ${name}`)).chunk; }
+  // Meshes and maps are made when they are wanted: "mesh-DRAW", "maps-DRAW", "maps-DRAW-FIRST".
+  async text(name) {
+    const made = /^(?:mesh|maps)-/.test(name);
+    return (await this.link.ask(made ? name.replaceAll("-", " ") : `chunk ${name}`)).chunk;
+  }
+
+  async details(draw) {
+    const found = await super.details(draw), { topology } = await this.rows();
+    return { ...found, counters: { ...found.counters, mesh: topology[draw] ? `mesh-${draw}` : null } };
+  }
 }

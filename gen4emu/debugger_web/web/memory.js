@@ -13,6 +13,7 @@ export class MemoryPane {
     this.bar = add(parent, "div", undefined, "bar");
     this.fields = {};
     this.note = add(parent, "p", "", "faint note");
+    this.origin = add(parent, "p", "", "faint note");
     this.text = add(parent, "div", undefined, "scroll dump");
     this.picture = new PictureView(parent);
     this.picture.box.hidden = true;
@@ -45,6 +46,10 @@ export class MemoryPane {
       ["pitch", "1024", 64], ["tiling", "x", 56]]) this.field(this.image, name, value, width);
   }
 
+  inputsOf(kind) {
+    return ["address", ...kind === "struct" ? ["block"] : kind === "picture" ? ["format", "width", "height", "pitch", "tiling"] : []];
+  }
+
   value(name) { return this.fields[name].value.trim(); }
 
   look(address) {
@@ -66,11 +71,13 @@ export class MemoryPane {
     this.picture.box.hidden = kind !== "picture";
     this.text.hidden = kind === "picture";
     if (!rows.count) { this.note.textContent = "This trace has no draws."; return; }
-    const at = this.value("address");
+    const at = this.value("address"), empty = this.inputsOf(kind).find(name => !/^\S+$/.test(this.value(name)));
+    if (empty) { this.note.textContent = `${empty}: expected one word`; return; }
     const command = kind === "struct" ? `struct ${this.value("block")} ${at} ${draw}` : kind === "picture"
       ? `image ${at} ${["format", "width", "height", "pitch", "tiling"].map(name => this.value(name)).join(" ")} ${draw}`
       : `memory ${at} ${PAGE_BYTES} ${draw}`;
     this.wanted = command;
+    this.origin.textContent = "";
     let found;
     try {
       if (kind === "struct" && !this.names.childElementCount)
@@ -90,11 +97,23 @@ export class MemoryPane {
     else this.dump(found);
   }
 
-  // The surfaces that begin here, with the draws that wrote and read them.
+  // The surface that holds an address: who wrote it last, who writes and reads it next.
   writers(address) {
-    const known = this.surfaces?.find(one => one.address === address);
-    if (!this.surfaces) this.app.source.surfaces().then(found => { this.surfaces = found; });
-    return known ? `: ${known.kind}, written by draws ${known.written_by || "none"}, read by ${known.read_by || "none"}` : "";
+    if (!this.surfaces) { this.app.source.surfaces().then(found => { this.surfaces = found; this.show(); }); return ""; }
+    const { draw } = this.app, size = one => Math.max(1, (one.pitch || 0) * one.height);
+    const known = this.surfaces.filter(one => one.address <= address && address < one.address + size(one)).pop();
+    if (!known) return "";
+    const last = known.writers.filter(one => one <= draw).pop(), next = known.writers.find(one => one > draw);
+    const reader = known.readers.find(one => one > draw), named = one => one === undefined ? "by no draw" : `by draw ${one}`;
+    return `: in ${known.kind} ${hex(known.address)}, written last ${named(last)}, next ${named(next)}, read next ${named(reader)}`;
+  }
+
+  // The draw or upload that changed a dword last.
+  async from(address) {
+    const { draw, link } = this.app;
+    this.origin.textContent = `${hex(address)}: looking for its origin ...`;
+    const found = await link.ask(`change ${hex(address)} 4 ${draw}`).catch(error => ({ text: error.message }));
+    this.origin.textContent = `${hex(address)}: ${found.text}`;
   }
 
   dump({ address, bytes }) {
@@ -108,8 +127,13 @@ export class MemoryPane {
           : (Number.isFinite(number) ? String(Number(number.toPrecision(6))) : String(number)).padStart(12));
       }
       const line = add(this.text, "div");
-      add(line, "span", hex(address + row), "faint");
-      add(line, "span", `  ${texts.join(" ")}`);
+      add(line, "span", `${hex(address + row)} `, "faint");
+      texts.forEach((text, i) => {
+        add(line, "span", " ");
+        const cell = add(line, "span", text, "dword");
+        cell.title = "click: the draw or upload that wrote it";
+        cell.addEventListener("click", () => this.from(address + row + 4 * i));
+      });
       const letters = [...bytes.subarray(row, row + ROW_BYTES)].map(n => n > 31 && n < 127 ? String.fromCharCode(n) : "·").join("");
       add(line, "span", `  ${letters}`, "faint");
     }

@@ -1,6 +1,6 @@
 // Screen 1: a draw, with the picture after it from the live device, and all draws beside it.
 import { add, button } from "../dom.js";
-import { DrawPane } from "../draw.js";
+import { DrawPane, PLANES } from "../draw.js";
 import { VirtualList } from "../list.js";
 import { difference } from "../picture.js";
 import { thumbnail } from "../thumbnail.js";
@@ -8,6 +8,7 @@ import { PixelPanel } from "./pixel.js";
 
 const VIEWS = ["after", "before", "difference"];
 const EDITED = ["debugger", "edited"];  // the device under the debugger, and what differs there
+const COUNTED = ["draw", "frame so far"];  // what overlays count
 const ROW_HEIGHT = 40;
 
 export class LiveDrawPane extends DrawPane {
@@ -81,19 +82,36 @@ export class LiveDrawPane extends DrawPane {
       return;
     }
     const live = EDITED.includes(this.view) && after.targets.length ? await this.live(draw) : null;
+    const maps = after.targets.length && this.active.size ? await this.maps(draw, after) : null;
     this.shown = { ...after, bytes: null };
     this.buttons(after, draw);
+    this.explain(this.layers(maps));
     this.note.textContent = after.targets.length ? `after draw ${draw}: ${after.title}` : "This draw has no picture.";
     if (!after.targets.length) { this.picture.show(null); return; }
     const changed = before && this.view === "difference" ? difference(before, after) : null;
     if (live) {
       this.note.textContent = `${this.view === "edited" ? "differences of " : ""}the device under the debugger, at ${live.place}; original: after draw ${draw}`;
-      this.picture.show(this.view === "edited" ? difference(after, live) : live);
+      this.picture.show(this.view === "edited" ? difference(after, live) : live, this.layers(maps));
       return;
     }
     if (before && this.view === "before") this.note.textContent = `before draw ${draw}: ${after.title}`;
-    this.picture.show(this.view === "before" && before ? before : changed ?? after);
+    this.picture.show(this.view === "before" && before ? before : changed ?? after, this.layers(maps));
     if (this.picture.picked) this.pick();
+  }
+
+  // The counts of overlays; null if they are those of another surface.
+  async maps(draw, { width, height }) {
+    const { app, app: { rows: { frame } } } = this;
+    let first = draw;
+    if (this.counted !== "draw") while (first > 0 && frame[first - 1] === frame[draw]) first--;
+    try {
+      const found = await app.source.maps(first === draw ? `maps-${draw}` : `maps-${draw}-${first}`);
+      return found.width === width && found.height === height ? found : null;
+    } catch (error) {
+      app.complain(error);
+      this.active.clear();
+      return null;
+    }
   }
 
   async live(draw) {
@@ -115,6 +133,7 @@ export class LiveDrawPane extends DrawPane {
       view === "edited" ? "pixels that differ under the debugger, where registers and code may have been changed" : "as the device under the debugger has it now";
     if (targets.length > 1)
       targets.forEach((title, i) => button(bar, title.split(" ").slice(0, 2).join(" "), () => { this.target = i; this.pictures(); }, i === index));
+    if (targets.length && this.app.rows.topology[draw]) this.overlays(PLANES.map(name => ({ name })), null, COUNTED, this.counted);
   }
 }
 
