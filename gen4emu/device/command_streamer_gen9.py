@@ -84,7 +84,20 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             "MI_SEMAPHORE_WAIT": self._semaphore_wait,
             "MI_RS_CONTROL": self._resource_streamer_control,
             "3DSTATE_WM_HZ_OP": self._depth_operation(),
+            "3DSTATE_VF": self._partly_executed("3DSTATE_VF", 0, "component_packing_enable"),
+            "3DSTATE_WM_CHROMAKEY": self._partly_executed("3DSTATE_WM_CHROMAKEY", 1, "chromakey_kill_enable"),
         }
+
+    def _partly_executed(self, name: str, dword: int, field: str) -> Handler:
+        """A state command that is kept, and reported if it sets a field that has no effect here."""
+        member = name.removeprefix("3DSTATE_").lower()
+        keep = self.state.keep(member)
+
+        def report(words: Words) -> None:
+            keep(words)
+            self.findings.add(f"{name} with {field} is not executed", self._where())
+
+        return self.state.keep(member, leave_if(dword, self._mask(name, field, dword)), fallback=report)
 
     def _pipeline_handler(self, known: Command, length: int, command: Command | None) -> Handler:
         handler = super()._pipeline_handler(known, length, command)

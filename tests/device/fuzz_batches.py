@@ -31,12 +31,17 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen8.media import GroupIdLoop
+from gen4emu.hw.gen9.state import SharedLocalMemoryCode
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import GttWrite, MemoryWrite, Submission
 from gen4emu.trace.reader import open as open_trace
 from tests.debugger.nosy import Nosy
+from tests.harness import media_gen7
 from tests.harness.commands import END, command, joined, load_register
+from tests.harness.media_gen7 import block_header
+from tests.harness.media_gen9 import MediaGen9, media_block, shared
 from tests.harness.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 ROOT = Path(__file__).parent.parent.parent
@@ -163,6 +168,45 @@ def blits(gen: Gen) -> Subject:
     return Subject(f"blits {gen.name}", device, lambda: device.run_batch(BATCH), [(BATCH, data)])
 
 
+# Dwords of shared memory are written and, behind a barrier, read; a row of a surface is read, changed and written.
+TAKE_TURNS = """mov(8) g10<1>UW 0x76543210V { align1 WE_all 1Q };
+mov(8) g12<1>UD g10<8,8,1>UW { align1 WE_all 1Q };
+shl(8) g12<1>UD g12<8,8,1>UD 2UD { align1 WE_all 1Q };
+mov(8) g13<1>UD g0.1<0,1,0>UD { align1 WE_all 1Q };
+""" + shared(True, 12) + """send(8) null<1>UD g0<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };
+wait(1) n0<1>UD { align1 WE_all 1N };
+""" + shared(False, 12, "g22") + block_header(20, "0UD", "g0.1<0,1,0>UW", 32, 1)
+TAKE_TURNS += media_block(False, 0, 20, 1, "g21") + """add(8) g21<1>UD g21<8,8,1>UD g22<8,8,1>UD { align1 WE_all 1Q };
+""" + media_block(True, 0, 20, 1) + media_gen7.END
+
+
+def media_objects() -> Subject:
+    """Media objects of Kaby Lake: groups, a walker with the scoreboard, and objects with all kinds of data."""
+    media = MediaGen9("kbl", options=OPTIONS, constants=bytes(range(64)), scoreboard_enable=True, scoreboard_mask=3,
+                      scoreboard_0_delta_x=-1, scoreboard_1_delta_y=-1)
+    media.kernel(0, TAKE_TURNS, barrier_enable=True, number_of_threads_in_gpgpu_thread_group=2,
+                 constant_urb_entry_read_length=1, shared_local_memory_size=SharedLocalMemoryCode.KIB_1)
+    media.kernel(1, media_gen7.END)
+    media.select()
+    media.surface(0, media.far + media_gen7.PICTURES, 32, 16, 32)
+    media.memory.write(media.far + media_gen7.PICTURES, bytes(512))
+    for i in range(4):
+        media.object((i, i), name="MEDIA_OBJECT_GRPID", groupid=i // 2, end_of_thread_group=bool(i & 1), scoreboard_x=i)
+    media.object((1,), name="MEDIA_OBJECT_WALKER", global_loop_exec_count=3, local_loop_exec_count=3,
+                 block_resolution_x=4, block_resolution_y=2, global_resolution_x=4, global_resolution_y=2,
+                 local_outer_loop_stride_y=1, local_inner_loop_unit_x=2, global_outer_loop_stride_x=4,
+                 global_inner_loop_unit_y=4, use_scoreboard=True, scoreboard_mask=2,
+                 group_id_loop_select=GroupIdLoop.INNER_LOCAL_GROUPS)
+    media.object((2, 3), bytes(range(48)), interface_descriptor_offset=1, use_scoreboard=True, scoreboard_mask=3)
+    media.object(range(12), name="MEDIA_OBJECT_PRT", interface_descriptor_offset=1)
+    data = media.commands
+    media.execute()
+    regions = [(media_gen7.BATCH, media.memory.read(media_gen7.BATCH, len(data) + 4))]
+    regions += [(media.far + at, media.memory.read(media.far + at, size)) for at, size in (
+        (media_gen7.DESCRIPTORS, 64), (media_gen7.KERNELS, 0x400), (media_gen7.SURFACES, 64))]
+    return Subject("media kbl", media.device, lambda: media.device.run_batch(media_gen7.BATCH), regions, kernels=[2])
+
+
 def capture(name: str, part: str) -> Subject | None:
     """A capture whose drawing rectangles end at 15, 15."""
     path = ROOT / "traces" / f"{name}-{part}.aub.xz"
@@ -193,7 +237,7 @@ def capture(name: str, part: str) -> Subject | None:
 def subjects() -> list[Subject]:
     captures = [capture(name, part) for name in CAPTURES for part in ("brw", "g4x")]
     captures += [capture("later/triangle", part) for part in ("ivb", "hsw", "kbl")]
-    return [*scenes(), *(blits(gen) for gen in DEVICES), *(c for c in captures if c is not None)]
+    return [*scenes(), *(blits(gen) for gen in DEVICES), media_objects(), *(c for c in captures if c is not None)]
 
 
 def damage(rng: random.Random, subject: Subject) -> list[int]:

@@ -12,6 +12,8 @@ from gen4emu._native import ffi
 from gen4emu.device.blitter import FAST_COPY_BYTES, FAST_COPY_TILINGS
 from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.errors import HangError
+from gen4emu.hw.catalogue import catalogue_of
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.blt import ColorDepth
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
@@ -381,6 +383,27 @@ def test_palettes_and_the_mono_filter_are_state_of_the_sampler() -> None:
     assert list(machine.state.sampler_palette)[:3] == [0x11, 0x22, 0]
     assert list(machine.state.sampler_palette1)[:2] == [0x33, 0]
     assert list(machine.state.mono_filter_size) == [5, 3]
+
+
+ENTRIES = {"3DSTATE_VERTEX_BUFFERS": "vertex_buffers", "3DSTATE_VERTEX_ELEMENTS": "vertex_elements",
+           "3DSTATE_SAMPLER_PALETTE_LOAD0": "palette_colors", "3DSTATE_SAMPLER_PALETTE_LOAD1": "palette_colors"}
+
+
+@pytest.mark.parametrize("name", [c.name for c in catalogue_of(Gen.KBL).commands if c.name.startswith("3D")])
+def test_every_command_of_the_3d_pipeline_is_known(name: str) -> None:
+    """With zeros: those without an effect are in docs/kaby-lake.md."""
+    machine = kaby_lake()
+    machine.do((name, {ENTRIES[name]: [{}]} if name in ENTRIES else {}))
+    assert list(machine.streamer.findings.count) == []
+
+
+@pytest.mark.parametrize(("name", "field"), [("3DSTATE_VF", "component_packing_enable"),
+                                             ("3DSTATE_WM_CHROMAKEY", "chromakey_kill_enable")])
+def test_fields_without_an_effect_are_reported(name: str, field: str) -> None:
+    machine = kaby_lake()
+    machine.do((name, {field: True}))
+    (finding,) = machine.streamer.findings.count
+    assert finding == f"{name} with {field} is not executed"
 
 
 def test_a_command_that_is_not_executed_is_reported() -> None:

@@ -46,8 +46,9 @@ class MediaGen7:
 
     far = 0  # what every base and all memory behind it have above the addresses of this module
 
-    def __init__(self, part: str = "ivb", *, constants: bytes = b"", workers: int = 1, **vfe: Any) -> None:
-        self.device = Device(BY_NAME[part], Options(workers=workers))
+    def __init__(self, part: str = "ivb", *, constants: bytes = b"", workers: int = 1, options: Options | None = None,
+                 **vfe: Any) -> None:
+        self.device = Device(BY_NAME[part], options or Options(workers=workers))
         self.gen = self.device.info.gen
         self.memory = self.device.memory
         self.catalogue = catalogue_of(self.gen)
