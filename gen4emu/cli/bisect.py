@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import click
 
 from gen4emu.api.trace import Trace
-from gen4emu.bisect.find import Finding, Side, find, find_against
+from gen4emu.bisect.first_difference import Finding, Side, find, find_against
 from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from gen4emu.api.trace import Trace
-from gen4emu.bisect.find import Side
+from gen4emu.bisect.first_difference import Side
 from gen4emu.cli import options
 from gen4emu.cli.browser import Browser
 from gen4emu.cli.replay import STDIN, trace_name
@@ -25,9 +25,9 @@ from gen4emu.device.options import Options
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import Device
 from gen4emu.report.comparison import compare
-from gen4emu.report.many import SCHEMA as LIST_SCHEMA
-from gen4emu.report.many import bytes_of, directories, write_reports
 from gen4emu.report.record import SCHEMA, Choices, Recorded, Recorder
+from gen4emu.report.trace_list import SCHEMA as LIST_SCHEMA
+from gen4emu.report.trace_list import bytes_of, directories, write_reports
 from gen4emu.report.writer import PAGE, write_directory, write_file
 from gen4emu.sandbox import Sandbox
 from gen4emu.selection import Selection

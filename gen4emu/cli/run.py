@@ -23,12 +23,12 @@ from gen4emu.errors import Gen4emuError, NotExecutedError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT
 from gen4emu.live import program, summary
-from gen4emu.live.apart import Apart, ProgramEnd, Verdict
 from gen4emu.live.driver_output import DriverOutput
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.screen import Screen, View
 from gen4emu.live.server import Server
+from gen4emu.live.server_process import Apart, ProgramEnd, Verdict
 from gen4emu.ownership import is_own_process
 from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.trace.output import Output

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gen4emu.bisect.digests import TargetDigest, digest_of, target_digest
-from gen4emu.bisect.find import Side, explain
+from gen4emu.bisect.first_difference import Side, explain
 from gen4emu.bisect.pairing import Pair, pairs
 from gen4emu.device.device import Device
 from gen4emu.errors import Gen4emuError

@@ -13,8 +13,8 @@ from urllib.parse import unquote
 import pytest
 
 from gen4emu.cli.main import run
-from gen4emu.report.many import directories
 from gen4emu.report.record import Recorded, Recorder
+from gen4emu.report.trace_list import directories
 
 TRACES = Path(__file__).parents[2] / "traces"
 GEARS, TRIANGLE = TRACES / "gears-g4x.aub.xz", TRACES / "triangle-g4x.aub.xz"
