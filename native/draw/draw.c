@@ -21,11 +21,12 @@
 
 enum {
     RANGES_PER_BATCH = 256,      /* chunks between two tile phases; plan.c bounds their objects */
-    OBJECTS_PER_BATCH = 16384,   /* of draws that wait: as plan.c bounds those of one draw */
+    OBJECTS_PER_BATCH = 4096,    /* of draws that wait: more leave the caches before their tiles are drawn */
     GRID = 16384 / G4_TILE_SIZE, /* drawing rectangles end at 16383, before Gen7 at 8191 */
     BRIEF_TILES = 4,             /* fewer tiles and objects may take less time than to wake a thread */
     BRIEF_SETUPS = 64,
-    CURBE_ROWS = 64, /* that the parts with a CURBE have */
+    MOST_WRITES = 64, /* that wait */
+    CURBE_ROWS = 64,  /* that the parts with a CURBE have */
 };
 
 /* The set-up objects that may touch one tile, in order. */
@@ -55,6 +56,13 @@ struct pending_draw {
     struct pixel_state *pixels;    /* by worker */
 };
 
+/* A write of a command between draws that wait. */
+struct pending_write {
+    g4_address address;
+    uint32_t words[2];
+    uint32_t preceding; /* draws of the batch before it */
+};
+
 struct g4_draw_frame {
     struct g4_arena *arena; /* of the bins' lists */
     struct bin *grid;       /* GRID x GRID, empty between draws */
@@ -75,6 +83,8 @@ struct g4_draw_frame {
     uint32_t first_number[RANGES_PER_BATCH]; /* of each chunk's first object */
     enum g4_status range_status[RANGES_PER_BATCH];
 
+    struct pending_write write[MOST_WRITES];
+    uint32_t writes;
     struct g4_written_pages *written; /* by the waiting draws, if there are two or more, or... */
     bool written_known;               /* ...once a second one was there */
     struct g4_report_log unheard;     /* of preparations that are repeated */
@@ -821,51 +831,6 @@ static bool surely_ends(const struct pending_draw *draw) {
     return ends;
 }
 
-enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
-    struct g4_draw_frame *const frame = device->frame;
-    struct batch batch = {.device = device, .frame = frame};
-    const uint32_t draws = frame->waiting;
-
-    if (draws == 0) {
-        return G4_OK;
-    }
-    g4_device_begin_workers(device);
-    for (uint32_t d = 0; d < draws; d++) {
-        /* The first worker reports bad state; others begin one of several draws at its first tile. */
-        for (uint32_t i = 0; i < (draws == 1 ? device->workers : 1); i++) {
-            enter_draw(device->worker[i], frame->draw[d]);
-            const enum g4_status status = begin_pixels(device->worker[i], frame->draw[d]);
-            if (status != G4_OK) {
-                fail(&batch, d, status);
-            }
-        }
-        expect_vertices(device, frame->draw[d]);
-        count_vertices(device, frame->draw[d]);
-    }
-    if (status_of(&batch) == G4_OK) {
-        run_ranges(&batch);
-    }
-    collect(device);
-    const enum g4_status status = status_of(&batch);
-    const uint32_t good = status == G4_OK ? draws : atomic_load(&batch.failed) >> 8;
-    frame->waiting = frame->ranges = frame->objects = 0;
-    device->counts.draws += good + (status != G4_OK);
-    device->counts.joined += draws - 1;
-    *finished += good;
-    g4_device_find_fault(device, status, fault);
-    return status;
-}
-
-/* Let the draw in place `waiting` be the first of a batch, after those before it were drawn. */
-static enum g4_status start_batch(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
-    const uint32_t d = device->frame->waiting;
-    const enum g4_status status = g4_device_finish_draws(device, finished, fault);
-    if (d) {
-        swap_draws(device->frame, 0, d);
-    }
-    return status;
-}
-
 /* Find the memory of a draw.  Nothing is reported: it is prepared again before it runs. */
 static void find_memory_use(struct g4_device *device, struct pending_draw *draw) {
     struct g4_worker *const worker = device->worker[0];
@@ -898,6 +863,76 @@ static bool is_open(struct g4_device *device) {
                            g4_written_pages_are_unread(frame->written, device->ctx.mem, &first->use);
     }
     return first->use.known;
+}
+
+bool g4_device_write_later(struct g4_device *device, g4_address address, const uint32_t words[2]) {
+    struct g4_draw_frame *const frame = device->frame;
+    const size_t bytes = sizeof frame->write[0].words;
+
+    if (frame->waiting == 0 || frame->writes == MOST_WRITES || (address & G4_PAGE_OFFSET) > G4_PAGE_SIZE - bytes ||
+        !is_open(device) || !g4_written_pages_add_write(frame->written, device->ctx.mem, address)) {
+        return false;
+    }
+    struct pending_write *const write = &frame->write[frame->writes++];
+    write->address = address;
+    memcpy(write->words, words, bytes);
+    write->preceding = frame->waiting;
+    return true;
+}
+
+/* Write what was to be written before draw number `draws` of the batch, or behind all. */
+static void finish_writes(struct g4_device *device, uint32_t draws) {
+    struct g4_draw_frame *const frame = device->frame;
+    for (uint32_t i = 0; i < frame->writes && frame->write[i].preceding <= draws; i++) {
+        (void)g4_mem_write(&device->port, frame->write[i].address, frame->write[i].words, sizeof frame->write[i].words);
+    }
+    frame->writes = 0;
+}
+
+enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct batch batch = {.device = device, .frame = frame};
+    const uint32_t draws = frame->waiting;
+
+    if (draws == 0) {
+        return G4_OK;
+    }
+    g4_device_begin_workers(device);
+    for (uint32_t d = 0; d < draws; d++) {
+        /* The first worker reports bad state; others begin one of several draws at its first tile. */
+        for (uint32_t i = 0; i < (draws == 1 ? device->workers : 1); i++) {
+            enter_draw(device->worker[i], frame->draw[d]);
+            const enum g4_status status = begin_pixels(device->worker[i], frame->draw[d]);
+            if (status != G4_OK) {
+                fail(&batch, d, status);
+            }
+        }
+        expect_vertices(device, frame->draw[d]);
+        count_vertices(device, frame->draw[d]);
+    }
+    if (status_of(&batch) == G4_OK) {
+        run_ranges(&batch);
+    }
+    collect(device);
+    const enum g4_status status = status_of(&batch);
+    const uint32_t good = status == G4_OK ? draws : atomic_load(&batch.failed) >> 8;
+    finish_writes(device, good);
+    frame->waiting = frame->ranges = frame->objects = 0;
+    device->counts.draws += good + (status != G4_OK);
+    device->counts.joined += draws - 1;
+    *finished += good;
+    g4_device_find_fault(device, status, fault);
+    return status;
+}
+
+/* Let the draw in place `waiting` be the first of a batch, after those before it were drawn. */
+static enum g4_status start_batch(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    const uint32_t d = device->frame->waiting;
+    const enum g4_status status = g4_device_finish_draws(device, finished, fault);
+    if (d) {
+        swap_draws(device->frame, 0, d);
+    }
+    return status;
 }
 
 /* Keep the draw in place `waiting`, which is planned. */

@@ -10,7 +10,7 @@
 
 enum {
     MOST_BYTES = 1 << 28, /* of one range: more is not worth a look at each page */
-    PLACES = 1 << 14, /* for written pages: twice the 32 MiB that fit */
+    PLACES = 1 << 14,     /* for written pages: twice the 32 MiB that fit */
     MOST_PAGES = PLACES / 2,
     CHECKED = 64,     /* ranges that are known to be unread by the waiting draws' writes */
     MOST_OFFSET = 32, /* of the last byte of a vertex element from its start */
@@ -133,7 +133,7 @@ static void add_surface(struct g4_memory_use *use, const struct g4_surface *surf
         return;
     }
     if (surface->type > G4_SURFACE_TYPE_SURFTYPE_CUBE || surface->skips_lines || surface->samples > 1 ||
-        surface->mcs_base || surface->hiz_base || surface->levels_in_row ||
+        surface->hiz_base || surface->levels_in_row ||
         (uint32_t)surface->tiling >= sizeof tile_rows / sizeof *tile_rows) {
         use->known = false;
         return;
@@ -183,8 +183,7 @@ static void add_color(struct g4_memory_use *use, const struct g4_context *ctx, s
         return;
     }
     if (!surface.present || surface.type != G4_SURFACE_TYPE_SURFTYPE_2D || surface.depth != 1 || surface.skips_lines ||
-        surface.format->encoding != G4_ENCODING_PLAIN || surface.samples > 1 || surface.mcs_base ||
-        use->colors == G4_COLOR_TARGETS ||
+        surface.format->encoding != G4_ENCODING_PLAIN || surface.samples > 1 || use->colors == G4_COLOR_TARGETS ||
         !g4_surface_image(&surface, ctx->gen, surface.mip_count_or_lod,
                           g4_cc_slice(&surface, surface.mip_count_or_lod, 0), &image)) {
         use->known = false;
@@ -432,6 +431,10 @@ static bool add_image(struct g4_written_pages *pages, struct g4_mem *mem, const 
         }
     }
     return true;
+}
+
+bool g4_written_pages_add_write(struct g4_written_pages *pages, struct g4_mem *mem, g4_address address) {
+    return add_page(pages, mem, address, G4_DRAW_IMAGES);
 }
 
 static bool is_absent(const struct g4_target_image *image) {

@@ -46,6 +46,8 @@ void g4_written_pages_free(struct g4_written_pages *pages);
 void g4_written_pages_clear(struct g4_written_pages *pages);
 /* Whether the targets of a draw are those of the draws before, or of no draw yet, and can be listed. */
 bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, const struct g4_memory_use *use);
+/* Whether a write of a command to this page may wait, too: the page is there, and no image has it. */
+bool g4_written_pages_add_write(struct g4_written_pages *pages, struct g4_mem *mem, g4_address address);
 /* Whether none of these pages is written.  Pages that are missing are not: all written pages are there. */
 bool g4_written_pages_keep_state(const struct g4_written_pages *pages, struct g4_mem *mem,
                                  const struct g4_touched_pages *state);

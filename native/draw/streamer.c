@@ -227,6 +227,9 @@ static enum outcome load_constants(struct run *run, const struct g4_step *step, 
 }
 
 static enum outcome write_words(struct run *run, g4_address address, const uint32_t *words) {
+    if (run->device && g4_device_write_later(run->device, address, words)) {
+        return DONE;
+    }
     if (!finish_draws(run)) {
         return FAILED;
     }

@@ -21,7 +21,7 @@ from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.device.test_checkpoints import everything
-from tests.harness.scene import KERNELS, STATE, SURFACES, TARGET, Scene, vertex
+from tests.harness.scene import KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
 ALL = [*sorted(TRACES.glob("*.aub.xz")), *(path for chip in ("ivb", "byt", "hsw", "kbl", "skl")
@@ -122,12 +122,33 @@ def test_a_draw_alone_joins_none() -> None:
     assert together(lambda scene: draws(scene, 1)) == 0
 
 
-def test_an_immediate_write_ends_the_wait() -> None:
-    def write(scene: Scene, i: int) -> bytes:
-        return b"" if i != 3 else scene._command("PIPE_CONTROL", post_sync_operation=1, destination_address=WRITTEN,
-                                                 immediate_data_low=0x1234)
+def written(scene: Scene, address: int) -> bytes:
+    return scene._command("PIPE_CONTROL", post_sync_operation=1, destination_address=address, immediate_data_low=0x1234)
 
-    assert together(lambda scene: draws(scene, 6, lambda i: write(scene, i))) == 2 + 2
+
+def test_immediate_writes_wait_with_the_draws() -> None:
+    def build(scene: Scene) -> bytes:
+        scene.memory.write(WRITTEN, bytes(4096))
+        return draws(scene, 6, lambda i: written(scene, WRITTEN + 8 * (i % 3)))
+
+    assert together(build) == 5
+
+
+@pytest.mark.parametrize("address", [WRITTEN, TARGET + 40 * 512 + 64], ids=["missing", "target"])
+def test_a_write_to_a_missing_page_or_a_target_ends_the_wait(address: int) -> None:
+    assert together(lambda scene: draws(scene, 6, lambda i: written(scene, address) if i == 3 else b"")) == 2 + 2
+
+
+def test_a_draw_reads_what_was_written_before_it() -> None:
+    """The write changes the first vertex of draw 3, and comes after draw 2, which has the same vertices."""
+    def build(scene: Scene) -> bytes:
+        batch = scene.prepare(triangles(3))
+        draw = scene.primitive(PrimitiveTopology.TRILIST, 3)
+        write = scene._command("PIPE_CONTROL", post_sync_operation=1, destination_address=VERTICES,
+                               immediate_data_low=0x42800000, immediate_data_high=0x41000000)
+        return batch + draw * 3 + write + draw
+
+    assert together(build, cc=BLEND) == 2
 
 
 def test_another_target_ends_the_wait() -> None:
