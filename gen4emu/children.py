@@ -114,7 +114,7 @@ def _ending(status: int) -> str:
         return f"signal {-status}"
 
 
-Messages = Generator[tuple[int, Any], None, None]  # the index of a child, and what it tells
+Messages = Generator[tuple[int, Any], None, None]  # the index of a child, and its message
 Tell = Callable[[Any], None]  # takes a value of JSON
 
 

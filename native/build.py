@@ -62,7 +62,7 @@ DERIVED = {"enums.h": "gen4emu.core_enums", "hw_enums.h": "gen4emu.hw.c_header:e
            "state_gen7.h": "gen4emu.hw.gen7.c_header:state", "messages_gen7.h": "gen4emu.hw.gen7.c_header:messages",
            "state_gen9.h": "gen4emu.hw.gen9.c_header:state", "messages_gen9.h": "gen4emu.hw.gen9.c_header:messages"}
 
-# The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
+# Equal bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
 # those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.
 COMPILE = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-fvisibility=hidden",
            "-pthread", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-psabi"]

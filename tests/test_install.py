@@ -1,4 +1,4 @@
-"""What `pip install`, the wheel and the sdist contain and leave behind; each builds from a fresh clone."""
+"""The files that `pip install`, the wheel and the sdist contain and leave behind; each builds from a fresh clone."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ DENIED_TO_SERVERS = {
 
 
 def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = "on") -> dict[str, str]:
-    """What happens to statements in the process of a verb: for each the exception's name, or done."""
+    """The outcome of statements in the process of a verb: for each the exception's name, or done."""
     folder, output = tmp_path / "folder", tmp_path / "output"
     folder.mkdir()
     output.mkdir()

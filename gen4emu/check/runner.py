@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """What a child may read and write."""
+    """The files that a child may read and write."""
 
     reads: frozenset[Path]
     writes: frozenset[Path]
@@ -140,7 +140,7 @@ class Runner:
         # Those that children write to; --update writes golden pictures to many, and accepts traces as they are.
         self._mode = Mode.OFF if task.update else self.limits.sandbox
         self._directories = Sandbox(self._mode)
-        self._directories.wanted = self._mode is not Mode.OFF  # whoever this process belongs to
+        self._directories.wanted = self._mode is not Mode.OFF  # also in a process that is not our own
 
     def close(self) -> None:
         for worker in self._workers:

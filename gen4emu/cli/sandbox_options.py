@@ -20,7 +20,7 @@ STREAM = "-"
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What the process of a verb may reach and use."""
+    """The files and resources that the process of a verb may use."""
 
     mode: Mode = Mode.AUTO
     memory: int = 0  # bytes; 0: no limit

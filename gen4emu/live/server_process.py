@@ -44,7 +44,7 @@ class ProgramEnd:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a server says at the end."""
+    """The last message of a server."""
 
     status: int
     document: str = ""  # the result as JSON, if that is wanted
@@ -120,7 +120,7 @@ def _run(server: Server, serve: Serve, sandbox: Sandbox, memory: int, connection
     """The process of the server; does not return."""
     status = 1
     try:
-        for number in _IGNORED:  # the terminal sends them to all processes; this one ends when it is told
+        for number in _IGNORED:  # the terminal sends them to all processes; this one ends on a message
             signal.signal(number, signal.SIG_IGN)
         server.keeps_directory = True
 

@@ -70,7 +70,7 @@ class WindowView:
         """The window appears later."""
 
     def _idle(self) -> None:
-        """Show the latest frame and handle events.  After an error, the program goes on without the window."""
+        """Show the latest frame and handle events.  After an error, the program continues without the window."""
         if self._is_closed:
             time.sleep(_IDLE_SECONDS)
             return

@@ -1,4 +1,4 @@
-"""`run --web`: sends the frames of a screen to a page, which asks for one when it has drawn the one before."""
+"""`run --web`: sends the frames of a screen to a page, which requests one when it has drawn the one before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exported draw reads, as files for people: kernels, vertices, indices, constants and textures."""
+"""The inputs of an exported draw, as files for people: kernels, vertices, indices, constants and textures."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ struct g4_hiz_watched {
     uint32_t width, height; /* as those of struct g4_hiz_buffer; 0: nothing in it is stale */
 };
 
-/* What a watch remembers between draws. */
+/* The state of a watch between draws. */
 struct g4_hiz_watch_image {
     struct g4_hiz_watched image[G4_HIZ_WATCHED];
     uint32_t images, next;

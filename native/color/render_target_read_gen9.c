@@ -13,7 +13,7 @@ enum {
     HALF = 8, /* pixels in a register */
 };
 
-struct read {
+struct target_read {
     struct g4_eu *eu;
     struct g4_gang *gang;
     const struct g4_send *send;
@@ -22,7 +22,7 @@ struct read {
     uint32_t halves;
 };
 
-static struct g4_target *target_of(const struct read *r, uint32_t sample) {
+static struct g4_target *target_of(const struct target_read *r, uint32_t sample) {
     const uint32_t index = gen9_render_cache_data_port_message_binding_table_index(r->send->descriptor);
     const struct g4_target_key key = {
         .index = index,
@@ -34,7 +34,7 @@ static struct g4_target *target_of(const struct read *r, uint32_t sample) {
 }
 
 /* Pixels that are only marked as clear may have anything in memory. */
-static void replace_clear(const struct read *r, const struct g4_target *target, const struct g4_pixels *pixels,
+static void replace_clear(const struct target_read *r, const struct g4_target *target, const struct g4_pixels *pixels,
                           uint32_t color[4][2 * HALF]) {
     uint32_t clear = g4_control_surface_find_clear(r->eu->worker, target, pixels, pixels->live);
 
@@ -46,7 +46,7 @@ static void replace_clear(const struct read *r, const struct g4_target *target, 
     }
 }
 
-static void read_sample(const struct read *r, uint32_t sample, uint32_t live, uint32_t color[4][2 * HALF]) {
+static void read_sample(const struct target_read *r, uint32_t sample, uint32_t live, uint32_t color[4][2 * HALF]) {
     struct g4_target *const target = live ? target_of(r, sample) : NULL;
     struct g4_pixels pixels = {.live = live};
 
@@ -72,7 +72,7 @@ static void read_sample(const struct read *r, uint32_t sample, uint32_t live, ui
     }
 }
 
-static void read_thread(const struct read *r) {
+static void read_thread(const struct target_read *r) {
     const uint32_t enabled = g4_thread_lanes(r->send->emask[0], r->thread) |
                              (r->halves == 2 ? g4_thread_lanes(r->send->emask[1], r->thread) << HALF : 0);
     const uint32_t samples = g4_cc_of(r->eu->worker)->multisampling.samples;
@@ -98,7 +98,7 @@ static void read_thread(const struct read *r) {
 
 enum g4_status g4_render_target_read_gen9(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const uint32_t descriptor = send->descriptor;
-    struct read r = {
+    struct target_read r = {
         .eu = eu,
         .gang = gang,
         .send = send,

@@ -61,7 +61,7 @@ void g4_media_image_setup(struct g4_media_image *image, const struct gen7_media_
  * absent channels are 0. */
 void g4_media_image_read(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
                          int32_t x, int32_t y, uint32_t count, uint8_t *out);
-/* The same with all bits of the surface: 8 or 10. */
+/* With all bits of the surface: 8 or 10. */
 void g4_media_image_read_wide(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
                               int32_t x, int32_t y, uint32_t count, uint16_t *out);
 

@@ -18,14 +18,14 @@ enum {
 };
 
 /* A position in one direction. */
-struct position {
+struct tap_position {
     int32_t first; /* the texel of tap 0 */
     int32_t nearest;
     uint32_t phase; /* of 32 */
 };
 
 /* Texel centers are at integers (docs/decisions.md 125). */
-static struct position position_of(float texels) {
+static struct tap_position position_of(float texels) {
     float scaled = floorf(texels * POSITION_STEPS + 0.5f);
     const float limit = (float)MOST_POSITION * POSITION_STEPS;
 
@@ -38,7 +38,7 @@ static struct position position_of(float texels) {
         phase = 0;
         texel++;
     }
-    return (struct position){texel - BEFORE, phase < PHASE_STEPS / 2 ? texel : texel + 1, phase};
+    return (struct tap_position){texel - BEFORE, phase < PHASE_STEPS / 2 ? texel : texel + 1, phase};
 }
 
 /* The coefficients in the order of texels.  Phases above 1/2 are mirror images. */
@@ -59,7 +59,7 @@ struct texel_window {
 };
 
 /* The eight texels of the taps in a row of the surface. */
-static const uint16_t *texels(const struct texel_window *window, const struct position *x, int32_t row) {
+static const uint16_t *texels(const struct texel_window *window, const struct tap_position *x, int32_t row) {
     return &window->row[row - window->y][x->first - window->x];
 }
 
@@ -101,7 +101,7 @@ static int32_t limited(int32_t value) {
 
 /* The sharpness of a pixel. */
 static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct texel_window *window,
-                             const struct position *x, const struct position *y) {
+                             const struct tap_position *x, const struct tap_position *y) {
     uint32_t level = scaler->sharpness;
 
     if (scaler->adapts[0] || scaler->adapts[1]) {
@@ -122,7 +122,8 @@ static uint32_t sharpness_of(const struct g4_scaler *scaler, const struct texel_
 }
 
 /* The bilinear filter, as 8.8. */
-static int32_t smooth_of(const struct texel_window *window, const struct position *x, const struct position *y) {
+static int32_t smooth_of(const struct texel_window *window, const struct tap_position *x,
+                         const struct tap_position *y) {
     const int32_t right = (int32_t)x->phase;
     const int32_t below = (int32_t)y->phase;
     const uint16_t *const above = texels(window, x, y->first + BEFORE) + BEFORE;
@@ -139,14 +140,14 @@ struct part {
     const struct g4_scaler_table *table; /* of x, y */
     bool inner_only;                     /* four taps */
     uint32_t columns, rows;
-    struct position x[G4_SCALER_COLUMNS], y[G4_SCALER_ROWS];
+    struct tap_position x[G4_SCALER_COLUMNS], y[G4_SCALER_ROWS];
 };
 
 /* Filter in x once for every row of texels, then in y. */
 static void filter(const struct part *part, const struct texel_window *window, uint32_t texel_rows,
                    uint16_t out[G4_SCALER_ROWS][G4_SCALER_COLUMNS]) {
     for (uint32_t i = 0; i < part->columns; i++) {
-        const struct position *const x = &part->x[i];
+        const struct tap_position *const x = &part->x[i];
         int32_t across[TAPS];
         int32_t sum[WINDOW_ROWS];
 
@@ -155,7 +156,7 @@ static void filter(const struct part *part, const struct texel_window *window, u
             sum[row] = sum_of(across, &window->row[row][x->first - window->x]);
         }
         for (uint32_t j = 0; j < part->rows; j++) {
-            const struct position *const y = &part->y[j];
+            const struct tap_position *const y = &part->y[j];
             int32_t down[TAPS];
             int32_t sharp = 0;
             taps_of(&part->table[1], part->inner_only, y->phase, down);
@@ -172,7 +173,7 @@ static void filter(const struct part *part, const struct texel_window *window, u
 }
 
 /* The first texel of some positions and the number of those that they need. */
-static void range_of(const struct position *position, uint32_t count, int32_t *first, uint32_t *length) {
+static void range_of(const struct tap_position *position, uint32_t count, int32_t *first, uint32_t *length) {
     int32_t low = position[0].first;
     int32_t high = low;
     for (uint32_t i = 1; i < count; i++) {

@@ -1,4 +1,4 @@
-"""What no verb can use: exit status 2, one line that says why, and nothing half-written."""
+"""Input that no verb can use: exit status 2, one line that says why, and nothing half-written."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Nosy:
         return self.rng.choice((DebugAction.GO, DebugAction.GO, DebugAction.STEP, DebugAction.FINISH))
 
     def _trace_back(self, event: Any, thread: Thread) -> None:
-        """What `why` asks: operands, payloads, vertices, texels."""
+        """The calls of `why`: operands, payloads, vertices, texels."""
         native, image = self.device.native, bytes(144 * 32)
         payload = ffi.new("struct g4_debug_payload *")
         has_payload = lib.g4_debug_read_payload(native, payload)

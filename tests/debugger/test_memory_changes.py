@@ -1,4 +1,4 @@
-"""What changed memory last: found from bookmarks, and the same as by an execution from the start."""
+"""The last change of memory: found from bookmarks, and the same as by an execution from the start."""
 
 from __future__ import annotations
 

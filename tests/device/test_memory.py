@@ -84,7 +84,7 @@ def test_newest_write_wins() -> None:
 
 
 class Model:
-    """The same writes to a dictionary of bytes."""
+    """A second model: writes to a dictionary of bytes."""
 
     def __init__(self) -> None:
         self.bytes: dict[int, int] = {}

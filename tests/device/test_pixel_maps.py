@@ -27,7 +27,7 @@ def map_pixels(device: Device) -> None:
 
 
 def sums(fragments: Fragments) -> dict[P, int]:
-    """What the maps have to add up to."""
+    """The sums that the maps must have."""
     return {P.COVERED: fragments.fragments, P.STENCIL_FAILED: fragments.stencil_failed,
             P.DEPTH_FAILED: fragments.depth_failed, P.SHADED: fragments.shaded, P.ENDED: fragments.ended,
             P.ALPHA_FAILED: fragments.alpha_failed, P.WRITTEN: fragments.written, P.UNWRITTEN: fragments.unwritten}

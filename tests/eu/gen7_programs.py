@@ -507,7 +507,7 @@ def differences(gang: Gang, outcome: Outcome) -> list[str]:
 
 
 def this_variant() -> Iterable[str]:
-    """What check() and check_flow() compare unless told otherwise: the vector variant that is in use."""
+    """The default of check() and check_flow(): the vector variant in use."""
     return ("",)
 
 

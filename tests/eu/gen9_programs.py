@@ -201,7 +201,7 @@ def straight_case(seed: int, length: int, *, wide: bool = False) -> Straight:
 
 
 def compacted(program: list[Instruction], rng: random.Random) -> list[Instruction]:
-    """The same program with short forms of some instructions, and the jumps that follow from them."""
+    """A program with short forms of some instructions, and the jumps that follow from them."""
     sizes = []
     short = []
     for inst in program:

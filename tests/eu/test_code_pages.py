@@ -73,7 +73,7 @@ def executable_pages() -> int:
 
 
 def child(code: str, **more: str) -> str:
-    """What a Python process prints; it finds the package where this one does."""
+    """The output of a Python process, which finds the package where this one does."""
     path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
                           env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": path, **more})

@@ -1,4 +1,4 @@
-"""What Kaby Lake draws and counts without shaders, seen through stream output (KBL PRM vol. 2a, 3DPRIMITIVE)."""
+"""Draws and counts of Kaby Lake without shaders, seen through stream output (KBL PRM vol. 2a, 3DPRIMITIVE)."""
 
 from __future__ import annotations
 

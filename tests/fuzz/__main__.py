@@ -43,7 +43,7 @@ class Outcome:
 
 
 def outcome_of(log: str, status: int) -> Outcome:
-    """What libFuzzer has printed."""
+    """The output of libFuzzer."""
     coverage = [int(number) for number in _COVERAGE.findall(log)]
     executions = _EXECUTIONS.search(log)
     found = Outcome(int(executions[1]) if executions else 0, coverage[0] if coverage else 0, max(coverage, default=0),
@@ -85,7 +85,7 @@ def main() -> int:
 
 
 def missing(chosen: Sequence[Target]) -> str:
-    """What these targets need and this machine does not have."""
+    """The programs that these targets need and this machine lacks."""
     if any(target.program for target in chosen) and build.clang() is None:
         return "clang with libFuzzer was not found (Debian: apt-get install clang libclang-rt-14-dev)"
     if not all(target.program for target in chosen) and importlib.util.find_spec("atheris") is None:

@@ -1,4 +1,4 @@
-"""What every layout must satisfy: each bit is claimed once in every shape the layout can take, and packs as it was."""
+"""Rules for every layout: each bit is claimed once in every shape the layout can take, and packs as it was."""
 
 from __future__ import annotations
 

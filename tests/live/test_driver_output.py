@@ -1,4 +1,4 @@
-"""What a driver prints about shaders is kept, and everything else that a program prints passes through."""
+"""The output of a driver about shaders is kept, and everything else that a program prints passes through."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_no_entry_contradicts_the_depth_buffer_and_pictures_are_the_same(scene: 
 @needs_client
 @pytest.mark.parametrize(("more", "devices"), [((), 1), (("--hiz", "off"), 0)])
 def test_programs_can_be_made_to_check_their_entries(more: tuple[str, ...], devices: int, tmp_path: Path) -> None:
-    """What --check-depth does to all programs of these tests; those that choose a mode keep it."""
+    """The effect of --check-depth on all programs of these tests; those that choose a mode keep it."""
     (tmp_path / "log").touch()
     arguments = ["run", "-q", "--device", "hsw", *more, "--", client("depth")]
     subprocess.run([sys.executable, "-m", "gen4emu", *arguments], check=True, timeout=TIMEOUT, capture_output=True,

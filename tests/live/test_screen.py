@@ -44,7 +44,7 @@ def taken(screen: Screen, after: int = 0) -> Frame:
 
 
 def first_dword(frame: Frame) -> int:
-    """What `show` has drawn."""
+    """The dword that `show` has drawn."""
     red, green, blue = map(int, frame.pixels[0, frame.place.frame, :3])
     return red << 16 | green << 8 | blue
 

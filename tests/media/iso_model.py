@@ -1,4 +1,4 @@
-"""What ISO/IEC 13818-2 makes of macroblocks, with ffmpeg's `simple` inverse transform: to check the writer of streams.
+"""A model of ISO/IEC 13818-2 for macroblocks, with ffmpeg's `simple` inverse transform: to check the writer of streams.
 
 Takes the payloads that VFE would make and frames as three arrays.  Vectors stay inside of the picture.
 """

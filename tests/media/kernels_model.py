@@ -1,4 +1,4 @@
-"""What the VA driver's MPEG-2 kernels compute, written from their closed form.
+"""A model of the VA driver's MPEG-2 kernels, written from their closed form.
 
 Independent of the emulator: payloads and pictures in, pictures out, in plain numpy.
 """

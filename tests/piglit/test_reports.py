@@ -1,4 +1,4 @@
-"""What the device server says is counted for the test that it is about."""
+"""Reports of the device server count for the test that they are about."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_the_search_ends_with_its_time_and_writes_the_best(tmp_path: Path, capsy
 
 # --- levels -----------------------------------------------------------------------------------------------------------
 def dword(events: Sequence[Event], address: int) -> int:
-    """What the last write of a trace that covers an address has put there."""
+    """The bytes of the last write of a trace that covers an address."""
     for event in reversed(events):
         if isinstance(event, MemoryWrite) and event.address <= address < event.address + len(event.data):
             at = address - event.address

@@ -21,7 +21,7 @@ struct header {
     uint32_t flags;
 };
 
-/* What a run has counted, and how it ended. */
+/* The counts of a run, and how it ended. */
 struct counts {
     uint64_t instructions, channel_ops, messages;
     enum g4_status status;

@@ -1,4 +1,4 @@
-"""What the shim tells drivers of Gen6 to Gen9, and the submissions that only these make."""
+"""The answers of the shim to drivers of Gen6 to Gen9, and the submissions that only these make."""
 
 from __future__ import annotations
 
