@@ -44,8 +44,8 @@ def index(trace: str, interval: float, partial: bool) -> int:
     """Execute TRACE, and write checkpoints of it to TRACE.index.
 
     `debug` and `replay` use them, as long as TRACE and gen4emu are the same: they begin at the last one before the
-    draw or frame that they need. An index of another user is not used: indexes are signed with a key of their user. There are at most
-    256 checkpoints, of at most 1 GiB.
+    draw or frame that they need. An index of another user is not used: indexes are signed with a key of their user.
+    There are at most 256 checkpoints, of at most 1 GiB.
 
     \b
     Example:
