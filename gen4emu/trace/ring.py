@@ -96,7 +96,8 @@ def starts_batch(header: int) -> bool:
 
 def _image_of(descriptor: int) -> int:
     """The address of a context's image, from the lower dword of its descriptor."""
-    return int(block_named("CONTEXT_DESCRIPTOR", Gen.BDW).view((descriptor, 0), gen=Gen.BDW).logical_ring_context_address)
+    view = block_named("CONTEXT_DESCRIPTOR", Gen.BDW).view((descriptor, 0), gen=Gen.BDW)
+    return int(view.logical_ring_context_address)
 
 
 def spare_ring_address(batch_address: int) -> int:
