@@ -1,7 +1,8 @@
 /*
  * Prints the alpha values of a multisampled triangle, and how many pixels have each.  With the argument "samples" the
- * pixel shader runs for each sample.  The buffer of the triangle lies where an opaque one was before, and drivers mark
- * new buffers as clear without a draw, so samples that the triangle leaves out must not keep the old alpha.
+ * pixel shader runs for each sample; a second one is their number, else 4.  The buffer of the triangle lies where an
+ * opaque one was before, and drivers mark new buffers as clear without a draw, so samples that the triangle leaves out
+ * must not keep the old alpha.
  */
 #define GL_GLEXT_PROTOTYPES
 #include <EGL/egl.h>
@@ -13,7 +14,6 @@
 
 enum {
     SIZE = 256,
-    SAMPLES = 4,
 };
 
 static GLuint framebuffer(GLenum format, GLsizei samples, GLuint *buffer) {
@@ -43,6 +43,7 @@ static void draw(float alpha) {
 
 int main(int argc, char **argv) {
     static unsigned char pixels[SIZE][SIZE][4];
+    const GLsizei samples = argc > 2 ? atoi(argv[2]) : 4;
     int count[256] = {0};
     GLuint buffer, resolved;
     EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
@@ -55,7 +56,7 @@ int main(int argc, char **argv) {
     }
     glClearColor(0, 0, 0, 0);
     for (int i = 0; i < 4; i++) {
-        const GLuint opaque = framebuffer(GL_RGB8, SAMPLES, &buffer);
+        const GLuint opaque = framebuffer(GL_RGB8, samples, &buffer);
         draw(1);
         glFinish();
         glDeleteFramebuffers(1, &opaque);
@@ -63,7 +64,7 @@ int main(int argc, char **argv) {
         glFinish();
     }
 
-    const GLuint drawn = framebuffer(GL_RGBA8, SAMPLES, &buffer);
+    const GLuint drawn = framebuffer(GL_RGBA8, samples, &buffer);
     if (argc > 1 && strcmp(argv[1], "samples") == 0) {
         glEnable(GL_SAMPLE_SHADING);
         glMinSampleShading(1);
