@@ -16,7 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum kind { NONE, WRITE, CREATE, RENAME, SHORT };
+enum kind {
+    NONE,
+    WRITE,
+    CREATE,
+    RENAME,
+    SHORT
+};
 
 static int kind, at, error, count;
 
@@ -28,7 +34,9 @@ void arm(int new_kind, int new_at, int new_error) {
 }
 
 /* Calls of the kind that was armed. */
-int calls(void) { return count; }
+int calls(void) {
+    return count;
+}
 
 __attribute__((constructor)) static void start(void) {
     const char *const wish = getenv("GEN4EMU_FAULT");
@@ -80,9 +88,13 @@ ssize_t sendfile(int out, int in, off_t *offset, size_t size) {
     return sendfile64(out, in, offset, size);
 }
 
-ssize_t read(int file, void *data, size_t size) { return NEXT(read)(file, data, shortened(file, size)); }
+ssize_t read(int file, void *data, size_t size) {
+    return NEXT(read)(file, data, shortened(file, size));
+}
 
-static int open_fails(int flags) { return kind == CREATE && (flags & O_ACCMODE) != O_RDONLY && fails(CREATE); }
+static int open_fails(int flags) {
+    return kind == CREATE && (flags & O_ACCMODE) != O_RDONLY && fails(CREATE);
+}
 
 #define OPEN(name, parameters, arguments)                                                                              \
     int name parameters {                                                                                              \
@@ -101,7 +113,9 @@ OPEN(open64, (const char *path, int flags, ...), (path, flags, mode))
 OPEN(openat, (int folder, const char *path, int flags, ...), (folder, path, flags, mode))
 OPEN(openat64, (int folder, const char *path, int flags, ...), (folder, path, flags, mode))
 
-int rename(const char *from, const char *to) { return fails(RENAME) ? -1 : NEXT(rename)(from, to); }
+int rename(const char *from, const char *to) {
+    return fails(RENAME) ? -1 : NEXT(rename)(from, to);
+}
 
 int renameat(int from_folder, const char *from, int to_folder, const char *to) {
     return fails(RENAME) ? -1 : NEXT(renameat)(from_folder, from, to_folder, to);
