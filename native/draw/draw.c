@@ -918,6 +918,7 @@ enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finish
     const uint32_t good = status == G4_OK ? draws : atomic_load(&batch.failed) >> 8;
     finish_writes(device, good);
     frame->waiting = frame->ranges = frame->objects = 0;
+    g4_kernel_cache_keep(device->kernels, 0);
     device->counts.draws += good + (status != G4_OK);
     device->counts.joined += draws - 1;
     *finished += good;
@@ -947,8 +948,9 @@ static enum g4_status keep_draw(struct g4_device *device, uint32_t *finished, st
     append_ranges(frame, frame->waiting);
     frame->objects += (uint32_t)frame->plan.primitives;
     frame->waiting++;
-    return frame->waiting == G4_WAITING_DRAWS || !surely_ends(draw) ? g4_device_finish_draws(device, finished, fault)
-                                                                    : G4_OK;
+    const bool last =
+        frame->waiting == G4_WAITING_DRAWS || g4_kernel_cache_is_full(device->kernels) || !surely_ends(draw);
+    return last ? g4_device_finish_draws(device, finished, fault) : G4_OK;
 }
 
 /* Whether the draw in place 0 may wait for others, before its memory is known. */
@@ -1038,6 +1040,7 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
     }
     struct g4_port port;
     struct g4_fault own = {0};
+    g4_kernel_cache_keep(device->kernels, frame->waiting);
     enum g4_status loaded = load_and_list(device, draw, primitive, &port, &own);
     if (frame->waiting && !g4_written_pages_keep_state(frame->written, mem, &draw->use.state)) {
         status = start_batch(device, finished, fault);

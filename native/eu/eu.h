@@ -13,10 +13,15 @@ struct g4_kernel_cache; /* kernels by content; shared by workers, filled between
 
 struct g4_kernel_cache *g4_kernel_cache_new(void);
 void g4_kernel_cache_free(struct g4_kernel_cache *cache);
+/* The kernels of so many draws that wait stay, besides those of the draw that is loaded next. */
+void g4_kernel_cache_keep(struct g4_kernel_cache *cache, uint32_t draws);
+/* Whether the cache would free kernels if none had to stay. */
+bool g4_kernel_cache_is_full(const struct g4_kernel_cache *cache);
 
 /* The kernel that starts at a graphics address, decoded if the cache does not have its bytes.  Owned by the cache and
- * valid until G4_WAITING_DRAWS more draws were loaded, or the media command ends.  Not thread safe: call before the
- * workers start.  Returns NULL and sets the fault if the first instruction cannot be read or memory is short. */
+ * valid until another draw is loaded that does not wait (g4_kernel_cache_keep), or the media command ends.  Not thread
+ * safe: call before the workers start.  Returns NULL and sets the fault if the first instruction cannot be read or
+ * memory is short. */
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, g4_address address,
                                       struct g4_fault *fault);
 

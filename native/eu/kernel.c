@@ -15,9 +15,8 @@
 enum {
     BUCKETS = 256,
     MAX_KERNELS = 2048,
-    MAX_BYTES = 256 << 20, /* a decoded kernel of 64 KiB takes 3 to 7 MiB */
-    /* VS, GS, CLIP, SF, HS, DS and four entry points of the pixel shader, of the draws that wait and the next one. */
-    KERNELS_OF_DRAWS = 10 * (G4_WAITING_DRAWS + 1),
+    MAX_BYTES = 256 << 20,  /* a decoded kernel of 64 KiB takes 3 to 7 MiB */
+    KERNELS_OF_A_DRAW = 10, /* VS, GS, CLIP, SF, HS, DS, and four entry points of the pixel shader */
 };
 
 struct g4_kernel_cache {
@@ -25,6 +24,7 @@ struct g4_kernel_cache {
     uint32_t count;
     size_t bytes; /* of all kernels with their parts */
     uint64_t clock;
+    uint32_t waiting; /* draws whose kernels stay, besides those of the one that is loaded */
 };
 
 struct g4_kernel_cache *g4_kernel_cache_new(void) {
@@ -618,6 +618,14 @@ static bool has_same_content(const struct g4_kernel *kernel, struct g4_port *por
     return true;
 }
 
+void g4_kernel_cache_keep(struct g4_kernel_cache *cache, uint32_t draws) {
+    cache->waiting = draws;
+}
+
+bool g4_kernel_cache_is_full(const struct g4_kernel_cache *cache) {
+    return cache->count > MAX_KERNELS || cache->bytes > MAX_BYTES;
+}
+
 /* Free the least recently used kernel; false: those that are left may belong to draws that wait or run. */
 static bool evict(struct g4_kernel_cache *cache) {
     struct g4_kernel **oldest = NULL;
@@ -628,7 +636,7 @@ static bool evict(struct g4_kernel_cache *cache) {
             }
         }
     }
-    if (!oldest || cache->clock - (*oldest)->last_use < KERNELS_OF_DRAWS) {
+    if (!oldest || cache->clock - (*oldest)->last_use < KERNELS_OF_A_DRAW * (cache->waiting + UINT64_C(1))) {
         return false;
     }
     struct g4_kernel *const gone = *oldest;
@@ -643,7 +651,7 @@ static bool evict(struct g4_kernel_cache *cache) {
  * run, or of the media command, stay, because they were looked up last. */
 static void grow(struct g4_kernel_cache *cache, size_t bytes) {
     cache->bytes += bytes;
-    while ((cache->count > MAX_KERNELS || cache->bytes > MAX_BYTES) && evict(cache)) {
+    while (g4_kernel_cache_is_full(cache) && evict(cache)) {
     }
 }
 
