@@ -25,8 +25,8 @@ from gen4emu.live.server import Server
 from tests.live import real_client
 
 # Scenes of different kinds.  Those with a size of their own are small frames, drawn many times.
-SCENES = ("fill", "mandelbrot", "march", "grid-125k", "grid", "gears", "draws-500", "texture", "blend", "stencil",
-          "fbo", "sprites", "cubemap", "volumes", "clear-64", "triangle-64", "clear-512", "triangle-512")
+SCENES = ("fill", "mandelbrot", "march", "grid-125k", "grid", "gears", "draws-500", "game", "texture", "blend",
+          "stencil", "fbo", "sprites", "cubemap", "volumes", "clear-64", "triangle-64", "clear-512", "triangle-512")
 SMALL_FRAMES = 1000
 
 _SIZED = re.compile(r"(clear|triangle)-(\d+)")

@@ -809,10 +809,10 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
  * the wait before anything else reads or writes memory, registers or counters.
  */
 
-/* Whether draws of the device may wait: observers see draws one after another. */
+/* Whether draws of the device may wait: observers see draws one after another, and a single worker gains nothing. */
 static bool may_wait(const struct g4_device *device) {
     const struct g4_options *const options = &device->ctx.options;
-    return !device->ctx.hooks && !device->counters && !device->mesh && !device->ctx.hiz_watch &&
+    return device->workers > 1 && !device->ctx.hooks && !device->counters && !device->mesh && !device->ctx.hiz_watch &&
            device->first_object == 0 && device->last_object >= G4_OBJECT_NUMBERS && !options->draws_apart &&
            !options->watchdog && options->hierarchical_depth == G4_HIERARCHICAL_DEPTH_MODE_OFF;
 }
@@ -1009,8 +1009,15 @@ static bool has_faults(const struct g4_port *port) {
 static bool can_join(struct g4_device *device) {
     struct g4_draw_frame *const frame = device->frame;
     struct pending_draw *const draw = frame->draw[frame->waiting];
+    const struct pending_draw *const before = frame->draw[frame->waiting - 1];
+    const bool written = frame->writes && frame->write[frame->writes - 1].preceding == frame->waiting; /* since then */
 
-    find_memory_use(device, draw);
+    /* Most draws differ from the one before in vertices and constants. */
+    if (!written && g4_memory_use_is_like(&draw->state, &before->state)) {
+        g4_memory_use_follow(&draw->use, &before->use, &draw->state);
+    } else {
+        find_memory_use(device, draw);
+    }
     return draw->use.known && draw->state.curbe.rows <= CURBE_ROWS &&
            g4_written_pages_add(frame->written, device->ctx.mem, &draw->use) &&
            g4_written_pages_are_unread(frame->written, device->ctx.mem, &draw->use);

@@ -310,6 +310,34 @@ void g4_memory_use_find(struct g4_memory_use *use, const struct g4_worker *worke
     use->known = use->known && !use->state.full;
 }
 
+static bool same_bytes(const void *a, const void *b, size_t size) {
+    return memcmp(a, b, size) == 0;
+}
+
+bool g4_memory_use_is_like(const struct g4_draw_state *draw, const struct g4_draw_state *before) {
+    return !draw->depth_buffer.follows_drawing_rectangle && !draw->primitive.indirect && !draw->amplification &&
+           !draw->stream_output.enable && same_bytes(draw->wm_kernel, before->wm_kernel, sizeof draw->wm_kernel) &&
+           same_bytes(draw->kernel, before->kernel, sizeof draw->kernel) &&
+           same_bytes(draw->dispatch, before->dispatch, sizeof draw->dispatch) &&
+           same_bytes(draw->wm_dispatch, before->wm_dispatch, sizeof draw->wm_dispatch) &&
+           same_bytes(&draw->windower, &before->windower, sizeof draw->windower) &&
+           same_bytes(&draw->depth_buffer, &before->depth_buffer, sizeof draw->depth_buffer) &&
+           same_bytes(&draw->depth_stencil, &before->depth_stencil, sizeof draw->depth_stencil) &&
+           same_bytes(&draw->stencil_buffer, &before->stencil_buffer, sizeof draw->stencil_buffer) &&
+           same_bytes(&draw->hierarchical_depth, &before->hierarchical_depth, sizeof draw->hierarchical_depth) &&
+           same_bytes(&draw->multisampling, &before->multisampling, sizeof draw->multisampling);
+}
+
+void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use *before,
+                          const struct g4_draw_state *draw) {
+    use->known = true;
+    use->colors = before->colors;
+    memcpy(use->image, before->image, sizeof use->image);
+    use->reads = 0;
+    add_vertices(use, draw);
+    use->known = use->known && !use->state.full;
+}
+
 /* ---- pages ---- */
 
 struct g4_written_pages {

@@ -38,6 +38,12 @@ struct g4_memory_use {
 /* Find the memory of a draw that the worker has begun; use->state lists what loading it has read. */
 void g4_memory_use_find(struct g4_memory_use *use, const struct g4_worker *worker, const struct g4_draw_state *draw);
 
+/* Whether a draw has the kernels, surfaces, samplers and targets of the draw before, whose memory is known and none of
+ * which has been written since; and its memory, if so: of what it reads, vertices alone are listed. */
+bool g4_memory_use_is_like(const struct g4_draw_state *draw, const struct g4_draw_state *before);
+void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use *before,
+                          const struct g4_draw_state *draw);
+
 /* The host pages that waiting draws write. */
 struct g4_written_pages;
 

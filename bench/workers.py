@@ -1,0 +1,101 @@
+"""What a second worker gains: `python bench/workers.py [--size N] [--device NAME] [--apart] [SCENE ...]`.
+
+Scenes of tests/live/programs are captured, then executed again with one worker and with two, in turn: milliseconds per
+frame without the program and its driver, and their quotient.  `draws` says how many draws a frame has, `joined` how
+many of them were drawn together with the one before; --apart draws each by itself.  The last columns are processor
+time, for a machine that is not idle: of one worker, of two, and of the one of these that also reads the commands.
+Wants the packages that tests marked `client` want.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
+from gen4emu.hw.chips import Device as Chip
+from gen4emu.hw.chips import device_named
+from gen4emu.live.recorder import watch_capture
+from gen4emu.live.server import Server
+from gen4emu.trace import events
+from gen4emu.trace.reader import open as open_trace
+from tests.live import real_client
+
+SCENES = ["game", "fill", "mandelbrot", "march", "grid-125k", "gears", "draws-500"]
+FRAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    milliseconds: float  # of a frame
+    processors: float  # milliseconds of all threads
+    caller: float  # of the calling thread
+    draws: int
+    joined: int
+
+
+def capture(scene: str, chip: Chip, size: int, path: Path) -> None:
+    with Server(chip, Options()) as server:
+        watch_capture(server, path)
+        subprocess.run([real_client.scenes("gl"), scene, "-", str(size), str(FRAMES)], check=True,
+                       env=real_client.on_server(server.directory), stdout=subprocess.DEVNULL)
+
+
+def execute(stream: Sequence[events.Event], chip: Chip, options: Options) -> Execution:
+    times = [0.0, 0.0, 0.0]
+    clocks = (time.perf_counter, time.process_time, time.thread_time)
+    with Device(chip, options, finds_targets=False) as device:
+        for event in stream:
+            if isinstance(event, events.Submission):
+                start = [clock() for clock in clocks]
+                device.submit(event)
+                times = [so_far + clock() - begin for so_far, clock, begin in zip(times, clocks, start, strict=True)]
+            else:
+                device.apply(event)
+        counts = ffi.new("struct g4_device_counts *")
+        lib.g4_device_counts(device.native, counts)
+        elapsed, processors, caller = (1e3 * seconds / FRAMES for seconds in times)
+        return Execution(elapsed, processors, caller, int(counts.draws) // FRAMES, int(counts.joined) // FRAMES)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=512)
+    parser.add_argument("--device", default="g45")
+    parser.add_argument("--rounds", type=int, default=5, help="the median of so many counts")
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("scenes", nargs="*", default=list(SCENES))
+    options = parser.parse_args()
+    chip = device_named(options.device)
+    if real_client.missing() or chip is None:
+        sys.exit(real_client.missing() or f"no device {options.device}")
+    names = ("draws", "joined", "1 worker", "2 workers", "quotient", "CPU of 1", "CPU of 2", "caller of 2")
+    print(f"{'ms per frame':14}" + "".join(f"{name:>13}" for name in names))
+    for scene in options.scenes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "scene.aub")
+            capture(scene, chip, options.size, path)
+            stream = list(open_trace(str(path)))
+        pairs = [[execute(stream, chip, Options(workers=workers, draws_apart=options.apart)) for workers in (1, 2)]
+                 for _ in range(options.rounds)]
+        first = pairs[0][0]
+        one, two = (statistics.median(pair[i].milliseconds for pair in pairs) for i in (0, 1))
+        cpu = (min(pair[0].processors for pair in pairs), min(pair[1].processors for pair in pairs),
+               min(pair[1].caller for pair in pairs))
+        print(f"{scene:14}{first.draws:13}{first.joined:13}{one:13.2f}{two:13.2f}{one / two:13.2f}"
+              + "".join(f"{milliseconds:13.2f}" for milliseconds in cpu), flush=True)
+
+
+if __name__ == "__main__":
+    main()
