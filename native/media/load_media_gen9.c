@@ -59,6 +59,23 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
     load_scoreboard(&state, vfe);
 }
 
+static enum g4_group_loop group_loop_of(uint32_t select) {
+    switch (select) {
+    case GEN9_GROUP_ID_LOOP_COLOR_GROUPS:
+        return G4_GROUP_LOOP_COLORS;
+    case GEN9_GROUP_ID_LOOP_INNER_LOCAL_GROUPS:
+        return G4_GROUP_LOOP_LOCAL_INNER;
+    case GEN9_GROUP_ID_LOOP_MID_LOCAL_GROUPS:
+        return G4_GROUP_LOOP_LOCAL_MIDDLE;
+    case GEN9_GROUP_ID_LOOP_OUTER_LOCAL_GROUPS:
+        return G4_GROUP_LOOP_LOCAL_OUTER;
+    case GEN9_GROUP_ID_LOOP_INNER_GLOBAL_GROUPS:
+        return G4_GROUP_LOOP_GLOBAL_INNER;
+    default:
+        return G4_GROUP_LOOP_NONE;
+    }
+}
+
 static void load_walk(const struct gen9_media_object_walker *in, struct g4_media_command *command) {
     command->kind = G4_MEDIA_OBJECT_WALKER;
     command->descriptor_offset = in->interface_descriptor_offset;
@@ -80,7 +97,7 @@ static void load_walk(const struct gen9_media_object_walker *in, struct g4_media
         .local_steps = in->local_loop_exec_count,
         .middle_steps = in->middle_loop_extra_steps,
         .colors = in->color_count_minus_one + 1,
-        .group_loop = in->group_id_loop_select,
+        .group_loop = group_loop_of(in->group_id_loop_select),
     };
 }
 
@@ -91,16 +108,14 @@ enum {
     WALKER_DWORDS = 17,
 };
 
-/* MEDIA_OBJECT and MEDIA_OBJECT_GRPID have most fields in the same places. */
-#define LOAD_PLACED(object)                                                                                            \
-    do {                                                                                                               \
-        command->descriptor_offset = (object).interface_descriptor_offset;                                             \
-        command->dependencies = (object).use_scoreboard ? (object).scoreboard_mask : 0;                                \
-        command->indirect_length = (object).indirect_data_length;                                                      \
-        command->indirect_start = (object).indirect_data_start_address;                                                \
-        command->place = (struct g4_media_position){(int32_t)(object).scoreboard_x, (int32_t)(object).scoreboard_y};   \
-        command->color = (object).scoreboard_color;                                                                    \
-    } while (0)
+static void load_placed(const struct gen9_media_object *object, struct g4_media_command *command) {
+    command->descriptor_offset = object->interface_descriptor_offset;
+    command->dependencies = object->use_scoreboard ? object->scoreboard_mask : 0;
+    command->indirect_length = object->indirect_data_length;
+    command->indirect_start = object->indirect_data_start_address;
+    command->place = (struct g4_media_position){(int32_t)object->scoreboard_x, (int32_t)object->scoreboard_y};
+    command->color = object->scoreboard_color;
+}
 
 static void load_object(const struct g4_context *ctx, const uint32_t *words, uint32_t dwords,
                         struct g4_media_command *command) {
@@ -128,15 +143,16 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         break;
     case GEN9_CMD_MEDIA_OBJECT_GRPID >> 16:
         inline_data = GROUP_OBJECT_DWORDS;
+        gen9_media_object_unpack(whole, ctx->gen, &object); /* which has most fields in the same places */
         gen9_media_object_grpid_unpack(whole, ctx->gen, &grouped);
-        LOAD_PLACED(grouped);
+        load_placed(&object, command);
         command->grouped = true;
         command->group = grouped.groupid;
         command->ends_group = grouped.end_of_thread_group;
         break;
     default:
         gen9_media_object_unpack(whole, ctx->gen, &object);
-        LOAD_PLACED(object);
+        load_placed(&object, command);
         command->synchronized = object.thread_synchronization;
         break;
     }
@@ -157,7 +173,7 @@ static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, 
         number < context->media_descriptors ? context->media_descriptor[number] : nothing, ctx->gen, &in);
     const uint32_t code = g4_min_u32(in.shared_local_memory_size, (uint32_t)LARGEST_SHARED_MEMORY);
     *descriptor = (struct g4_media_descriptor){
-        .kernel = (uint32_t)in.kernel_start_pointer,
+        .kernel = in.kernel_start_pointer,
         .identity = (uint32_t)number,
         .registers = GRF_REGISTERS,
         .constants_offset = in.constant_urb_entry_read_offset,

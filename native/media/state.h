@@ -72,17 +72,7 @@ enum g4_media_object_kind {
     G4_MEDIA_OBJECT_WALKER,
 };
 
-/* The nested loops of MEDIA_OBJECT_WALKER.  Blocks of `block` positions cover a picture of `picture` positions; the
- * global loops go from block to block, the local ones over a block. */
-struct g4_media_walk {
-    struct g4_media_position picture, global_start, global_outer, global_inner;
-    struct g4_media_position block, local_start, local_outer, local_middle, local_inner;
-    uint32_t global_steps, local_steps, middle_steps; /* of the outer loops and of the middle one */
-    uint32_t colors;                                  /* threads for each position */
-    uint32_t group_loop;                              /* enum g4_group_loop: each pass of it is a group */
-};
-
-/* As MEDIA_OBJECT_WALKER has them: a pass of a loop includes those of the loops before it. */
+/* The loops of a walker whose passes are groups of threads.  A pass includes those of the loops before it. */
 enum g4_group_loop {
     G4_GROUP_LOOP_NONE,
     G4_GROUP_LOOP_COLORS,
@@ -90,6 +80,16 @@ enum g4_group_loop {
     G4_GROUP_LOOP_LOCAL_MIDDLE,
     G4_GROUP_LOOP_LOCAL_OUTER,
     G4_GROUP_LOOP_GLOBAL_INNER,
+};
+
+/* The nested loops of MEDIA_OBJECT_WALKER.  Blocks of `block` positions cover a picture of `picture` positions; the
+ * global loops go from block to block, the local ones over a block. */
+struct g4_media_walk {
+    struct g4_media_position picture, global_start, global_outer, global_inner;
+    struct g4_media_position block, local_start, local_outer, local_middle, local_inner;
+    uint32_t global_steps, local_steps, middle_steps; /* of the outer loops and of the middle one */
+    uint32_t colors;                                  /* threads for each position */
+    enum g4_group_loop group_loop;
 };
 
 /* The contents of any of the object commands. */
@@ -151,7 +151,7 @@ struct g4_vc1_macroblock {
 
 /* An interface descriptor: the kernel of a thread and what it starts with. */
 struct g4_media_descriptor {
-    uint32_t kernel;   /* from the instruction base */
+    g4_address kernel; /* from the instruction base */
     uint32_t identity; /* what the payload says: its offset from the general state base, from Gen7 on its number */
     uint32_t registers;
     uint32_t constants_offset, constants_length; /* in rows of 256 bits */

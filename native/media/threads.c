@@ -116,16 +116,17 @@ static void read_descriptor(struct g4_media *media, g4_address address, struct g
 /* The dispatch without binding table and samplers, which roots and children receive in different ways. */
 static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct g4_media_descriptor *descriptor) {
     const struct g4_vfe *const vfe = &media->vfe;
+    const g4_address mask = media->port->mem->address_mask;
     const uint32_t registers = (descriptor->registers + GRF_UNIT - 1) / GRF_UNIT * GRF_UNIT;
 
     return (struct g4_dispatch){
         .unit = G4_UNIT_TS,
-        .kernel_address = vfe->instruction_base + descriptor->kernel,
+        .kernel_address = (vfe->instruction_base + descriptor->kernel) & mask,
         .general_state_base = vfe->general_state_base,
         .dynamic_state_base = vfe->dynamic_state_base,
         .instruction_base = vfe->instruction_base,
         .surface_state_base = vfe->surface_state_base,
-        .scratch_base = vfe->general_state_base + vfe->scratch_base,
+        .scratch_base = (vfe->general_state_base + vfe->scratch_base) & mask,
         .scratch_bytes = vfe->scratch_bytes,
         .scratch_size = (uint8_t)vfe->scratch_size,
         .grf_count = registers,

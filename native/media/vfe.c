@@ -41,7 +41,8 @@ uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *com
 }
 
 g4_address g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
-    return media->vfe.descriptor_base + (g4_address)g4_media_context(media)->model->media->descriptor_bytes * number;
+    const g4_address offset = (g4_address)g4_media_context(media)->model->media->descriptor_bytes * number;
+    return (media->vfe.descriptor_base + offset) & media->port->mem->address_mask;
 }
 
 struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_media_command *command,

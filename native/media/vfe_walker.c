@@ -17,7 +17,7 @@ struct walk {
 
 /* A pass of a loop begins.  Groups are numbered in the order of the walk (docs/decisions.md 191). */
 static void begin_pass(struct walk *w, enum g4_group_loop loop) {
-    if (w->command.walk.group_loop == (uint32_t)loop) {
+    if (w->command.walk.group_loop == loop) {
         w->command.group++;
     }
 }
@@ -106,6 +106,7 @@ enum g4_status g4_vfe_walk(struct g4_media *media, const struct g4_media_command
     struct walk w = {.media = media, .command = *command};
     enum g4_status status = G4_OK;
 
+    g4_ts_complete_groups(media); /* of other commands, whose numbers may be the same */
     w.command.grouped = walk->group_loop != G4_GROUP_LOOP_NONE;
     w.command.group = UINT32_MAX; /* before the first pass */
 

@@ -201,6 +201,18 @@ def test_shared_memory_of_a_new_group_is_zero_and_ends_with_its_size() -> None:
     assert results(media, 6) == [[0] * 8, [7] * 8, [0] * 8, [7] * 4 + [0] * 4, [7] * 4 + [0] * 4, [0] * 8]
 
 
+def test_a_walker_does_not_join_the_group_of_the_walker_before_it() -> None:
+    """One thread after another; a group has all threads of a walker."""
+    read = OFFSETS + "mov(1) g1<1>UD 0UD { align1 WE_all 1N };\n" + shared(False, 11, "g21") + \
+        "mov(8) g12<1>UD 7UD { align1 WE_all 1Q };\n" + shared(True, 11)
+    media = grouped(1, read, maximum_number_of_threads=1)
+    for _ in range(2):
+        media.object((), name="MEDIA_OBJECT_WALKER", **raster(1, 1),
+                     group_id_loop_select=GroupIdLoop.OUTER_LOCAL_GROUPS)
+    run(media)
+    assert results(media, 1) == [[0] * 8]
+
+
 def test_a_barrier_that_not_all_threads_reach_hangs() -> None:
     media = grouped(3, EXCHANGE)
     for t in range(2):
