@@ -203,7 +203,8 @@ def media_objects() -> Subject:
     media.execute()
     regions = [(media_gen7.BATCH, media.memory.read(media_gen7.BATCH, len(data) + 4))]
     regions += [(media.far + at, media.memory.read(media.far + at, size)) for at, size in (
-        (media_gen7.DESCRIPTORS, 64), (media_gen7.KERNELS, 0x400), (media_gen7.SURFACES, 64))]
+        (media_gen7.DESCRIPTORS, 64), (media_gen7.KERNELS, 0x400), (media_gen7.SURFACES, 64),
+        (media_gen7.KERNELS + media_gen7.KERNEL_ROOM, 0x40), (media_gen7.SURFACES + media_gen7.TABLE, 8))]
     return Subject("media kbl", media.device, lambda: media.device.run_batch(media_gen7.BATCH), regions, kernels=[2])
 
 

@@ -25,5 +25,5 @@ def test_named_rules_are_rules() -> None:
 
 
 def test_each_point_has_its_row() -> None:
-    behaviour, memory = (part.count("\n| ") - 1 for part in PAGE.split("\n## ")[1:])
-    assert (behaviour, memory) == (36, 12)
+    rows = {part.split("\n")[0]: part.count("\n| ") - 1 for part in PAGE.split("\n## ")[1:]}
+    assert (rows["Behaviour"], rows["Memory"]) == (36, 12)
