@@ -263,16 +263,30 @@ def test_a_server_that_takes_too_long_ends(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_dies_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
-    code = """
+BROKEN_SERVERS = {
+    "dies": ("gen4emu.live.server.Server.close = lambda self: os.kill(os.getpid(), signal.SIGSEGV)",
+             "the device server ended with SIGSEGV"),
+    "answers nonsense": ("gen4emu.cli.run._result = lambda *a, **k: gen4emu.live.apart.Verdict('nonsense')",
+                         "the device server ended with exit status 0"),
+    "cannot be confined": ("gen4emu.sandbox.lib = type('', (), {'g4_sandbox_available': lambda: True,"
+                           " 'g4_sandbox_enter': lambda *a: 38})",
+                           "--sandbox on: Function not implemented"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_SERVERS)
+def test_a_server_that_fails_is_an_error_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    statement, message = BROKEN_SERVERS[name]
+    code = f"""
 import os, signal, sys
-import gen4emu.cli.main, gen4emu.live.server
+import gen4emu.cli.main, gen4emu.cli.run, gen4emu.live.apart, gen4emu.live.server, gen4emu.sandbox
 from gen4emu.ownership import own_process
-gen4emu.live.server.Server.close = lambda self: os.kill(os.getpid(), signal.SIGSEGV)
+{statement}
 own_process()
 sys.exit(gen4emu.cli.main.run(sys.argv[1:]))
 """
-    done = subprocess.run([sys.executable, "-c", code, "run", "-q", "--", "true"], cwd=ROOT, check=False,
+    done = subprocess.run([sys.executable, "-c", code, "run", "-q", "--sandbox",
+                           "on" if name == "cannot be confined" else "auto", "--", "true"], cwd=ROOT, check=False,
                           capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
-    assert (done.returncode, done.stderr) == (2, "gen4emu: the device server ended with SIGSEGV\n")
+    assert (done.returncode, done.stderr) == (2, f"gen4emu: {message}\n")
     assert list(tmp_path.iterdir()) == []

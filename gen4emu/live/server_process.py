@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -25,6 +26,7 @@ from gen4emu.live.server import Server
 from gen4emu.sandbox import Sandbox
 
 _MESSAGE_BYTES = 64 << 20
+_END_SECONDS = 10.0  # for a process that has said all that it has to say
 _WAIT_SECONDS = 0.2  # until a signal is noticed that has interrupted nothing
 _IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -58,6 +60,13 @@ class Apart:
     """The process of a server.  `serve` runs there; it is called when the process is confined."""
 
     def __init__(self, server: Server, serve: Serve, sandbox: Sandbox, memory: int = 0) -> None:
+        try:
+            self._start(server, serve, sandbox, memory)
+        except BaseException:
+            server.remove_directory()
+            raise
+
+    def _start(self, server: Server, serve: Serve, sandbox: Sandbox, memory: int) -> None:
         sandbox.prepare()
         sandbox.overwrite(server.error_file)
         self._server = server
@@ -80,10 +89,14 @@ class Apart:
         if patience is not None and not self._connection.poll(patience):
             os.kill(self._process, signal.SIGKILL)
         answer = self._receive()
-        if answer is None:
-            raise self._lost()
-        os.waitpid(self._process, 0)
-        return Verdict(int(answer["status"]), str(answer["document"]), tuple(map(str, answer["captures"])))
+        try:
+            if answer is None:
+                raise self._lost()
+            verdict = Verdict(int(answer["status"]), str(answer["document"]), tuple(map(str, answer["captures"])))
+        except (KeyError, TypeError, ValueError):
+            raise self._lost() from None
+        self._reap()
+        return verdict
 
     def wait_until(self, stop: threading.Event) -> None:
         """Wait until `stop` is set by a signal, or the server has ended."""
@@ -91,11 +104,21 @@ class Apart:
             pass
 
     def _lost(self) -> ServerLost:
-        self._connection.close()
-        _, status = os.waitpid(self._process, 0)
-        code = os.waitstatus_to_exitcode(status)
+        code = self._reap()
         how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         return ServerLost(f"the device server ended with {how}")
+
+    def _reap(self) -> int:
+        """Wait for the end, which is due: the exit status of the server, or minus the number of a signal."""
+        self._connection.close()
+        end = time.monotonic() + _END_SECONDS
+        while True:
+            ended, status = os.waitpid(self._process, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() > end:
+                os.kill(self._process, signal.SIGKILL)
+            time.sleep(0.001)
 
     def _receive(self) -> dict[str, Any] | None:
         """None: the process has ended.  Raises its errors."""
@@ -106,7 +129,7 @@ class Apart:
         if not isinstance(answer, dict):
             return None
         if "error" in answer:
-            os.waitpid(self._process, 0)
+            self._reap()
             raise Gen4emuError(str(answer["error"]))
         return answer
 

@@ -81,7 +81,7 @@ def write_reports(directory: Path, traces: Mapping[str, str], record: Callable[[
     for i, message in messages([partial(work, trace, place) for trace, place in places], jobs,
                                lambda: idle(sum(entry is not None for entry in entries))):
         if not isinstance(message, Ended):
-            entries[i] = Entry(*places[i], **message)
+            entries[i] = _told(*places[i], message)
         elif entries[i] is None:
             entries[i] = Entry(*places[i], _CRASHED, errors=[message.text(f"{places[i][0]}: its process")])
             _remove(places[i][1], existed[i])
@@ -105,6 +105,19 @@ def _entry(trace: str, directory: Path, record: Callable[[str], Recorded]) -> En
     return Entry(trace, directory, recorded.status, None if overview["device"] is None else overview["device"]["name"],
                  overview["counts"], dict(Counter(finding["severity"] for finding in overview["findings"])),
                  bytes_of(page), recorded.errors(trace))
+
+
+def _told(trace: str, directory: Path, message: Any) -> Entry:
+    """The entry that a process tells, which its trace may have taken over."""
+    try:
+        entry = Entry(trace, directory, **message)
+        numbers = (entry.status, entry.bytes, *entry.counts.values(), *entry.findings.values())
+        if not all(isinstance(number, int) for number in numbers) or \
+                not all(isinstance(text, str) for text in (*entry.errors, entry.device or "")):
+            raise TypeError
+    except (TypeError, AttributeError):
+        return Entry(trace, directory, _CRASHED, errors=[f"{trace}: its process told nonsense"])
+    return entry
 
 
 def bytes_of(page: Path) -> int:
