@@ -74,20 +74,16 @@ INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t
     return !columns || (map->x0 + x + map->dx) * BYTES % G4_PIXEL_MAP_COLUMN == 0;
 }
 
-/* The colors of a thread: floats from one channel, and from one half of the pixels, to the next. */
+/* The colors of a thread. */
 struct colors {
-    const float *first;
-    size_t channel, half;
+    const float *channel[4];
+    size_t half; /* floats from one half of the pixels to the next */
 };
 
 INLINE struct colors colors_of(const struct g4_wide_message *message, uint32_t thread) {
-    const size_t next = G4_COLOR_STRIDE;
-    struct colors colors = {.first = message->color + (size_t)8 * thread, .channel = next};
-    if (message->order == G4_COLORS_IN_PAIRS) {
-        colors.channel = 2 * next;
-        colors.half = next;
-    } else if (message->order == G4_COLORS_BY_HALF) {
-        colors.half = 4 * next;
+    struct colors colors = {.half = message->half};
+    for (uint32_t c = 0; c < 4; c++) {
+        colors.channel[c] = message->color[c] + (size_t)8 * thread;
     }
     return colors;
 }
@@ -123,7 +119,7 @@ INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
 
 INLINE vf load_color(const struct colors *colors, uint32_t half, uint32_t c) {
     (void)half;
-    const float *const first = colors->first + c * colors->channel;
+    const float *const first = colors->channel[c];
     const __m512 low = _mm512_castps256_ps512(_mm256_loadu_ps(first));
     return (vf)_mm512_insertf32x8(low, _mm256_loadu_ps(first + colors->half), 1);
 }
@@ -143,7 +139,7 @@ INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
 }
 
 INLINE vf load_color(const struct colors *colors, uint32_t half, uint32_t c) {
-    return vf_load(colors->first + c * colors->channel + half * colors->half);
+    return vf_load(colors->channel[c] + half * colors->half);
 }
 
 INLINE vu choose_lit(uint32_t lit, vu new, vu old) {

@@ -511,7 +511,7 @@ static void write_each(struct message *m, uint32_t threads, bool fast) {
 
 /* Writes the first threads of a fast message together.  Returns those that are left, all after the others. */
 static uint32_t write_together(struct message *m, uint32_t threads) {
-    struct g4_wide_message wide = {.order = is_eight(m) ? G4_COLORS_OF_EIGHT : G4_COLORS_BY_HALF};
+    struct g4_wide_message wide = {.half = is_eight(m) ? 0 : (size_t)4 * G4_COLOR_STRIDE};
     struct g4_target *target = NULL;
     uint32_t left = threads;
 
@@ -538,7 +538,9 @@ static uint32_t write_together(struct message *m, uint32_t threads) {
         wide.live[t] = (uint16_t)pixels.live;
     }
     m->thread = 0;
-    wide.color = payload(m, HEADER);
+    for (uint32_t c = 0; c < 4; c++) {
+        wide.color[c] = payload(m, HEADER + c);
+    }
     return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
 }
 

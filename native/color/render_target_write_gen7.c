@@ -539,25 +539,28 @@ static bool is_row(const struct write_message_gen7 *m, uint32_t live) {
     return m->pixels == PIXELS && (live & 15) && g4_pixel_map_side_by_side(m->block->x, m->block->y);
 }
 
-/* The colors of thread 0; NULL if their registers do not follow each other. */
-static const float *colors_in_order(const struct write_message_gen7 *m) {
-    const float *const first = (const float *)g4_payload(m->gang, m->send, 0, 0);
-    for (uint32_t reg = 1; reg < m->send->mlen; reg++) {
-        if ((const float *)g4_payload(m->gang, m->send, reg, 0) != first + (size_t)G4_COLOR_STRIDE * reg) {
-            return NULL;
+/* Finds the colors of thread 0.  False: the two registers of a channel do not follow each other. */
+static bool find_color_registers(const struct write_message_gen7 *m, struct g4_wide_message *wide) {
+    const uint32_t halves = m->pixels / HALF;
+
+    wide->half = halves == 2 ? G4_COLOR_STRIDE : 0;
+    for (uint32_t c = 0; c < 4; c++) {
+        wide->color[c] = (const float *)g4_payload(m->gang, m->send, halves * c, 0);
+        if ((const float *)g4_payload(m->gang, m->send, halves * c + halves - 1, 0) != wide->color[c] + wide->half) {
+            return false;
         }
     }
-    return first;
+    return true;
 }
 
 /* Writes the first threads together.  Returns those that are left, all after the others. */
 static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, bool second) {
-    const float *const colors = has_colors_only(m) ? colors_in_order(m) : NULL;
-    struct g4_wide_message wide = {.order = m->pixels == HALF ? G4_COLORS_OF_EIGHT : G4_COLORS_IN_PAIRS};
+    struct g4_wide_message wide = {.threads = 0};
     struct g4_target *target = NULL;
     uint32_t left = m->send->threads;
+    const bool fast = has_colors_only(m) && find_color_registers(m, &wide);
 
-    for (; colors && left; left &= left - 1) {
+    for (; fast && left; left &= left - 1) {
         m->thread = __builtin_ctz(left);
         m->block = (const struct g4_pixel_block *)m->gang->unit_data[m->thread] + second;
         const uint32_t live = live_pixels(m);
@@ -576,7 +579,6 @@ static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, boo
         wide.live[m->thread] = (uint16_t)live;
     }
     m->cc->recent = wide.threads ? target : NULL;
-    wide.color = colors;
     return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
 }
 

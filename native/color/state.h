@@ -104,21 +104,14 @@ enum {
     G4_COLOR_STRIDE = G4_GANG_THREADS * 8 /* floats between the payload registers of a thread */
 };
 
-/* How the color registers of a thread follow each other. */
-enum g4_color_order {
-    G4_COLORS_BY_HALF,  /* R, G, B, A of two subspans, then of the other two */
-    G4_COLORS_IN_PAIRS, /* from Gen6 on, the register of the other two behind each of the first two */
-    G4_COLORS_OF_EIGHT, /* R, G, B, A of two subspans; there are no others */
-};
-
 /* Threads of sixteen or eight pixels.  Subspans of a thread do not overlap. */
 struct g4_wide_message {
     uint32_t threads; /* bit t: thread t is one */
     uint32_t rows;    /* those whose four subspans are side by side, with the first one lit */
     uint16_t x[G4_GANG_THREADS][4], y[G4_GANG_THREADS][4];
     uint16_t live[G4_GANG_THREADS]; /* pixels */
-    const float *color;             /* of thread 0 */
-    enum g4_color_order order;
+    const float *color[4];          /* R, G, B and A of the first eight pixels of thread 0 */
+    size_t half;                    /* floats from there to the other eight; of threads of eight pixels 0 */
 };
 
 /* Writes the pixels of threads, the lowest first, until those of one are not directly accessible.  Returns the threads
