@@ -36,9 +36,37 @@ static void write_unswizzled(const struct urb_write *w, uint32_t handle) {
     }
 }
 
+/* The first row of a write to a handle; NULL if some row of it is beyond the thread's window. */
+static uint32_t *rows_in_window(const struct urb_write *w, uint32_t handle) {
+    const uint64_t first = 2u * (uint64_t)handle + w->offset;
+    const uint64_t rows = (w->data + 1) / 2;
+    return first + rows <= w->gang->urb_rows[w->thread] ? w->gang->urb[w->thread][first] : NULL;
+}
+
+/* write_interleaved() of all dwords, if no row is beyond the window, as vertex shaders do.  False: nothing was done. */
+static bool write_whole_interleaved(const struct urb_write *w, const uint32_t handle[2]) {
+    enum {
+        HALF = 4, /* dwords */
+    };
+    uint32_t *const low = rows_in_window(w, handle[0]);
+    uint32_t *const high = rows_in_window(w, handle[1]);
+    if (!low || !high || g4_thread_lanes(w->send->emask[0], w->thread) != 0xff) {
+        return false;
+    }
+    for (uint32_t k = 0; k < w->data; k++) {
+        const uint32_t *const data = g4_payload(w->gang, w->send, k + 1, w->thread);
+        memcpy(low + (size_t)HALF * k, data, HALF * sizeof *data);
+        memcpy(high + (size_t)HALF * k, data + HALF, HALF * sizeof *data);
+    }
+    return true;
+}
+
 /* Registers 2j and 2j+1 are the halves of row j; the low four dwords belong to handle 0, the high four to handle 1. */
 static void write_interleaved(const struct urb_write *w, const uint32_t handle[2]) {
     const unsigned enable = g4_thread_lanes(w->send->emask[0], w->thread);
+    if (write_whole_interleaved(w, handle)) {
+        return;
+    }
     for (uint32_t k = 0; k < w->data; k++) {
         const uint32_t *const data = g4_payload(w->gang, w->send, k + 1, w->thread);
         for (unsigned vertex = 0; vertex < 2; vertex++) {

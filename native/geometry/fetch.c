@@ -103,7 +103,7 @@ static bool is_simple(struct g4_fetch *f) {
     for (int c = 0; c < 4; c++) {
         switch (f->control[c]) {
         case G4_VERTEX_COMPONENT_CONTROL_STORE_SRC:
-            f->taken[c] = UINT32_MAX;
+            f->taken[c] = (uint32_t)c < f->format->components ? UINT32_MAX : 0;
             break;
         case G4_VERTEX_COMPONENT_CONTROL_STORE_0:
             break;
@@ -306,10 +306,35 @@ const struct g4_fetch *g4_fetch_element_of(const struct g4_vertex_fetch *fetch, 
     return found;
 }
 
+typedef uint32_t quad __attribute__((vector_size(16)));
+
+static inline quad load_quad(const void *from) {
+    quad v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+/* The components of a simple element, all at once.  False: 16 bytes from its start on are not in one page, or it is
+ * outside of its buffer. */
+static inline bool fetch_simple(struct g4_port *port, const struct g4_fetch *f, const struct g4_vertex_ids *ids,
+                                uint32_t out[4]) {
+    const uint32_t index = element_index(f, ids);
+    const g4_address address = f->base + index * f->pitch;
+    if ((address & G4_PAGE_OFFSET) + sizeof(quad) > G4_PAGE_SIZE || !is_in_buffer(f, index)) {
+        return false;
+    }
+    const quad stored = (load_quad(g4_mem_read_ptr(port, address)) & load_quad(f->taken)) | load_quad(f->constant);
+    memcpy(out, &stored, sizeof stored);
+    return true;
+}
+
 /* Write the components of one element that it stores. */
 static inline void fetch_element(struct g4_port *port, const struct g4_fetch *f, const struct g4_vertex_ids *ids,
                                  uint32_t out[4]) {
     uint32_t source[4] = {0};
+    if (f->simple && fetch_simple(port, f, ids, out)) {
+        return;
+    }
     if (f->reads_memory) {
         const uint32_t index = element_index(f, ids);
         if (is_in_buffer(f, index)) {
@@ -342,7 +367,9 @@ void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, 
                      uint32_t (*rows)[8]) {
     uint32_t *const entry = &rows[0][0];
 
-    memset(entry, 0, fetch->rows * sizeof *rows);
+    for (uint32_t row = 0; row < fetch->rows; row++) { /* they are few: a call of memset takes longer */
+        memset(rows[row], 0, sizeof rows[row]);
+    }
     for (uint32_t i = 0; i < fetch->elements; i++) {
         fetch_element(port, &fetch->element[i], ids, entry + fetch->element[i].destination);
     }
