@@ -89,11 +89,11 @@ def main() -> None:
             stream = list(open_trace(str(path)))
         pairs = [[execute(stream, chip, Options(workers=workers, draws_apart=options.apart)) for workers in (1, 2)]
                  for _ in range(options.rounds)]
-        first = pairs[0][0]
+        second = pairs[0][1]  # one worker joins no draws
         one, two = (statistics.median(pair[i].milliseconds for pair in pairs) for i in (0, 1))
         cpu = (min(pair[0].processors for pair in pairs), min(pair[1].processors for pair in pairs),
                min(pair[1].caller for pair in pairs))
-        print(f"{scene:14}{first.draws:13}{first.joined:13}{one:13.2f}{two:13.2f}{one / two:13.2f}"
+        print(f"{scene:14}{second.draws:13}{second.joined:13}{one:13.2f}{two:13.2f}{one / two:13.2f}"
               + "".join(f"{milliseconds:13.2f}" for milliseconds in cpu), flush=True)
 
 
