@@ -80,7 +80,7 @@ def main() -> None:
     chip = device_named(options.device)
     if real_client.missing() or chip is None:
         sys.exit(real_client.missing() or f"no device {options.device}")
-    names = ("draws", "joined", "1 worker", "2 workers", "quotient", "CPU of 1", "CPU of 2", "caller of 2")
+    names = ("draws", "joined", "one worker", "two", "quotient", "CPU, one", "CPU, two", "caller")
     print(f"{'ms per frame':14}" + "".join(f"{name:>13}" for name in names))
     for scene in options.scenes:
         with tempfile.TemporaryDirectory() as folder:
