@@ -11,7 +11,7 @@
 #include "hw_messages.h"
 
 /* Setup threads that run together. */
-struct batch {
+struct setup_batch {
     struct g4_worker *worker;
     const struct g4_draw_state *draw;
     struct g4_arena *arena; /* of the chunk: setup entries outlive the batch */
@@ -31,7 +31,7 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
     return 0;
 }
 
-static void put_payload(struct batch *batch, uint32_t t, uint32_t grf) {
+static void put_payload(struct setup_batch *batch, uint32_t t, uint32_t grf) {
     const struct g4_stage *const stage = &batch->draw->stage[G4_STAGE_SF];
     const struct g4_sf_payload *const payload = &batch->payload[t];
     struct g4_gang *const gang = batch->worker->gang;
@@ -72,7 +72,7 @@ static bool transpose(struct g4_arena *arena, struct g4_setup *setup) {
     return true;
 }
 
-static enum g4_status notify_start(const struct batch *batch) {
+static enum g4_status notify_start(const struct setup_batch *batch) {
     struct g4_hooks *const hooks = batch->worker->eu.hooks;
     struct g4_thread_start start[G4_GANG_THREADS];
 
@@ -89,7 +89,7 @@ static enum g4_status notify_start(const struct batch *batch) {
     return hooks->threads_started(hooks, batch->worker->gang, start, (int)batch->count);
 }
 
-static enum g4_status run_batch(struct batch *batch) {
+static enum g4_status run_batch(struct setup_batch *batch) {
     struct g4_worker *const worker = batch->worker;
     const struct g4_draw_state *const draw = batch->draw;
     const struct g4_stage *const stage = &draw->stage[G4_STAGE_SF];
@@ -187,7 +187,7 @@ void g4_setup_count_dropped(struct g4_draw_counters *sum, const struct g4_sf_fra
 
 enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk) {
     struct g4_sf_frame frame;
-    struct batch batch = {
+    struct setup_batch batch = {
         .worker = worker,
         .draw = draw,
         .arena = chunk->batch_arena,
