@@ -55,6 +55,7 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
         .indirect_object_base = context->indirect_object_base,
         .descriptor_base = context->media_descriptor_address,
         .counter_control = G4_DEBUG_COUNTER_CONTROL_FREE_RUNNING,
+        .gateways_open = true, /* MEDIA_VFE_STATE has no choice any more */
     };
     load_scoreboard(&state, vfe);
 }
@@ -135,6 +136,7 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         command->kind = G4_MEDIA_OBJECT_PRT;
         command->descriptor_offset = prt.interface_descriptor_offset;
         command->fence = prt.prt_fence_needed;
+        command->children = prt.children_present;
         break;
     case GEN9_CMD_MEDIA_OBJECT_WALKER >> 16:
         inline_data = WALKER_DWORDS;
@@ -154,6 +156,7 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         gen9_media_object_unpack(whole, ctx->gen, &object);
         load_placed(&object, command);
         command->synchronized = object.thread_synchronization;
+        command->children = object.children_present;
         break;
     }
     command->words = words + g4_min_u32(dwords, inline_data);

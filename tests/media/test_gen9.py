@@ -23,6 +23,8 @@ from tests.harness.media_gen7 import (
     block_header,
 )
 from tests.harness.media_gen9 import MediaGen9, media_block, shared
+from tests.media.test_spawner_gen7 import CHILD_END, spawn
+from tests.media.test_spawner_gen7 import END as PARENT_END
 
 PARTS = ("skl", "kbl")
 WORDS = tuple(range(0x100, 0x109))
@@ -100,6 +102,23 @@ def test_an_object_of_a_group_has_its_number_in_the_header() -> None:
     assert [t.header[0] >> 24 for t in threads] == [0, 0, 1]  # shared memory
     assert threads[0].header[1] == 3
     assert threads[0].data[0][0] == WORDS[0]
+
+
+@pytest.mark.parametrize("name", ["MEDIA_OBJECT", "MEDIA_OBJECT_PRT"])
+def test_children_start_with_rows_of_their_parents_entry(name: str) -> None:
+    """The messages are those of Gen7 (tests/media/test_spawner_gen7.py)."""
+    media = MediaGen9(urb_entry_allocation_size=5)
+    media.kernel(0, spawn(1, 0, 1) + PARENT_END)
+    media.kernel(1, CHILD_END)
+    media.select()
+    for first in (0, 100):
+        media.object(range(first, first + 12), name=name, children_present=True)
+    roots, children = [], []
+    for thread in run(media):
+        (children if thread.child else roots).append(thread)
+    assert [t.header[0] for t in roots] == [0, 5]
+    assert sorted(t.registers[0] for t in children) == [tuple(range(first, first + 8)) for first in (0, 100)]
+    assert {t.descriptor for t in children} == {media.far + DESCRIPTORS + 32}
 
 
 @pytest.mark.parametrize("name", ["MEDIA_OBJECT", "MEDIA_OBJECT_GRPID", "MEDIA_OBJECT_PRT", "MEDIA_OBJECT_WALKER"])
