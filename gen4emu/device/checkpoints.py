@@ -136,18 +136,16 @@ def _rewrite(spare: Spare, image: MemoryImage) -> bool:
     numbers = memory.owned_pages()
     if len(numbers) != len(image.pages) or tuple(memory.missed()) != image.missed:
         return False
+    if not np.array_equal(numbers, np.sort(np.fromiter(image.pages, np.uint64, len(numbers)))):
+        return False
     known = spare.image.pages
     changed = np.ones(len(numbers), bool)
     translated = numbers < memory.page_count
     changed[translated] = memory.written_since(np.ascontiguousarray(numbers[translated]), spare.image.mark)
-    pages: dict[int, bytes] = {}
-    for number, is_changed in zip(numbers.tolist(), changed.tolist(), strict=True):
-        data = image.pages.get(number)
-        if data is None:
-            return False
-        if is_changed or known.get(number) is not data:
-            pages[number] = data
-    memory.write_pages(pages)
+    differing = set(numbers[changed].tolist())
+    if known is not image.pages:  # else it goes back to where it began
+        differing.update(number for number, data in image.pages.items() if known.get(number) is not data)
+    memory.write_pages({number: image.pages[number] for number in differing})
     return True
 
 

@@ -22,6 +22,7 @@ from gen4emu.trace.reader import Trace
 _INTERVAL_SECONDS = 0.05  # of replay between two checkpoints
 _MOST = 256
 _MOST_BYTES = 1 << 30
+_NEAR = 4  # bookmarks that are kept on each side of the latest one
 KEPT_EVENT_BYTES = 256 << 20  # of the trace, so that going back does not read the file again
 
 
@@ -64,7 +65,7 @@ class Bookmarks:
         self._all = sorted(known.values(), key=lambda bookmark: bookmark.order)
         self._sizes = [0] * len(self._all)
         self._measure(0, len(self._all))
-        self._thin()
+        self._thin(len(self._all) - 1)
 
     def drop(self, orders: Collection[Order]) -> None:
         """Forget some."""
@@ -102,16 +103,26 @@ class Bookmarks:
                 self._all.insert(at, bookmark)
                 self._sizes.insert(at, 0)
                 self._measure(at, at + 2)
-                self._thin()
+                self._thin(at)
         self._taken_at = time.monotonic()
         return new
 
-    def _thin(self) -> None:
-        """Drop every other one of the older half while there are too many, or they hold too much."""
+    def _thin(self, near: int) -> None:
+        """Drop some while there are too many, or they hold too much: where they are closest, but for those around one.
+
+        So distances stay alike all over the trace, and stay short where the execution is.
+        """
         while len(self._all) > 1 and (len(self._all) > self._most or self.held_bytes > self._most_bytes):
-            old = max(2, len(self._all) // 2)
-            self._remove(range(0, old, 2))
-            self._measure(0, old // 2 + 1)
+            others = [i for i in range(len(self._all) - 1) if abs(i - near) > _NEAR] or range(len(self._all) - 1)
+            victim = min(others, key=self._span)
+            self._remove([victim])
+            self._measure(victim, victim + 1)
+            near -= victim < near
+
+    def _span(self, index: int) -> int:
+        """How many draws and submissions are between the neighbours of one."""
+        before = _steps(self._all[index - 1]) if index else 0
+        return _steps(self._all[index + 1]) - before
 
     def _remove(self, indices: Sequence[int]) -> None:
         """Remove some; those behind them take over what was written since the ones before."""
@@ -137,6 +148,10 @@ class Bookmarks:
             before: Mapping[int, bytes] = self._all[i - 1].checkpoint.memory.pages if i else {}
             pages = self._all[i].checkpoint.memory.pages
             self._sizes[i] = sum(len(data) for number, data in pages.items() if before.get(number) is not data)
+
+
+def _steps(bookmark: Bookmark) -> int:
+    return bookmark.checkpoint.draws + bookmark.submissions
 
 
 def _joined(first: Bookmark, second: Bookmark) -> Bookmark:

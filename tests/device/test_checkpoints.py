@@ -6,6 +6,7 @@ import hashlib
 import mmap
 import struct
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -313,6 +314,18 @@ def test_hooks_see_a_hang(tmp_path: Path) -> None:
         with pytest.raises(HangError):
             timeline.goto(0, attached.append)
         assert len(attached) == 1
+
+
+def test_few_bookmarks_are_spread_over_the_whole_trace(tmp_path: Path) -> None:
+    path = join_submissions(tmp_path / "long.g4c", "gears-4frames-g4x", 8)  # 168 draws
+    with opened(Path(path)) as trace, Timeline(trace, interval=0, most=24) as timeline:
+        timeline.finish()
+        draws = [bookmark.checkpoint.draws for bookmark in timeline.bookmarks]
+        assert len(draws) == 24
+        assert max(b - a for a, b in pairwise([0, *draws, 168])) <= 28, "four times the even distance"
+        timeline.goto(20)
+        near = [draw for draw in (bookmark.checkpoint.draws for bookmark in timeline.bookmarks) if 12 <= draw <= 21]
+        assert len(near) >= 4, "where the execution is, they are close"
 
 
 @pytest.mark.parametrize("most", [100, 4, 2])
