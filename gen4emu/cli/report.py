@@ -60,7 +60,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 @options.trace_options
 @options.frames_option
 @click.option("--draws-full", callback=options.selection, metavar="[N,N-N,...]",
-              help="Full-size pictures and meshes of these draws.  [default: of the first draws, up to 12 MiB]")
+              help="Full-size pictures and meshes of these draws.  [default: of the first draws, up to 11 MiB]")
 @click.option("--thumbs", type=click.IntRange(16, 512), default=96, show_default=True, metavar="WIDTH",
               help="The width of thumbnails.")
 @click.option("--no-kernels", is_flag=True, help="Leave out the disassembly of kernels.")

@@ -19,7 +19,7 @@ from gen4emu.image.picture import Pixels, read_pixels
 from gen4emu.report.chunks import THUMBNAILS, packed, plain
 
 SHEET_COLUMNS = 16
-PICTURE_BYTES = 12 << 20  # of full pictures in base64, unless the user names draws
+PICTURE_BYTES = 11 << 20  # of full pictures in base64, unless the user names draws
 MOST_LINKS = 16  # pictures between one and the whole picture that it depends on
 _WIDE_SIDE = 4 / 3  # of thumbnails
 
