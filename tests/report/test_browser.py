@@ -159,11 +159,11 @@ def change_chunk(report: Path, name: str, change: Callable[[Any], None]) -> None
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report whose 24 draws are said to be of four frames, the first of which has two submissions and groups."""
+    """A report whose 21 draws are said to be of four frames, the first of which has two submissions and groups."""
     def change(rows: dict[str, Any]) -> None:
-        rows["frame"] = [number // 6 for number in range(24)]
-        rows["submission"] = [0, 0, 1, 1, 1, 1] + [2] * 18
-        rows["group"] = ["", 'a / b, program 3 "x"', "a / b", 'program 3 "x"', "", "a"] + [""] * 18
+        rows["frame"] = [number // 6 for number in range(21)]
+        rows["submission"] = [0, 0, 1, 1, 1, 1] + [2] * 15
+        rows["group"] = ["", 'a / b, program 3 "x"', "a / b", 'program 3 "x"', "", "a"] + [""] * 15
 
     made = tmp_path_factory.mktemp("several")
     assert run(["-q", "report", str(TRACES / "gears-4frames-g4x.aub.xz"), "-o", str(made)]) == 0
