@@ -115,8 +115,12 @@ static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const
         if (!(job->live >> (4 * s) & 15)) {
             continue;
         }
+        const uint32_t here = pixels_inside(map, job->x[s], job->y[s]);
+        if (!here) {
+            continue; /* there may be no memory */
+        }
+        inside |= here << (4 * s);
         address[s] = stencil_address(map, job->x[s], job->y[s]);
-        inside |= pixels_inside(map, job->x[s], job->y[s]) << (4 * s);
         (void)g4_mem_read(port, address[s], value[s], sizeof value[s]);
         for (uint32_t p = 0; p < 4; p++) {
             const uint32_t reference = reference_of(set, job, 4 * s + p) & set->test_mask;

@@ -203,7 +203,10 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
         };
         memcpy(job.x, x, sizeof job.x);
         memcpy(job.y, y, sizeof job.y);
+        const uint32_t unit = worker->port.unit;
+        worker->port.unit = G4_UNIT_WM;
         lit = lit ? depth->test(depth, &worker->port, &job) : 0;
+        worker->port.unit = unit;
     }
     if (cc->wm_statistics) {
         worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(lit);

@@ -286,6 +286,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
         a->entry_of[1 + i] = entry_at(a, 1 + i, needs->first + i);
     }
     a->entry_of[0] = needs->zero ? entry_at(a, 0, 0) : a->entry_of[1];
+    a->worker->port.unit = G4_UNIT_EU;
 
     if (a->worker->eu.counters) {
         count_fetched(a);

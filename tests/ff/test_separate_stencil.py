@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from gen4emu._native import lib
+from gen4emu.core_enums import FaultKind, Unit
 from gen4emu.hw.topology import PrimitiveTopology as Topology
-from tests.ff.test_depth_only_gen9 import DEPTH, DepthOnly
+from tests.ff.test_depth_only_gen9 import DEPTH, DepthOnly, corners
 from tests.ff.test_pixel_path import depth_state_of
 
 VARIANTS = range(lib.g4_variant_best() + 1)
@@ -19,6 +20,8 @@ D32, D24X8, D16 = 1, 3, 5
 BYTES = 0x10000  # of each buffer
 ROWS = 96  # between slices
 NULL_SURFACE = 7
+TILE = 64  # columns and rows of a W tile
+REPLACE = 2  # of STENCIL_OPERATION
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +76,33 @@ def test_random_draws_have_the_bits_of_the_general_path(variant: int) -> None:
         assert outcome(seed, variant) == expected, seed
         changed += expected[-1]
     assert changed > 10
+
+
+def column_that_replaces(memory: bytes, **options: Any) -> DepthOnly:
+    """A column of pixels that goes on below the buffers; `memory` is that of the stencil buffer."""
+    machine = DepthOnly(**options)
+    machine.device.memory.write(DEPTH, bytes(BYTES))
+    machine.device.memory.write(STENCIL, memory)
+    machine.submit(
+        [(*corner, 0.5) for corner in corners(2, 0, 3, 2 * TILE)],
+        drawing_rectangle={"clipped_drawing_rectangle_x_max": 127, "clipped_drawing_rectangle_y_max": 127},
+        wm_depth_stencil={"stencil_test_enable": True, "stencil_buffer_write_enable": True, "stencil_write_mask": 255,
+                          "stencil_reference_value": 7, "stencil_pass_depth_pass_op": REPLACE},
+        depth_buffer={"surface_format": D32, "stencil_write_enable": True, "width": TILE, "height": TILE,
+                      "surface_pitch": 768, "surface_qpitch": ROWS},
+        stencil_buffer={"stencil_buffer_enable": True, "surface_pitch": 2 * TILE, "surface_base_address": STENCIL,
+                        "surface_qpitch": ROWS})
+    return machine
+
+
+@pytest.mark.parametrize("general", [False, True])
+def test_pixels_below_the_stencil_buffer_read_no_memory(general: bool) -> None:
+    """Nothing is mapped behind the only tile of the buffer."""
+    device = column_that_replaces(bytes(TILE * TILE), general_only=general).device
+    assert sorted(device.memory.read(STENCIL, TILE * TILE)) == [0] * (TILE * TILE - TILE) + [7] * TILE
+    assert device.faults.counts == {}
+
+
+def test_reads_of_a_missing_stencil_buffer_are_those_of_the_windower() -> None:
+    faults = column_that_replaces(b"").device.faults
+    assert faults.first[FaultKind.UNWRITTEN_READ].unit is Unit.WM
