@@ -266,7 +266,7 @@ def test_a_server_that_takes_too_long_ends(tmp_path: Path) -> None:
 BROKEN_SERVERS = {
     "dies": ("gen4emu.live.server.Server.close = lambda self: os.kill(os.getpid(), signal.SIGSEGV)",
              "the device server ended with SIGSEGV"),
-    "answers nonsense": ("gen4emu.cli.run._result = lambda *a, **k: gen4emu.live.apart.Verdict('nonsense')",
+    "answers nonsense": ("gen4emu.cli.run._result = lambda *a, **k: gen4emu.live.server_process.Verdict('nonsense')",
                          "the device server ended with exit status 0"),
     "cannot be confined": ("gen4emu.sandbox.lib = type('', (), {'g4_sandbox_available': lambda: True,"
                            " 'g4_sandbox_enter': lambda *a: 38})",
@@ -279,7 +279,7 @@ def test_a_server_that_fails_is_an_error_and_leaves_nothing(name: str, tmp_path:
     statement, message = BROKEN_SERVERS[name]
     code = f"""
 import os, signal, sys
-import gen4emu.cli.main, gen4emu.cli.run, gen4emu.live.apart, gen4emu.live.server, gen4emu.sandbox
+import gen4emu.cli.main, gen4emu.cli.run, gen4emu.live.server_process, gen4emu.live.server, gen4emu.sandbox
 from gen4emu.ownership import own_process
 {statement}
 own_process()
