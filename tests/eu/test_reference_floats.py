@@ -11,6 +11,7 @@ import pytest
 
 from tests.eu.generate import register_dwords
 from tests.eu.reference import floats
+from tests.eu.reference.gen7 import fused
 
 
 def toward_zero(value: Fraction, bits: int) -> Fraction:
@@ -70,3 +71,9 @@ def test_integers_keep_24_bits(value: int, expected: int) -> None:
 def test_vector_bytes(byte: int, value: float) -> None:
     assert floats.vector_element(byte) == value
     assert math.copysign(1, floats.vector_element(byte)) == (-1 if byte & 0x80 else 1)
+
+
+def test_an_infinite_addend_stays_if_the_product_overflows_a_double_only() -> None:
+    large = np.array([1e200])
+    assert fused(np.array([-np.inf]), large, large, 53)[0] == -np.inf
+    assert np.isnan(fused(np.array([-np.inf]), np.array([np.inf]), large, 53)[0])

@@ -138,7 +138,10 @@ def fused(a: Array, b: Array, c: Array, precision: int,
     for i in np.ndindex(plain.shape):
         if (precision == 24 or rounding is to_odd) and lost[i] == 0:
             continue
-        if not (np.isfinite(a[i]) and np.isfinite(b[i]) and np.isfinite(c[i])):
+        if not (np.isfinite(b[i]) and np.isfinite(c[i])):
+            continue
+        if not np.isfinite(a[i]):
+            out[i] = a[i]  # the exact product is finite, even where the one above is not
             continue
         exact = Fraction(float(a[i])) + Fraction(float(b[i])) * Fraction(float(c[i]))
         if exact:
