@@ -269,18 +269,27 @@ INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, co
 
     for (; left; left &= left - 1) {
         const uint32_t t = (uint32_t)__builtin_ctz(left);
-        const bool is_row = message->rows >> t & 1;
-        uint8_t *row[8] = {NULL};
-        if (is_row ? !find_pieces(target, port, message->x[t][0], message->y[t][0], &pieces)
-                   : !find_subspans(target, port, message->x[t], message->y[t], message->live[t], row)) {
+        const struct colors colors = colors_of(message, t);
+        const uint32_t live = message->live[t];
+        if (message->rows >> t & 1) {
+            if (!find_pieces(target, port, message->x[t][0], message->y[t][0], &pieces)) {
+                break;
+            }
+            for (uint32_t half = 0; half < HALVES; half++) {
+                const uint32_t lit = live >> (LANES * half) & ((1u << LANES) - 1);
+                if (lit) {
+                    write_vector(target, &pieces, half, lit, &colors, byte, shape);
+                }
+            }
+            continue;
+        }
+        uint8_t *row[8];
+        if (!find_subspans(target, port, message->x[t], message->y[t], live, row)) {
             break;
         }
-        const struct colors colors = colors_of(message, t);
         for (uint32_t half = 0; half < HALVES; half++) {
-            const uint32_t lit = message->live[t] >> (LANES * half) & ((1u << LANES) - 1);
-            if (lit && is_row) {
-                write_vector(target, &pieces, half, lit, &colors, byte, shape);
-            } else if (lit) {
+            const uint32_t lit = live >> (LANES * half) & ((1u << LANES) - 1);
+            if (lit) {
                 write_subspans(target, row + (size_t)2 * SUBSPANS * half, half, lit, &colors, byte, shape);
             }
         }

@@ -108,10 +108,10 @@ enum {
 struct g4_wide_message {
     uint32_t threads; /* bit t: thread t is one */
     uint32_t rows;    /* those whose four subspans are side by side, with the first one lit */
-    uint16_t x[G4_GANG_THREADS][4], y[G4_GANG_THREADS][4];
-    uint16_t live[G4_GANG_THREADS]; /* pixels */
-    const float *color[4];          /* R, G, B and A of the first eight pixels of thread 0 */
-    size_t half;                    /* floats from there to the other eight; of threads of eight pixels 0 */
+    uint16_t x[G4_GANG_THREADS][4], y[G4_GANG_THREADS][4]; /* of the subspans; of a row, the first one counts */
+    uint16_t live[G4_GANG_THREADS];                        /* pixels */
+    const float *color[4];                                 /* R, G, B and A of the first eight pixels of thread 0 */
+    size_t half; /* floats from there to the other eight; of threads of eight pixels 0 */
 };
 
 /* Writes the pixels of threads, the lowest first, until those of one are not directly accessible.  Returns the threads
