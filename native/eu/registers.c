@@ -25,38 +25,48 @@ unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int
     return g4_indirect_byte(run->gang, thread, addr_sub, addr_imm);
 }
 
-typedef uint16_t address_row __attribute__((vector_size(2 * G4_ADDRESSES))); /* a0 of a thread */
+enum {
+    HALF = 8 /* words of a0: all before Gen8 */
+};
+
+/* Vectors of 16 bytes, which every host compares at once. */
+typedef uint16_t address_half __attribute__((vector_size(2 * HALF)));
 
 /* Whether no address of an operand carries, and all lead to registers that the threads own. */
-static bool in_range(const struct g4_run *run, const struct g4_fast_address *operand) {
+static bool in_range(const struct g4_run *run, const struct g4_fast_address *operand, unsigned halves) {
     const int least = operand->imm < 0 ? -operand->imm : 0;
     const int most = (int)(g4_owned(run->gang) * G4_REGISTER_BYTES) - operand->extent - operand->imm;
     if (most < least) {
         return false;
     }
-    const address_row low = (address_row){0} + 31, highest_low = low - (uint16_t)(operand->imm & 31);
-    const address_row start = (address_row){0} + (uint16_t)least, span = (address_row){0} + (uint16_t)(most - least);
-    address_row used, bad = {0};
-    uint64_t quarters[4];
+    const address_half low = (address_half){0} + 31, highest_low = low - (uint16_t)(operand->imm & 31);
+    const address_half start = (address_half){0} + (uint16_t)least, span = (address_half){0} + (uint16_t)(most - least);
 
-    memcpy(&used, operand->used, sizeof used);
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        address_row address;
-        memcpy(&address, run->gang->a0[t], sizeof address);
-        if (run->threads >> t & 1) {
-            bad |= (address_row)((address & low) > highest_low) | (address_row)(address - start > span);
+    for (unsigned h = 0; h < halves; h++) {
+        address_half used, bad = {0};
+        uint64_t parts[2];
+        memcpy(&used, &operand->used[HALF * h], sizeof used);
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            address_half address;
+            memcpy(&address, &run->gang->a0[t][HALF * h], sizeof address);
+            if (run->threads >> t & 1) {
+                bad |= (address_half)((address & low) > highest_low) | (address_half)(address - start > span);
+            }
+        }
+        bad &= used;
+        memcpy(parts, &bad, sizeof parts);
+        if (parts[0] | parts[1]) {
+            return false;
         }
     }
-    bad &= used;
-    memcpy(quarters, &bad, sizeof quarters);
-    return (quarters[0] | quarters[1] | quarters[2] | quarters[3]) == 0;
+    return true;
 }
 
 /* Runs the fast handler if all addresses are in range; otherwise the general handler, which counts events by channel.
  */
 void g4_indirect(struct g4_run *run, const struct g4_op *op) {
     for (unsigned i = 0; i < op->addresses; i++) {
-        if (!in_range(run, &op->address[i])) {
+        if (!in_range(run, &op->address[i], op->address_mask / HALF + 1)) {
             g4_general(run, op);
             return;
         }
