@@ -470,7 +470,8 @@ static bool is_absent(const struct g4_target_image *image) {
 }
 
 static bool same_image(const struct g4_target_image *a, const struct g4_target_image *b) {
-    return memcmp(a, b, sizeof *a) == 0;
+    return a->base == b->base && a->tiling == b->tiling && a->pitch == b->pitch && a->x0 == b->x0 && a->y0 == b->y0 &&
+           a->dx == b->dx && a->dy == b->dy && a->width == b->width && a->height == b->height && a->bytes == b->bytes;
 }
 
 bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, const struct g4_memory_use *use) {

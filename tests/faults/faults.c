@@ -39,9 +39,16 @@ int calls(void) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    const char *const wish = getenv("GEN4EMU_FAULT");
-    if (wish && sscanf(wish, "%d %d %d", &kind, &at, &error) != 3) {
-        abort();
+    const char *text = getenv("GEN4EMU_FAULT");
+    int *const numbers[] = {&kind, &at, &error};
+
+    for (size_t i = 0; text && i < sizeof numbers / sizeof *numbers; i++) {
+        char *end;
+        *numbers[i] = (int)strtol(text, &end, 10);
+        if (end == text) {
+            abort();
+        }
+        text = end;
     }
 }
 

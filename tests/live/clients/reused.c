@@ -43,7 +43,7 @@ static void draw(float alpha) {
 
 int main(int argc, char **argv) {
     static unsigned char pixels[SIZE][SIZE][4];
-    const GLsizei samples = argc > 2 ? atoi(argv[2]) : 4;
+    const GLsizei samples = argc > 2 ? (GLsizei)strtol(argv[2], NULL, 10) : 4;
     int count[256] = {0};
     GLuint buffer, resolved;
     EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);

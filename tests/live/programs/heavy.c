@@ -164,17 +164,19 @@ static void game_draw(const struct canvas *canvas, int frame) {
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     glEnable(GL_DEPTH_TEST);
     for (int i = 0; i < 16; i++) { /* walls, from front to back */
+        const int row = i / 4;
         game_use(wall_program, quad_buffer, i, i / 4);
         glUniform1i(glGetUniformLocation(wall_program, "light"), 1);
         uniform2(wall_program, "turn", cosf(0.2f * (float)(i % 5 - 2)), sinf(0.2f * (float)(i % 5 - 2)));
-        uniform4(wall_program, "place", (float)(i % 4) - 1.5f, (float)(i / 4) - 1.5f, 2.2f + 0.1f * (float)i, 0.6f);
+        uniform4(wall_program, "place", (float)(i % 4) - 1.5f, (float)row - 1.5f, 2.2f + 0.1f * (float)i, 0.6f);
         glDrawArrays(GL_TRIANGLES, 0, 6);
     }
     for (int i = 0; i < 12; i++) { /* models */
+        const int row = i / 4;
         game_use(model_program, model_buffer, i, 0);
         uniform2(model_program, "turn", cosf(time + (float)i), sinf(time + (float)i));
         uniform4(model_program, "tint", 1, 0.5f + 0.04f * (float)i, 0.8f, 1);
-        uniform4(model_program, "place", 0.6f * (float)(i % 4) - 0.9f, 0.7f * (float)(i / 4) - 0.7f, 1.9f, 0.25f);
+        uniform4(model_program, "place", 0.6f * (float)(i % 4) - 0.9f, 0.7f * (float)row - 0.7f, 1.9f, 0.25f);
         glDrawArrays(GL_TRIANGLES, 0, MODEL_VERTICES);
     }
     glDepthMask(GL_FALSE);
