@@ -74,6 +74,8 @@ VERBS = {
     "convert": (["convert", str(TRACE), "output/x.g4c"], "gen4emu.cli.convert:traces.open"),
     "debug": (["debug", str(TRACE), "-c", "draws"], "gen4emu.cli.debug:Shell"),
     "report": (["report", str(TRACE), "-o", "output"], "gen4emu.cli.report:Recorder"),
+    "report that compares": (["report", str(TRACE), "--against", str(OTHER), "-o", "output", "--sandbox", "on"],
+                             "gen4emu.report.comparison:Recorder"),
     "report of several traces": (["report", str(TRACE), str(OTHER), "-o", "output", "-j", "1"],
                                  "gen4emu.cli.report:Recorder"),
     "check": (["check", "traces", "-k", "=triangle", "--results", "output"], "gen4emu.check.worker:run_case"),

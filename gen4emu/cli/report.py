@@ -29,7 +29,7 @@ from gen4emu.report.record import SCHEMA, Choices, Recorded, Recorder
 from gen4emu.report.trace_list import SCHEMA as LIST_SCHEMA
 from gen4emu.report.trace_list import bytes_of, directories, write_reports
 from gen4emu.report.writer import PAGE, write_directory, write_file
-from gen4emu.sandbox import Sandbox
+from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace as Source
 from gen4emu.trace.reader import open as open_trace
@@ -120,13 +120,16 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
     (trace,) = several
     place = output or Path("report", trace_name(trace))
     browser = Browser(single_file or place / PAGE) if opens else None
-    confinement.enter(trace, *([against] if against is not None else []), outputs=(single_file,),
-                      directory=place if single_file is None else None)
+    # A confined process cannot fork, so that the sides of a comparison would be executed one after another.
+    may_fork = confinement.mode is not Mode.ON
+    if not ways or not may_fork:
+        confinement.enter(trace, *([against] if against is not None else []), outputs=(single_file,),
+                          directory=place if single_file is None else None)
     if ways:
         names = (trace, against or trace)
         sides = _Sides(names, labels([*dict.fromkeys(names)], devices, pair), devices or (device, device),
                        _with_workers(pair or (Options(), Options()), workers))
-        recorded = _compared(sides, choices, opened)
+        recorded = _compared(sides, choices, opened, may_fork)
     else:
         source = opened(trace, device)
         progress = Progress(f"reporting {trace}", lambda: source.fraction)
@@ -234,7 +237,8 @@ def _with_workers(pair: tuple[Options, Options], workers: int) -> tuple[Options,
     return replace(pair[0], workers=workers), replace(pair[1], workers=workers)
 
 
-def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | None], Source]) -> Recorded:
+def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | None], Source],
+              may_fork: bool) -> Recorded:
     with ExitStack() as stack:
         progress = Progress("comparing")
         stack.callback(progress.done)
@@ -247,4 +251,4 @@ def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | N
 
         titles = Path(sides.names[0]).name, Path(sides.names[1]).name
         return compare((side(0), side(1)), sides.chips, titles, choices,
-                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"))
+                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"), may_fork)

@@ -74,10 +74,13 @@ class _Row:
 
 
 def compare(sides: tuple[Side, Side], chips: tuple[Chip | None, Chip | None], titles: tuple[str, str],
-            choices: Choices, tick: Tick = lambda unit, number: None) -> Recorded:
-    """The report of a comparison: the reports of both sides, and their draws in pairs."""
+            choices: Choices, tick: Tick = lambda unit, number: None, may_fork: bool = True) -> Recorded:
+    """The report of a comparison: the reports of both sides, and their draws in pairs.
+
+    The sides are executed one after another, not at the same time, if the process must not fork.
+    """
     left, right = zip(sides, chips, titles, strict=True)
-    if _has_room_for_two(sides):
+    if may_fork and _has_room_for_two(sides):
         (one, two) = both(lambda: _record(*left, choices, 2, tick), lambda: _record(*right, choices, 2), titles[1])
     else:
         one, two = _record(*left, choices, 1, tick), _record(*right, choices, 1, tick)
