@@ -57,6 +57,9 @@ def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("LIBGL_", "GALLIUM_", "MESA_", "EGL_", "GEN4EMU_")) and name != "LD_PRELOAD"}
     kept |= {"PIGLIT_SOURCE_DIR": os.fspath(profiles.root() or ""), "EGL_PLATFORM": "surfaceless"}
+    # With a thread of its own for draws, crocus compiles programs in two threads that share a cache without a lock: a
+    # program that one of them has just moved may be missing from the other's copy, and a draw executes zeros.
+    kept |= {"GALLIUM_THREAD": "0"}
     assert process.stdout is not None
     told: dict[str, str] = {}
     while not {"GEN4EMU_LIVE", "LD_PRELOAD"} <= told.keys():
