@@ -31,7 +31,7 @@ from gen4emu.live import program
 from tests.live import real_client
 from tests.live.fake_client import FakeClient, Gone
 
-DEVICES = ("gm45", "g45", "ivb", "hsw")
+DEVICES = ("gm45", "g45", "ivb", "hsw", "kbl")
 SCENES = ("clear", "triangle", "texture", "gears", "blend", "stencil", "fbo", "cubemap")
 SIZE, FRAMES, ENDLESS = 64, 2, 100_000
 CLIENTS = 4

@@ -15,7 +15,7 @@ from tests.compute.test_groups import LANES, per_thread, reversed_through_shared
 from tests.harness.compute import Compute
 
 
-@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])
 def test_trapped_threads_have_their_numbers_and_compute_the_same(device: str) -> None:
     seen: list[tuple[int, int, int]] = []
 

@@ -1,15 +1,16 @@
-"""Thread groups of Ivy Bridge and Haswell: payloads, barriers, shared local memory (IVB PRM vol. 2 part 2)."""
+"""Thread groups of Gen7 and Gen9: payloads, barriers, shared local memory (IVB PRM vol. 2 part 2)."""
 
 from __future__ import annotations
 
 import pytest
 
 from gen4emu.device.device import EuHang
-from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
+from gen4emu.hw.gen7.media import SimdSize
 from gen4emu.hw.gen7.pipeline import RoundingMode
-from tests.harness.compute import BARRIER, SCRATCH, SHARED, Compute
+from gen4emu.isa.encodings import encoding_of
+from tests.harness.compute import BARRIER, DYNAMIC, SCRATCH, SHARED, Compute
 
-DEVICES = pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
+DEVICES = pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "skl", "kbl"])
 
 # Registers: g1 is the row of the thread; g10 the channel numbers, g11 four times that.
 LANES = """mov(8) g10<1>UW 0x76543210V { align1 WE_all 1Q };
@@ -102,24 +103,26 @@ mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
 def test_subroutines_return_to_addresses_as_ip_has_them(device: str) -> None:
     """The second return is to an address that the kernel has computed from ip."""
     machine = Compute(device)
-    kernel = LANES + """
-mov(8) g21<1>UD 1UD { align1 1Q };
-mov(1) g22<1>UD ip<0,1,0>UD { align1 WE_all 1N };
-call(8) g20<1>D g0<8,8,1>D 6D { align1 1Q };
-add(8) g21<1>UD g21<8,8,1>UD 0x100UD { align1 1Q };
-add(1) g20<1>UD g22<0,1,0>UD 112UD { align1 WE_all 1N };
-add(8) g21<1>UD g21<8,8,1>UD 0x10UD { align1 1Q };
-ret(8) null<1>D g20<2,2,1>D { align1 1Q };
-add(8) g21<1>UD g21<8,8,1>UD 0x1000UD { align1 1Q };
-add(1) g21<1>D g20<0,1,0>D -g22<0,1,0>D { align1 WE_all 1N };
-mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
+    unit = encoding_of(machine.gen).jump_unit
+    kernel = LANES + f"""
+mov(8) g21<1>UD 1UD {{ align1 1Q }};
+mov(1) g22<1>UD ip<0,1,0>UD {{ align1 WE_all 1N }};
+call(8) g20<1>D g0<8,8,1>D {48 // unit}D {{ align1 1Q }};
+add(8) g21<1>UD g21<8,8,1>UD 0x100UD {{ align1 1Q }};
+add(1) g20<1>UD g22<0,1,0>UD 112UD {{ align1 WE_all 1N }};
+add(8) g21<1>UD g21<8,8,1>UD 0x10UD {{ align1 1Q }};
+ret(8) null<1>D g20<2,2,1>D {{ align1 1Q }};
+add(8) g21<1>UD g21<8,8,1>UD 0x1000UD {{ align1 1Q }};
+add(1) g21<1>D g20<0,1,0>D -g22<0,1,0>D {{ align1 WE_all 1N }};
+mov(8) g20<1>UD g11<8,8,1>UD {{ align1 1Q }};
 """ + machine.store(20)
     machine.dispatch(kernel)
     assert machine.dwords(0, 8) == [112, *[0x121] * 7]
 
 
-def test_haswell_puts_constants_of_all_threads_first() -> None:
-    machine = Compute("hsw")
+@pytest.mark.parametrize("device", ["hsw", "kbl"])
+def test_constants_of_all_threads_come_first(device: str) -> None:
+    machine = Compute(device)
     kernel = LANES + """
 mul(8) g20<1>UD g3<0,1,0>UD 32UW { align1 1Q };
 add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
@@ -155,9 +158,10 @@ def test_threads_wait_for_all_others_of_their_group(device: str, threads: int) -
     assert machine.dwords(0, 8 * threads) == [100 + threads - 1 - t for t in range(threads) for _ in range(8)]
 
 
-def test_barriers_follow_each_other() -> None:
+@pytest.mark.parametrize("device", ["ivb", "kbl"])
+def test_barriers_follow_each_other(device: str) -> None:
     """Twenty threads add to shared memory in turns: what one sees is what all have added before the last barrier."""
-    machine, threads = Compute("ivb"), 20
+    machine, threads = Compute(device), 20
     turn = f"""
 mov(8) g21<1>UD 1UD {{ align1 1Q }};
 {machine.add(30, 11 + 3, SHARED)}
@@ -169,16 +173,17 @@ add(8) g32<1>UD g32<8,8,1>UD g31<8,8,1>UD {{ align1 1Q }};
     kernel = (LANES + "mov(8) g14<1>UD g11<8,8,1>UD { align1 1Q };\nmov(8) g15<1>UD 1UD { align1 1Q };\n"
               "mov(8) g32<1>UD 0UD { align1 1Q };\n" + turn * 3 + offset(20, 32)
               + "mov(8) g21<1>UD g32<8,8,1>UD { align1 1Q };\n" + machine.store(20))
-    machine.dispatch(kernel, (1, 1, 1), threads, constants=rows(threads), **per_thread("ivb"))
+    machine.dispatch(kernel, (1, 1, 1), threads, constants=rows(threads), **per_thread(device))
     assert machine.dwords(0, 8 * threads) == [20 + 40 + 60] * 8 * threads
 
 
-def test_threads_that_wait_for_one_that_has_ended_hang() -> None:
-    machine = Compute("ivb")
+@pytest.mark.parametrize("device", ["ivb", "kbl"])
+def test_threads_that_wait_for_one_that_has_ended_hang(device: str) -> None:
+    machine = Compute(device)
     kernel = (LANES + "cmp.z.f0.0(8) null<1>UD g1<0,1,0>UD 0UD { align1 1Q };\n"
-              "(+f0.0) jmpi(1) 64D { align1 WE_all 1N };\n" + BARRIER)
-    with pytest.raises(EuHang):
-        machine.dispatch(kernel, (1, 1, 1), 3, constants=rows(3), **per_thread("ivb"))
+              "(+f0.0) jmpi(1) without:D { align1 WE_all 1N };\n" + BARRIER + "\nwithout:")
+    with pytest.raises(EuHang, match=r"threads do not end \(unit TS"):
+        machine.dispatch(kernel, (1, 1, 1), 3, constants=rows(3), **per_thread(device))
 
 
 @DEVICES
@@ -191,22 +196,24 @@ mov(8) g24<1>UD g11<8,8,1>UD { align1 1Q };
 add(8) g24<1>UD g24<8,8,1>UD 8176UD { align1 1Q };
 mov(8) g25<1>UD 7UD { align1 1Q };
 """ + machine.add(21, 24, SHARED) + machine.add(21, 24, SHARED) + machine.store(20)
-    machine.dispatch(kernel, (3, 1, 1), shared_local_memory_size=SharedLocalMemorySize.ENCODES_8K)
+    machine.dispatch(kernel, (3, 1, 1), **machine.shared(8))
     assert machine.dwords(0, 24) == [7, 7, 7, 7, 0, 0, 0, 0] * 3
 
 
-def test_without_shared_memory_reads_return_zero() -> None:
-    machine = Compute("ivb")
+@pytest.mark.parametrize("device", ["ivb", "kbl"])
+def test_without_shared_memory_reads_return_zero(device: str) -> None:
+    machine = Compute(device)
     kernel = (LANES + "mov(8) g24<1>UD g11<8,8,1>UD { align1 1Q };\nmov(8) g25<1>UD 7UD { align1 1Q };\n"
               + machine.store(24, SHARED) + machine.load(12, 24, SHARED) + machine.store(11))
-    machine.dispatch(kernel, shared_local_memory_size=SharedLocalMemorySize.ENCODES_0K)
+    machine.dispatch(kernel, **machine.shared(0))
     assert machine.dwords(0, 8) == [0] * 8
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("device", ["ivb", "kbl"])
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_what_atomics_return_does_not_depend_on_the_number_of_workers(workers: int) -> None:
-    machine = Compute("ivb", workers=workers)
+def test_what_atomics_return_does_not_depend_on_the_number_of_workers(workers: int, device: str) -> None:
+    machine = Compute(device, workers=workers)
     kernel = LANES + """
 mul(8) g20<1>UD g0.1<0,1,0>UD 32UW { align1 1Q };
 add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
@@ -217,9 +224,10 @@ mov(8) g25<1>UD 1UD { align1 1Q };
     assert machine.dwords(0, 800) == list(range(800))
 
 
+@pytest.mark.parametrize("device", ["hsw", "kbl"])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_the_last_group_that_writes_to_a_place_wins_with_any_number_of_workers(workers: int) -> None:
-    machine = Compute("hsw", workers=workers)
+def test_the_last_group_that_writes_to_a_place_wins_with_any_number_of_workers(workers: int, device: str) -> None:
+    machine = Compute(device, workers=workers)
     kernel = LANES + """
 mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
 mov(8) g21<1>UD g0.1<0,1,0>UD { align1 1Q };
@@ -233,7 +241,8 @@ mov(8) g21<1>UD g0.1<0,1,0>UD { align1 1Q };
 @DEVICES
 def test_threads_have_scratch_space_of_their_own(device: str) -> None:
     machine = Compute(device)
-    size = {"per_thread_scratch_space": 0} if device == "hsw" else {"per_thread_scratch_space": 2048}
+    logarithm = {"hsw": 0, "skl": 1, "kbl": 1}  # of the size, from 2 KiB and from 1 KiB on
+    size = {"per_thread_scratch_space": logarithm.get(device, 2048)}
     kernel = LANES + """
 mov(8) g40<1>UD g0<8,8,1>UD { align1 WE_all 1Q };
 mov(8) g41<1>UD g1<0,1,0>UD { align1 1Q };
@@ -244,8 +253,9 @@ send(8) null<1>UW g40<8,8,1>UD 0x040f0000 data { align1 1Q };
     assert [machine.dwords(512 * t, 1, SCRATCH) for t in range(4)] == [[t] for t in range(4)]
 
 
-def test_walkers_take_dimensions_from_registers_and_obey_the_predicate() -> None:
-    machine = Compute("hsw")
+@pytest.mark.parametrize("device", ["hsw", "kbl"])
+def test_walkers_take_dimensions_from_registers_and_obey_the_predicate(device: str) -> None:
+    machine = Compute(device)
     kernel = LANES + "mov(8) g12<1>UD 1UD { align1 1Q };\n" + machine.add(30, 11)
     for axis, groups in zip("XYZ", (2, 3, 1), strict=True):
         machine.set_register(f"GPGPU_DISPATCHDIM{axis}", groups)
@@ -259,12 +269,13 @@ def test_walkers_take_dimensions_from_registers_and_obey_the_predicate() -> None
     assert machine.dwords(0, 1) == [7]
 
 
-def test_constants_and_descriptors_are_read_when_their_commands_come() -> None:
-    machine = Compute("ivb")
+@pytest.mark.parametrize("device", ["ivb", "kbl"])
+def test_constants_and_descriptors_are_read_when_their_commands_come(device: str) -> None:
+    machine = Compute(device)
     batch = machine.state(LANES + "mov(8) g12<1>UD g1<8,8,1>UD { align1 1Q };\n" + machine.store(11),
                           constants=[[1, 2, 3, 4, 5, 6, 7, 8]], constant_urb_entry_read_length=1)
     machine.run(batch)
-    machine.memory.write(0x40000, bytes(0x2000))
+    machine.memory.write(machine.far + DYNAMIC, bytes(0x2000))
     machine.run(machine.walker())
     assert machine.dwords(0, 8) == [1, 2, 3, 4, 5, 6, 7, 8]
 

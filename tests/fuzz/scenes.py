@@ -22,14 +22,18 @@ from gen4emu.check.manifest import Case
 from gen4emu.device import device as device_module
 from gen4emu.device import stored_commands
 from gen4emu.device.memory import PAGE_SIZE, PageFlags
+from gen4emu.hw.chips import DEVICES
 from gen4emu.hw.gen import Gen
 from gen4emu.image.digest import Blake3
 
 ROOT = Path(__file__).resolve().parents[2]
-LATER = [ROOT / "traces" / "later" / f"triangle-{name}.aub.xz" for name in ("ivb", "hsw")]
+LATER = [ROOT / "traces" / "later" / f"triangle-{name}.aub.xz" for name in ("ivb", "hsw", "kbl")]
 TESTS = ("tests/geometry", "tests/compute", "tests/media/test_gen7.py", "tests/media/test_vld.py",
          "tests/media/test_is.py", "tests/media/test_spawner.py", "tests/media/test_spawner_gen7.py",
-         "tests/media/test_generic.py", "tests/media/test_every_kernel.py", "tests/ff/test_hostile.py")
+         "tests/media/test_gen9.py", "tests/media/test_generic.py", "tests/media/test_every_kernel.py",
+         "tests/ff/test_hostile.py", "tests/ff/test_vf_gen9.py", "tests/ff/test_vertices_gen9.py",
+         "tests/ff/test_stream_output_gen9.py", "tests/ff/test_depth_only_gen9.py")
+ADDRESS_BITS = {chip.gen: chip.address_bits for chip in DEVICES}
 RECORDED = {Gen.EL: Gen.CTG}  # parts whose scenes are those of another one
 MAGIC = 0x53344734
 DRAWS, MEDIA, COMPUTE = range(3)
@@ -61,7 +65,7 @@ class Scene:
 
     def encode(self) -> bytes:
         parts = [struct.pack("<4I", len(self.words) // 4, self.address, self.kind, len(self.pages)), self.state,
-                 self.words, struct.pack(f"<{len(self.pages)}I", *self.pages), *self.pages.values()]
+                 self.words, struct.pack(f"<{len(self.pages)}Q", *self.pages), *self.pages.values()]
         return b"".join(parts)
 
 
@@ -87,8 +91,8 @@ class Scenes:
         headers = {} if self.streamer is None else self.streamer.headers
         absolute = self.streamer is not None and self.streamer.constants_absolute
         with path.open("wb") as file:
-            file.write(struct.pack("<8I", MAGIC, gen, STATE_BYTES, STEP_BYTES, len(steps), len(headers), absolute,
-                                   len(chosen)))
+            file.write(struct.pack("<9I", MAGIC, gen, ADDRESS_BITS[gen], STATE_BYTES, STEP_BYTES, len(steps),
+                                   len(headers), absolute, len(chosen)))
             for step in steps:
                 file.write(struct.pack("<I", len(step) // STEP_BYTES) + step)
             for header, (number, dwords) in headers.items():
@@ -149,7 +153,8 @@ class Recorder:
     def g4_streamer_run(self, native: Any, words: Any, at: int, end: int, device: Any, fault: Any, run: Any) -> int:
         streamer = self._streamers[_address(native)]
         before = bytes(ffi.buffer(streamer.state, STATE_BYTES)) if device != ffi.NULL else b""
-        pages = self._pages(streamer.memory) if device != ffi.NULL and self._wants(device, DRAWS) else {}
+        wanted = device != ffi.NULL and self._wants(device, DRAWS)
+        pages = self._pages(streamer.memory, self._devices[_address(device)][0]) if wanted else {}
         last = int(lib.g4_streamer_run(native, words, at, end, device, fault, run))
         if pages and run.draws:
             self._add(device, DRAWS, 0, before, bytes(ffi.buffer(words + at, 4 * (last - at))), pages, streamer)
@@ -169,11 +174,11 @@ class Recorder:
 
     # --- scenes ---
     def _record(self, native: Any, kind: int, words: Any, address: int) -> None:
-        _, memory, state = self._devices[_address(native)]
+        gen, memory, state = self._devices[_address(native)]
         if self._wants(native, kind):
             streamer = next((s for s in self._streamers.values() if s.state == state), None)
             self._add(native, kind, address, bytes(ffi.buffer(state, STATE_BYTES)), bytes(ffi.buffer(words)),
-                      self._pages(memory), streamer)
+                      self._pages(memory, gen), streamer)
 
     def _wants(self, native: Any, kind: int) -> bool:
         gen, *_ = self._devices[_address(native)]
@@ -191,10 +196,10 @@ class Recorder:
             scenes.streamer = streamer
 
     @staticmethod
-    def _pages(memory: Any) -> dict[int, bytes]:
+    def _pages(memory: Any, gen: Gen) -> dict[int, bytes]:
         """The graphics pages with contents other than zeros."""
         found = {}
-        page, end, data = 0, 1 << 20, ffi.new("uint8_t[]", PAGE_SIZE)
+        page, end, data = 0, (1 << ADDRESS_BITS[gen]) // PAGE_SIZE, ffi.new("uint8_t[]", PAGE_SIZE)
         while (page := lib.g4_mem_find_page(memory, page, end, PageFlags.WRITTEN, PageFlags.WRITTEN, True)) < end:
             if lib.g4_mem_peek(memory, page * PAGE_SIZE, data, PAGE_SIZE) and any(bytes(data)):
                 found[page] = bytes(data)

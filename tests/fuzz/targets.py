@@ -24,7 +24,8 @@ class Target:
 
 
 def _scene_target(name: str, subject: str, gen: Gen, kind: int) -> Target:
-    device = next(chip.name for chip in DEVICES if chip.gen == gen and chip.name in ("gm45", "g45", "ivb", "hsw"))
+    named = ("gm45", "g45", "ivb", "hsw", "kbl")
+    device = next(chip.name for chip in DEVICES if chip.gen == gen and chip.name in named)
     return Target(f"{name}-{device}", f"{subject} on {device}", scenes.seeds, 512, "scene", gen, kind)
 
 
@@ -35,9 +36,9 @@ _NATIVE = (
            "machine_code"),
     Target("message", "messages to samplers and data ports: vector widths against each other", message_seeds.seeds,
            message_seeds.MOST_BYTES, "message"),
-    *(_scene_target("draw", "draws", gen, scenes.DRAWS) for gen in (Gen.CTG, Gen.EL, Gen.IVB, Gen.HSW)),
-    *(_scene_target("media", "media objects and bitstreams", gen, scenes.MEDIA) for gen in (Gen.CTG, Gen.IVB)),
-    *(_scene_target("compute", "GPGPU walkers", gen, scenes.COMPUTE) for gen in (Gen.IVB, Gen.HSW)),
+    *(_scene_target("draw", "draws", gen, scenes.DRAWS) for gen in (Gen.CTG, Gen.EL, Gen.IVB, Gen.HSW, Gen.KBL)),
+    *(_scene_target("media", "media objects and bitstreams", gen, scenes.MEDIA) for gen in (Gen.CTG, Gen.IVB, Gen.KBL)),
+    *(_scene_target("compute", "GPGPU walkers", gen, scenes.COMPUTE) for gen in (Gen.IVB, Gen.HSW, Gen.KBL)),
 )
 _PYTHON = tuple(Target(name, reader.subject, reader.seeds, reader.most_bytes)
                 for name, reader in readers.READERS.items())

@@ -1,4 +1,4 @@
-"""A machine of Gen7 that dispatches thread groups: kernels as text, constants, one buffer at DATA."""
+"""A machine of Gen7 or Gen9 that dispatches thread groups: kernels as text, constants, one buffer at DATA."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
 from gen4emu.hw.gen7.messages import AtomicOperation, DataCacheTypeGen7
 from gen4emu.hw.gen7.state import buffer_entry_fields
+from gen4emu.hw.gen9.state import SharedLocalMemoryCode
 from gen4emu.hw.gen75.messages import DataCache1Type, SurfaceSimdMode
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
@@ -24,6 +25,7 @@ _TABLE, _CONSTANTS = 0x400, 0x1000  # offsets
 _DATA_BYTES = 0x10000
 BUFFER, SHARED = 0, 254  # binding table indices
 _ONE_CHANNEL = 0b1110  # disables the others
+_SELECTION = 3  # the bits of Gen9's PIPELINE_SELECT that select the pipeline
 
 
 def end(sources: int = 127) -> str:
@@ -32,28 +34,35 @@ def end(sources: int = 127) -> str:
             f"send(8) null<1>UW g{sources}<8,8,1>UW 0x82000010 thread_spawner {{ align1 WE_all 1Q EOT }};")
 
 
-BARRIER = ("send(8) null<1>UW g126<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };\n"
+# The header has the barrier of the thread's group, as R0.2 has it.
+BARRIER = ("and(8) g126<1>UD g0.2<0,1,0>UD 0x0f000000UD { align1 WE_all 1Q };\n"
+           "send(8) null<1>UW g126<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };\n"
            "wait(1) n0<1>UD { align1 WE_all 1N };")
 
 
 class Compute:
-    """IVB or HSW.  Messages have 8 channels, unless they say otherwise."""
+    """IVB, BYT, HSW, SKL or KBL.  Messages have 8 channels, unless they say otherwise.
+
+    On Gen9 everything that is not a command lies above 4 GiB.
+    """
 
     def __init__(self, device: str = "ivb", **options: Any) -> None:
         self.device = Device(BY_NAME[device], Options(**{"workers": 1} | options))
         self.gen = self.device.info.gen
         self.memory = self.device.memory
-        self.memory.write(DATA, bytes(_DATA_BYTES))
-        self.memory.write(SURFACES, block_named("RENDER_SURFACE_STATE", self.gen).build(
-            self.gen, surface_type="SURFTYPE_BUFFER", surface_format="RAW", surface_pitch=1, surface_base_address=DATA,
-            **buffer_entry_fields(_DATA_BYTES)))
-        self.memory.write(SURFACES + _TABLE, bytes(4))
+        self.far = 0x7 << 32 if self.gen & Gen.GEN9 else 0
+        self.memory.write(self.far + DATA, bytes(_DATA_BYTES))
+        entries = {name: value for name, value in buffer_entry_fields(_DATA_BYTES).items() if value}
+        self.memory.write(self.far + SURFACES, block_named("RENDER_SURFACE_STATE", self.gen).build(
+            self.gen, surface_type="SURFTYPE_BUFFER", surface_format="RAW", surface_pitch=1,
+            surface_base_address=self.far + DATA, **entries))
+        self.memory.write(self.far + SURFACES + _TABLE, bytes(4))
 
     # --- kernels ------------------------------------------------------------------------------------------------------
     def _untyped(self, length: int, response: int, old: int, new: int, control: int, index: int) -> str:
-        haswell = self.gen & Gen.HSW
-        descriptor = length << 25 | response << 20 | (new if haswell else old) << 14 | control << 8 | index
-        return f"0x{descriptor:08x} {'dp data 1' if haswell else 'data'}"
+        data_cache_1 = self.gen & (Gen.HSW | Gen.GEN9)
+        descriptor = length << 25 | response << 20 | (new if data_cache_1 else old) << 14 | control << 8 | index
+        return f"0x{descriptor:08x} {'dp data 1' if data_cache_1 else 'data'}"
 
     def store(self, offsets: int, index: int = BUFFER) -> str:
         """Write the dwords of the register behind `offsets`, which has byte offsets."""
@@ -79,32 +88,44 @@ class Compute:
     def state(self, kernel: str, constants: Sequence[Sequence[int]] = (), scratch: dict[str, Any] | None = None,
               **descriptor: Any) -> bytes:
         """Write kernel, constants and interface descriptor; the commands up to the walker."""
-        self.memory.write(KERNEL, assemble(kernel + "\n" + end(), self.gen))
+        self.memory.write(self.far + KERNEL, assemble(kernel + "\n" + end(), self.gen))
         rows = np.zeros((max(len(constants), 1), 8), np.uint32)
         for row, values in zip(rows, constants, strict=False):
             row[:len(values)] = values
-        self.memory.write(DYNAMIC + _CONSTANTS, rows.tobytes())
-        self.memory.write(DYNAMIC, block_named("INTERFACE_DESCRIPTOR_DATA", self.gen).build(
+        self.memory.write(self.far + DYNAMIC + _CONSTANTS, rows.tobytes())
+        self.memory.write(self.far + DYNAMIC, block_named("INTERFACE_DESCRIPTOR_DATA", self.gen).build(
             self.gen, **{"kernel_start_pointer": 0, "binding_table_pointer": _TABLE} | descriptor))
-        bases = {"instruction": KERNEL, "dynamic_state": DYNAMIC, "surface_state": SURFACES}
+        bases = {"general_state": 0, "instruction": KERNEL, "dynamic_state": DYNAMIC, "surface_state": SURFACES}
+        later = self.gen & Gen.GEN9
+        sizes = {f"{n}_buffer_size{suffix}": value for n in ("general_state", "instruction", "dynamic_state")
+                 for suffix, value in (("", 0x1000000), ("_modify_enable", True))} if later else {}
+        selection = {"mask_bits": _SELECTION} if later else {}
+        mode = {} if later else {"gpgpu_mode": True}
         return b"".join([
-            self.command("PIPELINE_SELECT", pipeline_selection="GPGPU"),
-            self.command("STATE_BASE_ADDRESS", **{f"{n}_base_address": a for n, a in bases.items()},
-                         **{f"{n}_base_address_modify_enable": True for n in bases}),
-            self.command("MEDIA_VFE_STATE", **{"maximum_number_of_threads": 64, "gpgpu_mode": True} | (scratch or {})),
+            self.command("PIPELINE_SELECT", pipeline_selection="GPGPU", **selection),
+            self.command("STATE_BASE_ADDRESS", **{f"{n}_base_address": self.far + a for n, a in bases.items()},
+                         **{f"{n}_base_address_modify_enable": True for n in bases}, **sizes),
+            self.command("MEDIA_VFE_STATE", **{"maximum_number_of_threads": 64} | mode | (scratch or {})),
             self.command("MEDIA_CURBE_LOAD", curbe_data_start_address=_CONSTANTS, curbe_total_data_length=rows.nbytes),
             self.command("MEDIA_INTERFACE_DESCRIPTOR_LOAD", interface_descriptor_data_start_address=0,
                          interface_descriptor_total_length=32)])
+
+    def shared(self, kib: int) -> dict[str, int]:
+        """The field of the interface descriptor for this much shared local memory."""
+        if self.gen & Gen.GEN9:
+            return {"shared_local_memory_size": SharedLocalMemoryCode[f"KIB_{kib}" if kib else "NONE"]}
+        return {"shared_local_memory_size": SharedLocalMemorySize[f"ENCODES_{kib}K"]}
 
     def walker(self, groups: Sequence[int] = (1, 1, 1), threads: int = 1, *, simd: SimdSize = SimdSize.SIMD8,
                starts: Sequence[int] = (0, 0, 0), mask: int = 0xFFFFFFFF, **fields: Any) -> bytes:
         ends = {f"thread_group_id_{axis}_dimension": n for axis, n in zip("xyz", groups, strict=True)}
         if fields.get("indirect_parameter_enable"):
             ends = {}
+        starting = zip(("x", "y", "resume_z" if self.gen & Gen.GEN9 else "z"), starts, strict=True)
         return self.command("GPGPU_WALKER", **{
             "simd_size": simd, "thread_width_counter_maximum": threads - 1, "right_execution_mask": mask,
             "bottom_execution_mask": 0xFFFFFFFF,
-            **{f"thread_group_id_starting_{axis}": n for axis, n in zip("xyz", starts, strict=True)}} | ends | fields)
+            **{f"thread_group_id_starting_{axis}": n for axis, n in starting}} | ends | fields)
 
     def run(self, batch: bytes) -> None:
         self.memory.write(BATCH, batch + self.command("MI_BATCH_BUFFER_END"))
@@ -114,14 +135,13 @@ class Compute:
                  simd: SimdSize = SimdSize.SIMD8, starts: Sequence[int] = (0, 0, 0), mask: int = 0xFFFFFFFF,
                  walker: dict[str, Any] | None = None, **state: Any) -> None:
         """State and one walker."""
-        descriptor = {"number_of_threads_in_gpgpu_thread_group": threads, "barrier_enable": True,
-                      "shared_local_memory_size": SharedLocalMemorySize.ENCODES_4K}
+        descriptor = {"number_of_threads_in_gpgpu_thread_group": threads, "barrier_enable": True, **self.shared(4)}
         batch = self.state(kernel, **{**descriptor, **state})
         self.run(batch + self.walker(groups, threads, simd=simd, starts=starts, mask=mask, **walker or {}))
 
     # --- results ------------------------------------------------------------------------------------------------------
     def dwords(self, first: int, count: int, base: int = DATA) -> list[int]:
-        return [int(x) for x in np.frombuffer(self.memory.read(base + 4 * first, 4 * count), np.uint32)]
+        return [int(x) for x in np.frombuffer(self.memory.read(self.far + base + 4 * first, 4 * count), np.uint32)]
 
     def register(self, name: str) -> int:
         return self.device.registers.read(self.device.registers.offset(name))

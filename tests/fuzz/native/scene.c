@@ -31,7 +31,7 @@ enum {
 };
 
 struct file_header {
-    uint32_t magic, gen, state_bytes, step_bytes, commands, headers, constants_absolute, scenes;
+    uint32_t magic, gen, address_bits, state_bytes, step_bytes, commands, headers, constants_absolute, scenes;
 };
 
 struct known_header {
@@ -130,7 +130,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         memcpy(&scene->header, take(&reader, sizeof scene->header), sizeof scene->header);
         scene->state = take(&reader, sizeof *state);
         scene->words = take(&reader, scene->header.words * sizeof(uint32_t));
-        scene->page_numbers = take(&reader, scene->header.pages * sizeof(uint32_t));
+        scene->page_numbers = take(&reader, scene->header.pages * sizeof(uint64_t));
         scene->pages = take(&reader, (size_t)scene->header.pages * G4_PAGE_SIZE);
     }
     return 0;
@@ -167,7 +167,7 @@ static void learn_commands(void) {
 
 static void create_device(bool general) {
     const struct g4_options options = {.watchdog = 4, .workers = 1, .general_only = general};
-    mem = g4_mem_create(GTT_ENTRIES, 32, MOST_PAGES, false);
+    mem = g4_mem_create(GTT_ENTRIES, file.address_bits, MOST_PAGES, false);
     device = mem ? g4_device_new(mem, file.gen, &options) : NULL;
     if (!device) {
         fail("out of memory");
@@ -198,7 +198,7 @@ static void load_memory(const struct scene *scene) {
         }
     }
     for (uint32_t i = 0; i < scene->header.pages; i++) {
-        uint32_t page;
+        uint64_t page;
         memcpy(&page, scene->page_numbers + i * sizeof page, sizeof page);
         if (g4_mem_poke(mem, (g4_address)page << G4_PAGE_SHIFT, scene->pages + (size_t)i * G4_PAGE_SIZE, G4_PAGE_SIZE,
                         &fault) != G4_OK) {
@@ -229,7 +229,7 @@ static void apply_changes(const struct scene *scene, uint32_t *words, struct rea
         } else if (kind == KIND_STATE) {
             change(state, sizeof *state, offset, data, count);
         } else if (scene->header.pages) {
-            uint32_t number;
+            uint64_t number;
             memcpy(&number, scene->page_numbers + page % scene->header.pages * sizeof number, sizeof number);
             (void)g4_mem_poke(mem, ((g4_address)number << G4_PAGE_SHIFT) + (offset & G4_PAGE_OFFSET), data, count,
                               &fault);
@@ -303,7 +303,7 @@ static bool equal(const uint64_t *const pages[2], uint8_t *const bytes[2], const
         const uint8_t *const a = bytes[0] + (size_t)i * G4_PAGE_SIZE;
         const uint8_t *const b = bytes[1] + (size_t)j * G4_PAGE_SIZE;
         if (left == right ? memcmp(a, b, G4_PAGE_SIZE) != 0 : !is_zero(left < right ? a : b)) {
-            (void)fprintf(stderr, "page 0x%05x differs\n", (unsigned)(left < right ? left : right));
+            (void)fprintf(stderr, "page 0x%05llx differs\n", (unsigned long long)(left < right ? left : right));
             return false;
         }
         i += left <= right;
