@@ -103,6 +103,7 @@ CASES = [
     ("BC1 bilinear", F.BC1_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.LINEAR),
     ("BC3 bilinear", F.BC3_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.LINEAR),
     ("BC3 trilinear", F.BC3_UNORM, L, MipFilter.LINEAR, 1.7, 6, Tiling.LINEAR),
+    ("BC3 anisotropic", F.BC3_UNORM, A, MipFilter.LINEAR, 1.7, 6, Tiling.LINEAR),
 ]
 
 

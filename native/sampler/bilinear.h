@@ -30,6 +30,11 @@ struct g4_bilinear {
 
 typedef void g4_bilinear_fn(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n);
 
+/* Adds `scale` times what four texels give to each component's `sum`, in double precision.  No texel may be Inf or NaN,
+ * and memory is contiguous. */
+typedef void g4_bilinear_add_fn(const struct g4_bilinear *job, const float *u, const float *v, const double *scale,
+                                uint32_t n, double sum[G4_BYTES][G4_BATCH]);
+
 /* Functions for four texels for each lookup, and for one.  Both axes have the same filter.  NULL: this variant leaves
  * such lookups to the general path. */
 struct g4_bilinear_ops {
@@ -39,10 +44,13 @@ struct g4_bilinear_ops {
 /* For texels of 1 to 8 bytes, and for compressed blocks of 4x4; both only where memory is contiguous. */
 struct g4_format_ops {
     g4_bilinear_fn *words, *words_nearest, *blocks, *blocks_nearest;
+    g4_bilinear_add_fn *add_words, *add_blocks;
 };
 
 /* The function for lookups in a texture; NULL: there is none. */
 g4_bilinear_fn *g4_lookup_function(const struct g4_texture *texture, bool linear);
+/* The function that adds lookups in a texture up; NULL: there is none. */
+g4_bilinear_add_fn *g4_lookup_add_function(const struct g4_texture *texture);
 /* The index in `out` of a component of a texture: its byte if all are bytes, else its number. */
 uint32_t g4_lookup_output(const struct g4_texture *texture, uint32_t component);
 /* Sets up a job for a level, except for the outputs.  `lookups`: see g4_texture_contiguous_base().  False: the level is

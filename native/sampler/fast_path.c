@@ -23,6 +23,14 @@ g4_bilinear_fn *g4_lookup_function(const struct g4_texture *texture, bool linear
     }
 }
 
+g4_bilinear_add_fn *g4_lookup_add_function(const struct g4_texture *texture) {
+    const struct g4_format_ops *const formats = format_variants[g4_variant_current()];
+    if (!texture->finite || texture->direct == G4_DIRECT_NONE) {
+        return NULL;
+    }
+    return texture->direct == G4_DIRECT_BLOCKS ? formats->add_blocks : formats->add_words;
+}
+
 uint32_t g4_lookup_output(const struct g4_texture *texture, uint32_t component) {
     return texture->direct == G4_DIRECT_BYTES ? texture->component[component].shift / 8 : component;
 }

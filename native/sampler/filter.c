@@ -449,49 +449,56 @@ static void run_volume(struct lookup *r) {
     finish_sum(r);
 }
 
-static uint32_t ways_of(float ratio) {
-    uint32_t ways = 2;
-    while ((float)ways < ratio && ways < 16) {
-        ways += 2;
+/* A job for the function that adds lookups up.  NULL: it does not suit. */
+static g4_bilinear_add_fn *begin_sum(struct lookup *r, struct g4_bilinear *job) {
+    const struct g4_batch *const b = r->b;
+    g4_bilinear_add_fn *const add = g4_lookup_add_function(b->texture);
+
+    if (!add || b->keyed || b->shadow || r->reader->log || may_leave(r)) {
+        return NULL;
     }
-    return ways;
+    const struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
+    const bool begun = g4_lookup_begin(job, b->texture, b->level, axis, r->reader, b->n);
+    return begun && job->contiguous_base ? add : NULL;
 }
 
-/* Bilinear samples one texel apart along the longer gradient; the two outer ones fade in (docs/decisions.md 66). */
+/* Adds one sample of each lookup; those that have fewer have a share of 0, and are not fetched. */
+static void add_way(struct lookup *r) {
+    struct g4_batch *const b = r->b;
+
+    find_axis(r, 0, b->work.coordinate[0], r->level->width);
+    find_axis(r, 1, b->work.coordinate[1], r->level->height);
+    r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
+    for (uint32_t i = 0; i < b->n; i++) {
+        for (int corner = 0; corner < 4; corner++) {
+            b->work.texels.weight[corner][i] = b->work.scale[i] > 0.0 ? b->work.texels.weight[corner][i] : 0.0f;
+        }
+    }
+    set_slices(b, b->slice);
+    fetch(r, 4);
+    r->ops->accumulate(&b->work.texels, b->work.scale, r->components, is_finite(b), b->n, b->work.sum);
+}
+
+/* Bilinear samples one texel apart along the longer gradient. */
 static void run_anisotropic(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_anisotropy *const a = b->anisotropy;
     const float scale[2] = {g4_texel_scale(b->sampler, 0, r->level->width),
                             g4_texel_scale(b->sampler, 1, r->level->height)};
-    uint32_t most = 1;
+    const float *const step[2] = {a->step[0], a->step[1]};
+    const float *const center[2] = {b->u, b->v};
+    struct g4_bilinear job;
+    g4_bilinear_add_fn *const add = begin_sum(r, &job);
+    const uint32_t most = r->ops->ways(a->ratio, step, scale, b->n, &b->work.ways);
 
-    for (uint32_t i = 0; i < b->n; i++) {
-        const uint32_t ways = a->ratio[i] > 1.0f ? ways_of(a->ratio[i]) : 1;
-        most = ways > most ? ways : most;
-    }
     clear_sum(r);
     for (uint32_t way = 0; way < most; way++) {
-        for (uint32_t i = 0; i < b->n; i++) {
-            const float ratio = a->ratio[i];
-            const uint32_t ways = ratio > 1.0f ? ways_of(ratio) : 1;
-            const float place = ways == 1 ? 0.0f : (float)way - ((float)ways - 1.0f) * 0.5f;
-            const bool end = way == 0 || way == ways - 1;
-            const double share = end ? ((double)ratio - (double)(ways - 2)) * 0.5 : 1.0;
-            b->work.scale[i] = ways == 1 ? (way == 0 ? 1.0 : 0.0) : way < ways ? share / (double)ratio : 0.0;
-            b->work.coordinate[0][i] = b->u[i] + place * (a->step[0][i] / scale[0]);
-            b->work.coordinate[1][i] = b->v[i] + place * (a->step[1][i] / scale[1]);
+        r->ops->way(&b->work.ways, way, center, b->n, b->work.coordinate, b->work.scale);
+        if (add) {
+            add(&job, b->work.coordinate[0], b->work.coordinate[1], b->work.scale, b->n, b->work.sum);
+        } else {
+            add_way(r);
         }
-        find_axis(r, 0, b->work.coordinate[0], r->level->width);
-        find_axis(r, 1, b->work.coordinate[1], r->level->height);
-        r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
-        for (uint32_t i = 0; i < b->n; i++) { /* samples beyond a lookup's own number are not fetched */
-            for (int corner = 0; corner < 4; corner++) {
-                b->work.texels.weight[corner][i] = b->work.scale[i] > 0.0 ? b->work.texels.weight[corner][i] : 0.0f;
-            }
-        }
-        set_slices(b, b->slice);
-        fetch(r, 4);
-        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, is_finite(b), b->n, b->work.sum);
     }
     finish_sum(r);
 }

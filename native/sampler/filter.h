@@ -43,6 +43,7 @@ struct g4_batch {
         int32_t slice[G4_BATCH];
         float coordinate[2][G4_BATCH];
         struct g4_texel_lanes texels;
+        struct g4_way_lanes ways;
         double scale[G4_BATCH];
         double sum[4][G4_BATCH];
     } work;

@@ -482,13 +482,119 @@ static void blocks_nearest(const struct g4_bilinear *job, const float *u, const 
         }
 }
 
+/* ---- sums of several lookups, as anisotropic filters need them: all texels are finite ---- */
+
+INLINE void add_to_sum(double *sum, part_f64 scale, part_f64 value) {
+    part_f64 total;
+    memcpy(&total, sum, sizeof total);
+    total += scale * value;
+    memcpy(sum, &total, sizeof total);
+}
+
+INLINE void add_words_of_size(const struct g4_bilinear *job, uint32_t shift, const float *u, const float *v,
+                              const double *scale, uint32_t n, double sum[G4_BYTES][G4_BATCH]) {
+    const struct g4_bilinear j = *job;
+    const struct layout l = layout_of(j.tiling);
+    const uint8_t *const memory = memory_of(&j);
+
+    for
+        EACH_VECTOR(i, n) {
+            struct weighted_texel corner[CORNERS];
+            struct texels texels[CORNERS];
+            struct doubles factor;
+            memcpy(&factor, &scale[i], sizeof factor);
+            find_corners(&j, ANY, &u[i], &v[i], corner);
+            for (int c = 0; c < CORNERS; c++) {
+                const vu offset = column_of(&j, &l, corner[c].x, shift) + row_of(&j, &l, corner[c].y);
+                texels[c] = load_texels(memory, shift, offset);
+            }
+            for (uint32_t k = 0; k < j.texture->components; k++) {
+                const struct g4_component *const component = &j.texture->component[k];
+                struct doubles value = {{{0}}};
+#define ADD(kind)                                                                                                      \
+    for (int c = 0; c < CORNERS; c++) {                                                                                \
+        const struct doubles texel = doubles_of_float(decode(component, kind, true, &texels[c]));                      \
+        for (int p = 0; p < PARTS; p++) {                                                                              \
+            value.part[p] = plus_product(value.part[p], corner[c].weight.part[p], texel.part[p]);                      \
+        }                                                                                                              \
+    }
+                WITH_KIND(component, ADD)
+                for (int p = 0; p < PARTS; p++) {
+                    add_to_sum(&sum[k][i + (uint32_t)p * LANES / PARTS], factor.part[p],
+                               value.part[p] * (1.0 / 65536.0));
+                }
+            }
+        }
+}
+
+static void add_words(const struct g4_bilinear *job, const float *u, const float *v, const double *scale, uint32_t n,
+                      double sum[G4_BYTES][G4_BATCH]) {
+    switch (job->texture->bits) {
+    case 8:
+        add_words_of_size(job, 0, u, v, scale, n, sum);
+        break;
+    case 16:
+        add_words_of_size(job, 1, u, v, scale, n, sum);
+        break;
+    case 32:
+        add_words_of_size(job, 2, u, v, scale, n, sum);
+        break;
+    default:
+        add_words_of_size(job, 3, u, v, scale, n, sum);
+        break;
+    }
+}
+
+static void add_blocks(const struct g4_bilinear *job, const float *u, const float *v, const double *scale, uint32_t n,
+                       double sum[G4_BYTES][G4_BATCH]) {
+    const struct g4_bilinear j = *job;
+    const struct layout l = layout_of(j.tiling);
+    const uint32_t shift = shift_of(j.texture->bits);
+    struct recent_block recent[CORNERS] = {{0, NULL}};
+
+    for
+        EACH_VECTOR(i, n) {
+            struct weighted_texel corner[CORNERS];
+            struct block_texels at[CORNERS];
+            double weight[CORNERS][LANES];
+            double color[LANES][4];
+            find_corners(&j, ANY, &u[i], &v[i], corner);
+            for (int c = 0; c < CORNERS; c++) {
+                find_in_blocks(&j, &l, shift, corner[c].x, corner[c].y, &at[c]);
+                memcpy(weight[c], &corner[c].weight, sizeof weight[c]);
+            }
+            for (uint32_t lane = 0; lane < LANES; lane++) {
+                v4_f64 value = {0};
+                for (int c = 0; c < CORNERS; c++) {
+                    const v4_f32 texel = block_texel(&j, &recent[c], at[c].offset[lane], at[c].number[lane]);
+                    value += (v4_f64)_mm256_broadcast_sd(&weight[c][lane]) * (v4_f64)_mm256_cvtps_pd((__m128)texel);
+                }
+                value *= 1.0 / 65536.0;
+                memcpy(color[lane], &value, sizeof value);
+            }
+            for (uint32_t k = 0; k < j.texture->components; k++) {
+                const uint8_t channel = j.texture->channel[k];
+                for (uint32_t lane = 0; lane < LANES; lane++) {
+                    sum[k][i + lane] += scale[i + lane] * color[lane][channel];
+                }
+            }
+        }
+}
+
 const struct g4_format_ops G4_V(g4_format_ops) = {
-    .words = words, .words_nearest = words_nearest, .blocks = blocks, .blocks_nearest = blocks_nearest};
+    .words = words,
+    .words_nearest = words_nearest,
+    .blocks = blocks,
+    .blocks_nearest = blocks_nearest,
+    .add_words = add_words,
+    .add_blocks = add_blocks,
+};
 
 #else
 
 #include "sampler/bilinear.h"
 
-const struct g4_format_ops G4_V(g4_format_ops) = {NULL, NULL, NULL, NULL}; /* none: the general path is used */
+const struct g4_format_ops G4_V(g4_format_ops) = {NULL, NULL, NULL,
+                                                  NULL, NULL, NULL}; /* none: the general path is used */
 
 #endif

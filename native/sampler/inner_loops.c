@@ -332,6 +332,65 @@ static void filter(const struct g4_texel_lanes *texels, uint32_t components, boo
     }
 }
 
+/* ---- anisotropic lookups: samples one texel apart, of which the two outer ones fade in (docs/decisions.md 66) ---- */
+
+enum {
+    MOST_WAYS = 16
+};
+
+/* An even number of samples, or one. */
+INLINE vf ways_of(vf ratio) {
+    vf ways = vf_all(2.0f);
+    for (uint32_t less = 2; less < MOST_WAYS; less += 2) {
+        ways += vf_select(vf_less(vf_all((float)less), ratio), vf_all(2.0f), vf_all(0.0f));
+    }
+    return vf_select(vf_less(vf_all(1.0f), ratio), ways, vf_all(1.0f));
+}
+
+static uint32_t prepare_ways(const float *ratio, const float *const step[2], const float scale[2], uint32_t n,
+                             struct g4_way_lanes *out) {
+    float most = 1.0f;
+
+    for
+        EACH_VECTOR(i, n) {
+            const vf length = vf_load(&ratio[i]);
+            const vf ways = ways_of(length);
+            const vd whole = vd_of_float(length);
+            const vd inner = 1.0 / whole;
+            const vd outer = (whole - (vd_of_float(ways) - 2.0)) * 0.5 / whole;
+            store(&out->ways[i], (vi)ways);
+            memcpy(&out->inner[i], &inner, sizeof inner);
+            memcpy(&out->outer[i], &outer, sizeof outer);
+            for (int axis = 0; axis < 2; axis++) {
+                store(&out->delta[axis][i], (vi)(vf_load(&step[axis][i]) / vf_all(scale[axis])));
+            }
+        }
+    for (uint32_t i = 0; i < n; i++) {
+        most = out->ways[i] > most ? out->ways[i] : most;
+        out->outer[i] = out->ways[i] > 1.0f ? out->outer[i] : 1.0;
+    }
+    return (uint32_t)most;
+}
+
+static void one_way(const struct g4_way_lanes *lanes, uint32_t way, const float *const center[2], uint32_t n,
+                    float coordinate[2][G4_BATCH], double *share) {
+    const vf number = vf_all((float)way);
+
+    for
+        EACH_VECTOR(i, n) {
+            const vf ways = vf_load(&lanes->ways[i]);
+            const vf place = number - (ways - vf_all(1.0f)) * vf_all(0.5f);
+            for (int axis = 0; axis < 2; axis++) {
+                store(&coordinate[axis][i], (vi)(vf_load(&center[axis][i]) + place * vf_load(&lanes->delta[axis][i])));
+            }
+        }
+    for (uint32_t i = 0; i < n; i++) {
+        const float last = lanes->ways[i] - 1.0f;
+        const bool is_outer = way == 0 || (float)way == last;
+        share[i] = (float)way > last ? 0.0 : is_outer ? lanes->outer[i] : lanes->inner[i];
+    }
+}
+
 /* ---- shadow compare: 0 where it holds, 1 where not ---- */
 
 INLINE vi holds(uint32_t function, vf t, vf r) {
@@ -537,6 +596,8 @@ const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .weights = weights,
     .accumulate = accumulate,
     .filter = filter,
+    .ways = prepare_ways,
+    .way = one_way,
     .compare = compare,
     .between = between,
     .project = project,

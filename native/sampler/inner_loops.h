@@ -52,6 +52,13 @@ struct g4_texel_lanes {
     float weight[4][G4_BATCH];   /* [corner] */
 };
 
+/* The samples of anisotropic lookups: as many as `ways`, `delta` apart, with a share of the sum each. */
+struct g4_way_lanes {
+    float ways[G4_BATCH];
+    float delta[2][G4_BATCH]; /* in units of the coordinates */
+    double inner[G4_BATCH], outer[G4_BATCH];
+};
+
 struct g4_sampler_ops {
     void (*axis)(const struct g4_axis *axis, const float *coordinate, uint32_t n, struct g4_axis_lanes *out);
     /* Computes the position of slices in their surface. */
@@ -73,6 +80,13 @@ struct g4_sampler_ops {
                        uint32_t n, double sum[4][G4_BATCH]);
     void (*filter)(const struct g4_texel_lanes *texels, uint32_t components, bool finite, uint32_t n,
                    float out[4][G4_BATCH]);
+    /* Prepares the samples of lookups whose footprint is `ratio` times as long as wide, with steps in texels of a level
+     * of `scale` texels a unit; returns the largest number of samples. */
+    uint32_t (*ways)(const float *ratio, const float *const step[2], const float scale[2], uint32_t n,
+                     struct g4_way_lanes *out);
+    /* Computes the coordinates of sample number `way` and its share, which is 0 for lookups that have fewer. */
+    void (*way)(const struct g4_way_lanes *ways, uint32_t way, const float *const center[2], uint32_t n,
+                float coordinate[2][G4_BATCH], double *share);
     void (*compare)(uint32_t function, const float *reference, uint32_t n, float *texel);
     /* Mixes two levels: a + (b - a) * beta / 256. */
     void (*between)(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out);

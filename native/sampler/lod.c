@@ -207,9 +207,11 @@ static void base_from_subspans(const struct g4_request *request, struct g4_sampl
         g4_lod_subspan_gradients(request, work, &gradients);
     }
     if (anisotropic) {
-        for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
-            const struct direction direction = direction_of(&gradients, lane / 4, most, ops);
-            set_lane(work, lane, &direction);
+        for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
+            const struct direction direction = direction_of(&gradients, s, most, ops);
+            for (uint32_t i = 0; i < 4; i++) {
+                set_lane(work, 4 * s + i, &direction);
+            }
         }
         return;
     }

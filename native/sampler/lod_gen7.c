@@ -114,17 +114,18 @@ static void levels_of_subspans(const struct g4_request *request, struct g4_sampl
         plane_levels(request->texture, request->sampler, &request->u, &request->v, lod);
     } else {
         g4_lod_subspan_gradients(request, work, &gradients);
-        for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
+        for (uint32_t s = 0; !anisotropic && s < G4_SUBSPANS; s++) {
             lod[s] = level_of_square(larger(square_of(gradients.dx, s), square_of(gradients.dy, s)));
         }
     }
-    for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
-        if (anisotropic) {
-            const struct direction_gen7 direction = direction_of(&gradients, lane / 4, most);
-            set_lane(work, lane, &direction);
-        } else {
-            work->lod[lane] = lod[lane / 4];
+    for (uint32_t s = 0; anisotropic && s < G4_SUBSPANS; s++) {
+        const struct direction_gen7 direction = direction_of(&gradients, s, most);
+        for (uint32_t i = 0; i < 4; i++) {
+            set_lane(work, 4 * s + i, &direction);
         }
+    }
+    for (uint32_t lane = 0; !anisotropic && lane < G4_SAMPLE_LANES; lane++) {
+        work->lod[lane] = lod[lane / 4];
     }
 }
 

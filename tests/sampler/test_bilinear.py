@@ -111,7 +111,7 @@ BLOCKS = (F.BC1_UNORM, F.BC2_UNORM, F.BC3_UNORM, F.BC1_UNORM_SRGB, F.BC3_UNORM_S
 
 
 @pytest.mark.parametrize("format", BYTES + WORDS + BLOCKS)
-@pytest.mark.parametrize("filter", [Map.NEAREST, Map.LINEAR])
+@pytest.mark.parametrize("filter", [Map.NEAREST, Map.LINEAR, Map.ANISOTROPIC])
 def test_formats_do_not_depend_on_the_variant(format: F, filter: Map) -> None:
     """Also in images so large that blocks share slots of the cache."""
     rng = np.random.default_rng([format, 3])
@@ -119,7 +119,7 @@ def test_formats_do_not_depend_on_the_variant(format: F, filter: Map) -> None:
                                (Tiling.Y, (64, 64), Mode.MIRROR)):
         t = Texturing(threads=THREADS)
         t.surface(format, *size, levels=4, tiling=tiling, data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
-        t.sampler(filter, Mip.LINEAR, mode)
+        t.sampler(filter, Mip.LINEAR, mode, maximum_anisotropy=16)
         payloads = [coordinates(rng, kind) for kind in ("screen", "exact", "wild", "screen", "screen")]
         payloads += [gradient(scale) for scale in (0.3, 0.8, 1.5, 2.7)]
         same_in_all_variants(t, payloads * 3)
