@@ -34,9 +34,10 @@ _WITH_BLOCKS = (VfeMode.VLD, VfeMode.IS, VfeMode.VC1_IT)  # followed by the coef
 def describe(payload: MediaPayload, gen: Gen) -> dict[str, Any]:
     """A thread's registers by name."""
     child = {"child": True} if payload.child else {}
+    header = block_named("PAYLOAD_MEDIA_R0", gen).view(payload.header, gen=gen)
     found: dict[str, Any] = {
         **child, "mode": _mode(payload.mode), "descriptor": f"0x{payload.descriptor:08x}",
-        "kernel": f"0x{payload.kernel:08x}", "count": payload.header[6] & 0xFFFFFF}
+        "kernel": f"0x{payload.kernel:08x}", "count": header.thread_count}
     rows = payload.data
     name = _LAYOUTS.get(payload.mode)
     taken = 0

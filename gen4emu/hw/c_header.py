@@ -33,6 +33,9 @@ ACCESSIBLE = frozenset({
     "GATEWAY_OPEN_PAYLOAD", "GATEWAY_CLOSE_PAYLOAD", "GATEWAY_FORWARD_PAYLOAD", "GATEWAY_RESPONSE", "PAYLOAD_PS_R1",
 })
 
+# Thread data that hot code packs or tests a dword at a time: they get the dword and the shift of each field.
+PLACED = frozenset({"PAYLOAD_CLIP_R0", "PAYLOAD_PS_R0", "PAYLOAD_PS_R1"})
+
 # Thread data whose name does not say it.
 _THREAD_DATA = frozenset({
     "MESSAGE_DESCRIPTOR", "OWORD_DUAL_BLOCK_OFFSETS", "RENDER_TARGET_WRITE_HEADER", "VERTEX_HEADER",
@@ -215,7 +218,15 @@ class _Writer:
     def defines(self) -> str:
         lines = [f"#define {self._macro}_CMD_{self._command_name(c)} 0x{c.header:08x}u" for c in self._family.commands]
         lines += [f"#define {self._macro}_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in self._family.registers]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, "", self._command_of()]) + "\n"
+
+    def _command_of(self) -> str:
+        """A function from the header of a command to its constant: the header without its length and options."""
+        lows = sorted({c.client: c.opcode_low for c in self._family.commands}.items())
+        cases = [f"    case {client}:\n        return header >> {low} << {low};" for client, low in lows]
+        return "\n".join([f"static inline uint32_t {self._prefix}_command_of(uint32_t header)", "{",
+                          "    switch (header >> 29) {", *cases,
+                          "    default:", "        return header;", "    }", "}"])
 
     def _command_name(self, command: Command) -> str:
         """The name of a command; of two encodings, each with the first generation whose drivers write it."""
@@ -232,6 +243,8 @@ class _Writer:
             yield self.unpack(block)
             if block.name.startswith("PAYLOAD_") or block.name == "GATEWAY_RESPONSE":
                 yield self.pack(block)
+            if block.name in PLACED:
+                yield self.places(block)
             if is_accessible(block):
                 yield self.accessors(block)
 
@@ -296,6 +309,16 @@ class _Writer:
                 mask = fields[0].mask << fields[0].lo
                 parts.append(f"#define {name.upper()}_{field.upper()}_MASK 0x{mask:x}u\n")
         return "\n".join(parts)
+
+    def places(self, block: Block) -> str:
+        """The dword and the shift of every field that all generations of the family have in one place."""
+        name = self._name(block).upper()
+        lines = []
+        for field, fields in _members(block).items():
+            if len({(f.dword, f.lo) for f in fields}) == 1:
+                lines += [f"#define {name}_{field.upper()}_DWORD {fields[0].dword}",
+                          f"#define {name}_{field.upper()}_SHIFT {fields[0].lo}"]
+        return "\n".join(lines) + "\n"
 
     def pack(self, block: Block) -> str:
         """The inverse of `_unpack`, for thread payloads, which the core writes."""

@@ -32,6 +32,7 @@ from gen4emu.hw.gen7.messages import (
     RenderCacheTypeGen7,
     ScratchOperation,
     UrbOpcodeGen7,
+    message_control,
 )
 from gen4emu.hw.gen8.messages import MESSAGES as GEN8_MESSAGES
 from gen4emu.hw.gen9.messages import MESSAGES as GEN9_MESSAGES
@@ -257,7 +258,7 @@ def _data_cache(view: View) -> str:
         return f"{text}{_atomic(fields)})"
     if "oword_block_size" in fields:
         return f"{text}{_block(fields)})"
-    return f"{text}{fields['message_control']})"
+    return f"{text}{message_control(view)})"
 
 
 def _data_cache_1(view: View) -> str:
@@ -271,7 +272,7 @@ def _data_cache_1(view: View) -> str:
         return f"{text}SIMD{_in(_SURFACE_MODES, fields['simd_mode'])}, Mask = 0x{fields['channel_mask']:x})"
     if "oword_block_size" in fields:
         return f"{text}{_block(fields)})"
-    return f"{text}0x{fields['message_control']:x})"
+    return f"{text}0x{message_control(view):x})"
 
 
 def _pixel_interpolator(view: View) -> str:

@@ -17,8 +17,8 @@ enum {
     DEST_STENCIL = G4_PAYLOAD_PS_R1_DESTINATION_STENCIL_PRESENT_MASK,
     AA_ALPHA = G4_PAYLOAD_PS_R1_ANTIALIAS_ALPHA_TO_RENDER_TARGET_MASK,
     ALL_FLAGS = SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL | AA_ALPHA,
-    FLAGS = 6,    /* dword of M1 */
-    SUBSPANS = 2, /* the first of the four dwords of M1 with the positions of subspans, x in the low half */
+    FLAGS = G4_PAYLOAD_PS_R1_SOURCE_DEPTH_TO_RENDER_TARGET_DWORD,
+    SUBSPANS = G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD, /* of four dwords with the positions of subspans */
 };
 
 /* One thread's message. */
@@ -361,14 +361,14 @@ static __attribute__((noinline, cold)) void write_watched(const struct message *
         .last = m->last,
         .target = m->target,
         .slice = g4_payload_ps_r1_render_target_array_index(m->header[1]),
-        .live = m->header[0][0] & 0xffff,
+        .live = g4_render_target_write_header_pixel_enables(m->header[0]),
         .type = m->type,
         .tests_late = tests_late(m),
         .back_facing = g4_payload_ps_r1_back_facing(m->header[1]),
     };
     for (uint32_t s = 0; s < 4; s++) {
-        message.x[s] = (uint16_t)m->header[1][2 + s];
-        message.y[s] = (uint16_t)(m->header[1][2 + s] >> 16);
+        message.x[s] = subspan_x(m->header[1], s);
+        message.y[s] = subspan_y(m->header[1], s);
     }
     hooks->pixel_message(hooks, &message);
     write_message(m, hooks, true);

@@ -8,6 +8,7 @@
 #include "api/streamer.h"
 #include "core/context.h"
 #include "core/memory.h"
+#include "core/util.h"
 #include "draw/device.h"
 
 enum {
@@ -281,8 +282,8 @@ static enum outcome run_steps(struct run *run, const struct command *command, co
             break;
         case G4_STEP_WRITE_64:
             if (holds && step->count + 2 <= count && step->dword + 1 < count) {
-                const g4_address high = words[step->dword + 1] & 0xffff;
-                outcome = write_words(run, (word & step->mask) | high << 32, words + step->count);
+                const g4_address high = (g4_address)words[step->dword + 1] << 32;
+                outcome = write_words(run, g4_low_48(high | (word & step->mask)), words + step->count);
             }
             break;
         case G4_STEP_SLOT:

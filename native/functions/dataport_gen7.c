@@ -287,17 +287,18 @@ static void scatter(const struct access *a, bool write, uint32_t groups, uint32_
     }
 }
 
-/* Sizes 2 and 3 are 8 and 16 dwords. */
-static void scatter_dwords(const struct access *a, bool write) {
-    const bool wide = gen7_data_cache_data_port_message_message_control(a->send->descriptor) & 1;
-    scatter(a, write, wide ? 2 : 1, 4, 4);
+static uint32_t scattered_groups(const struct access *a) {
+    return gen7_data_cache_data_port_message_simd16(a->send->descriptor) ? 2 : 1;
 }
 
-/* Bit 0: 16 channels; bits 3:2: log2 of the bytes of an element. */
+static void scatter_dwords(const struct access *a, bool write) {
+    scatter(a, write, scattered_groups(a), 4, 4);
+}
+
+/* The reserved size is that of dwords. */
 static void scatter_bytes(const struct access *a, bool write) {
-    const uint32_t control = gen7_data_cache_data_port_message_message_control(a->send->descriptor);
-    const uint32_t size = control >> 2 & 3;
-    scatter(a, write, control & 1 ? 2 : 1, 1u << (size < 3 ? size : 2), 1);
+    const uint32_t size = gen7_data_cache_data_port_message_element_bytes_log2(a->send->descriptor);
+    scatter(a, write, scattered_groups(a), 1u << g4_min_u32(size, 2), 1);
 }
 
 static void read_scattered_dwords(const struct access *a) {
@@ -320,7 +321,7 @@ static void write_scattered_bytes(const struct access *a) {
 
 /* The channels of a message that has a mask of pixels in its header. */
 static unsigned enabled_channels(const struct access *a, uint32_t group) {
-    const unsigned mask = a->header ? g4_surface_message_pixel_mask(a->header) >> (8 * group) & 0xff : 0xff;
+    const unsigned mask = a->header ? gen7_data_port_message_header_pixel_mask(a->header) >> (8 * group) & 0xff : 0xff;
     return a->enable[group] & mask;
 }
 
@@ -521,33 +522,27 @@ struct elements {
     uint32_t bytes, dwords; /* of one in memory; that all of a channel have in registers */
 };
 
-static struct elements scattered_elements(uint32_t control) {
-    enum {
-        BYTES,
-        DWORDS,
-        QWORDS
-    };
-    const uint32_t count = 1u << (control >> 2 & 3);
-    switch (control & 3) {
-    case BYTES:
+static struct elements scattered_elements(uint32_t descriptor) {
+    const uint32_t count = 1u << gen9_data_cache_data_port_1_message_element_count_log2(descriptor);
+    switch (gen9_data_cache_data_port_1_message_element(descriptor)) {
+    case GEN9_SCATTERED_ELEMENT_BYTE:
         return (struct elements){.bytes = count, .dwords = count > 4 ? 2 : 1};
-    case DWORDS:
+    case GEN9_SCATTERED_ELEMENT_DWORD:
         return (struct elements){.bytes = 4 * count, .dwords = count};
     default:
         return (struct elements){.bytes = 8 * count, .dwords = 2 * count};
     }
 }
 
-/* Bits 1:0: the kind of elements; 3:2: log2 of their number; 4: 16 channels.  Dword k of a channel is in the k-th
- * registers, qwords are side by side. */
+/* Dword k of a channel is in the k-th registers, qwords are side by side. */
 static void scatter_wide(const struct access *a, bool write) {
     enum {
         MOST = 16 /* dwords of a channel */
     };
-    const uint32_t control = gen9_data_cache_data_port_1_message_message_control(a->send->descriptor);
-    const struct elements elements = scattered_elements(control);
-    const bool pairs = (control & 3) > 1;
-    const uint32_t groups = control >> 4 & 1 ? 2 : 1;
+    const uint32_t descriptor = a->send->descriptor;
+    const struct elements elements = scattered_elements(descriptor);
+    const bool pairs = gen9_data_cache_data_port_1_message_element(descriptor) >= GEN9_SCATTERED_ELEMENT_QWORD;
+    const uint32_t groups = gen9_data_cache_data_port_1_message_simd16(descriptor) ? 2 : 1;
 
     for (uint32_t group = 0; group < groups; group++) {
         for (unsigned left = a->enable[group] & 0xff; left; left &= left - 1) {

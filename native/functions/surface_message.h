@@ -1,5 +1,5 @@
 /*
- * Messages to typed surfaces (typed_surface.c), and what they share with those to untyped surfaces.
+ * Messages to typed surfaces (typed_surface.c).
  */
 #ifndef G4_SURFACE_MESSAGE_H
 #define G4_SURFACE_MESSAGE_H
@@ -22,8 +22,5 @@ enum g4_status g4_typed_surface_write(struct g4_eu *eu, struct g4_gang *gang, co
                                       enum g4_typed_slots slots);
 enum g4_status g4_typed_surface_atomic(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send,
                                        enum g4_typed_slots slots);
-
-/* The pixels that a header lets a message write. */
-uint32_t g4_surface_message_pixel_mask(const uint32_t *header);
 
 #endif

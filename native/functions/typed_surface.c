@@ -17,12 +17,7 @@
 
 enum {
     TEXEL_BYTES = 16,
-    PIXEL_MASK_DWORD = 7, /* of the header */
 };
-
-uint32_t g4_surface_message_pixel_mask(const uint32_t *header) {
-    return header[PIXEL_MASK_DWORD] & 0xffff;
-}
 
 enum g4_typed_slots g4_typed_slots_gen75(uint32_t descriptor) {
     switch (gen7_data_cache_data_port_1_message_simd_mode(descriptor)) {
@@ -218,7 +213,7 @@ static unsigned enabled_channels(const struct image_access *a) {
     if (a->halves || !a->data) {
         return lanes;
     }
-    const uint32_t mask = g4_surface_message_pixel_mask(g4_payload(a->gang, a->send, 0, a->thread));
+    const uint32_t mask = gen7_data_port_message_header_pixel_mask(g4_payload(a->gang, a->send, 0, a->thread));
     return lanes & (mask >> (a->high ? 8 : 0) & 0xff);
 }
 

@@ -8,26 +8,31 @@
 #include "eu/counters.h"
 #include "geometry/stage.h"
 #include "geometry/vertex_vectors.h"
+#include "hw_messages.h"
 
-/* Outcode bits, at their positions in R0.2 of a CLIP thread (G45 PRM vol. 2, 6.7.2). */
+#define SHIFT_OF(name) G4_PAYLOAD_CLIP_R0_OBJECT_OUTCODE_##name##_SHIFT
+#define OUTCODE(name)  (1u << SHIFT_OF(name))
+
+/* Outcode bits, at their positions in R0 of a CLIP thread (G45 PRM vol. 2, 6.7.2), which has none for negative w. */
 enum {
-    NEGW = 1u << 12,
-    BAD = 1u << 13,
-    UC_SHIFT = 14,
+    BAD = OUTCODE(BAD),
+    NEGW = BAD >> 1,
+    UC_SHIFT = SHIFT_OF(USER_CLIP_0),
     UC_MASK = 0xffu << UC_SHIFT,
-    GB_Y_MAX = 1u << 22,
-    GB_Y_MIN = 1u << 23,
-    GB_X_MAX = 1u << 24,
-    GB_X_MIN = 1u << 25,
-    GB_MASK = 15u << 22,
-    VP_Z_MAX = 1u << 26,
-    VP_Z_MIN = 1u << 27,
-    VP_Z_MASK = 3u << 26,
-    VP_Y_MAX = 1u << 28,
-    VP_Y_MIN = 1u << 29,
-    VP_X_MAX = 1u << 30,
-    VP_X_MIN = 1u << 31,
-    VP_XY_MASK = 15u << 28,
+    GB_Y_MAX = OUTCODE(GB_Y_MAX),
+    GB_Y_MIN = OUTCODE(GB_Y_MIN),
+    GB_X_MAX = OUTCODE(GB_X_MAX),
+    GB_X_MIN = OUTCODE(GB_X_MIN),
+    GB_MASK = GB_Y_MAX | GB_Y_MIN | GB_X_MAX | GB_X_MIN,
+    VP_Z_MAX = OUTCODE(VP_Z_MAX),
+    VP_Z_MIN = OUTCODE(VP_Z_MIN),
+    VP_Z_MASK = VP_Z_MAX | VP_Z_MIN,
+    VP_Y_MAX = OUTCODE(VP_Y_MAX),
+    VP_Y_MIN = OUTCODE(VP_Y_MIN),
+    VP_X_MAX = OUTCODE(VP_X_MAX),
+    VP_X_MIN = OUTCODE(VP_X_MIN),
+    VP_XY_MASK = VP_Y_MAX | VP_Y_MIN | VP_X_MAX | VP_X_MIN,
+    VP_ABOVE_GB = SHIFT_OF(VP_X_MIN) - SHIFT_OF(GB_X_MIN),
 };
 
 /* The tests of all vertices of a draw. */
@@ -113,11 +118,11 @@ void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *
         g4_int4 code = {0};
         if (test_xy) {
             code |= viewport_codes(&t, &p, negative);
-            code |= test_guard ? (g4_int4){0} : code >> 6 & (int32_t)GB_MASK;
+            code |= test_guard ? (g4_int4){0} : code >> VP_ABOVE_GB & (int32_t)GB_MASK;
         }
         if (test_guard) {
             const g4_int4 guard = guardband_codes(&t, vertex + first, some, &p, negative);
-            code |= guard | (test_xy ? (g4_int4){0} : guard << 6);
+            code |= guard | (test_xy ? (g4_int4){0} : guard << VP_ABOVE_GB);
         }
         if (test_z) {
             code |= bit_where((p.z < t.z_min) ^ negative, VP_Z_MIN) | bit_where((p.z > 1.0f) ^ negative, VP_Z_MAX);

@@ -88,8 +88,8 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
     struct g4_media_object_prt prt;
 
     *command = (struct g4_media_command){.words = words + 4, .count = dwords - 4};
-    switch (words[0] >> 16) {
-    case G4_CMD_MEDIA_OBJECT_EX >> 16:
+    switch (g4_command_of(words[0])) {
+    case G4_CMD_MEDIA_OBJECT_EX:
         g4_media_object_ex_unpack(words, ctx->gen, &ex);
         command->kind = G4_MEDIA_OBJECT_EX;
         command->descriptor_offset = ex.interface_descriptor_offset;
@@ -97,7 +97,7 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         command->indirect_length = ex.indirect_data_length;
         command->indirect_start = ex.indirect_data_start_address;
         break;
-    case G4_CMD_MEDIA_OBJECT_PRT >> 16:
+    case G4_CMD_MEDIA_OBJECT_PRT:
         g4_media_object_prt_unpack(words, ctx->gen, &prt);
         command->kind = G4_MEDIA_OBJECT_PRT;
         command->descriptor_offset = prt.interface_descriptor_offset;

@@ -84,8 +84,8 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
     uint32_t inline_data = OBJECT_DWORDS;
 
     *command = (struct g4_media_command){.kind = G4_MEDIA_OBJECT};
-    switch (words[0] >> 16) {
-    case GEN7_CMD_MEDIA_OBJECT_PRT >> 16:
+    switch (gen7_command_of(words[0])) {
+    case GEN7_CMD_MEDIA_OBJECT_PRT:
         inline_data = PRT_DWORDS;
         gen7_media_object_prt_unpack(words, ctx->gen, &prt);
         command->kind = G4_MEDIA_OBJECT_PRT;
@@ -94,7 +94,7 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         command->fence = prt.prt_fence_needed && prt.prt_fencetype == GEN7_PRT_FENCE_TYPE_ROOT_THREAD_QUEUE;
         command->children = prt.children_present;
         break;
-    case GEN7_CMD_MEDIA_OBJECT_WALKER >> 16:
+    case GEN7_CMD_MEDIA_OBJECT_WALKER:
         inline_data = WALKER_DWORDS;
         load_walk(ctx, words, command);
         break;

@@ -129,8 +129,8 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
 
     memcpy(whole, words, g4_min_u32(dwords, WALKER_DWORDS) * sizeof *words);
     *command = (struct g4_media_command){.kind = G4_MEDIA_OBJECT};
-    switch (words[0] >> 16) {
-    case GEN9_CMD_MEDIA_OBJECT_PRT >> 16:
+    switch (gen9_command_of(words[0])) {
+    case GEN9_CMD_MEDIA_OBJECT_PRT:
         inline_data = PRT_DWORDS;
         gen9_media_object_prt_unpack(whole, ctx->gen, &prt);
         command->kind = G4_MEDIA_OBJECT_PRT;
@@ -138,12 +138,12 @@ static void load_object(const struct g4_context *ctx, const uint32_t *words, uin
         command->fence = prt.prt_fence_needed;
         command->children = prt.children_present;
         break;
-    case GEN9_CMD_MEDIA_OBJECT_WALKER >> 16:
+    case GEN9_CMD_MEDIA_OBJECT_WALKER:
         inline_data = WALKER_DWORDS;
         gen9_media_object_walker_unpack(whole, ctx->gen, &walker);
         load_walk(&walker, command);
         break;
-    case GEN9_CMD_MEDIA_OBJECT_GRPID >> 16:
+    case GEN9_CMD_MEDIA_OBJECT_GRPID:
         inline_data = GROUP_OBJECT_DWORDS;
         gen9_media_object_unpack(whole, ctx->gen, &object); /* which has most fields in the same places */
         gen9_media_object_grpid_unpack(whole, ctx->gen, &grouped);

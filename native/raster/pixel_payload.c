@@ -112,19 +112,17 @@ static void start_object(const struct g4_wm *wm, const struct g4_setup *setup, s
  * right after they were stored one by one took a quarter of the time of all payloads. */
 static inline void put_header(struct g4_gang *gang, int t, const struct g4_pixel_block *block,
                               const struct headers *object) {
-    enum {
-        PIXEL_MASKS = 0, /* dword of R0 with both copies */
-        SUBSPANS = 2,    /* first dword of R1 with the position of a subspan, x in the low half */
-    };
-    uint32_t position[4];
+    uint32_t position[4]; /* of subspans, a dword for each */
 
     for (int s = 0; s < 4; s++) {
-        position[s] = block->x[s] | (uint32_t)block->y[s] << 16;
+        position[s] = (uint32_t)block->x[s] << G4_PAYLOAD_PS_R1_SUBSPAN_0_X_SHIFT |
+                      (uint32_t)block->y[s] << G4_PAYLOAD_PS_R1_SUBSPAN_0_Y_SHIFT;
     }
     memcpy(gang->grf[0].ud[t], object->r0[t], sizeof object->r0[t]);
-    gang->grf[0].ud[t][PIXEL_MASKS] = block->lit | block->lit << 16;
+    gang->grf[0].ud[t][G4_PAYLOAD_PS_R0_PIXEL_MASK_DWORD] =
+        block->lit << G4_PAYLOAD_PS_R0_PIXEL_MASK_SHIFT | block->lit << G4_PAYLOAD_PS_R0_PIXEL_MASK_COPY_SHIFT;
     memcpy(gang->grf[1].ud[t], object->r1, sizeof object->r1);
-    memcpy(&gang->grf[1].ud[t][SUBSPANS], position, sizeof position);
+    memcpy(&gang->grf[1].ud[t][G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD], position, sizeof position);
 }
 
 /* Returns the channels that run. */

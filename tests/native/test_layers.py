@@ -148,6 +148,18 @@ def test_only_the_loader_unpacks_state_commands(core: dict[str, str]) -> None:
     assert found == loaders
 
 
+# A shift or mask by a constant of a message, its header, a command or the first registers of a thread.
+BITS = re.compile(r"\b(descriptor|header(\[\w+\])+|(command|words|r0|r1)\[\w+\]|\w+_message_control\([^;]*\))"
+                  r"\s*(>>\s*\d|&\s*~?(0x)?\d)")
+NO_FIELDS = {"sampler/message.c", "sampler/texture.c", "core/texel_rows.c"}  # a hash of descriptors; texels
+
+
+def test_the_core_has_no_bit_positions_of_messages_and_commands(core: dict[str, str]) -> None:
+    found = {name: [m[0] for m in BITS.finditer(layers.code(text))] for name, text in core.items()
+             if name not in NO_FIELDS}
+    assert {name: places for name, places in found.items() if places} == {}, "name the field in gen4emu/hw"
+
+
 def test_includes_of_the_shim_do_not_go_up() -> None:
     files = layers.c_files(NATIVE / "shim")
     own = {name: name for name in files}
@@ -188,6 +200,12 @@ def test_modules_have_no_circles_but_known_ones() -> None:
 
 
 # ---- the test itself ----
+
+@pytest.mark.parametrize("code", ["switch (words[0] >> 16) {", "header[PIXEL_MASK] & 0xffff", "descriptor >> 8 & 7",
+                                  "gen7_data_cache_message_control(m->descriptor) & 1", "header[1][7] >> 27"])
+def test_a_bit_position_is_found(code: str) -> None:
+    assert BITS.search(code)
+
 
 LOW = '#include "low.h"\nint g4_low(void) {\n    return 1;\n}\n'
 HIGH = '#include "core/low.h"\nint g4_high(void) {\n    return g4_low();\n}\n'

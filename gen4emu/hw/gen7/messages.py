@@ -17,6 +17,7 @@ from gen4emu.hw.gen6.messages import (
     SamplerSimdMode,
     SharedFunctionGen6,
     binding_table_index,
+    data_port_header_fields,
     descriptor,
     gateway_message,
     header,
@@ -26,7 +27,7 @@ from gen4emu.hw.gen6.messages import (
     thread_spawner_message,
     video_motion_estimation_message,
 )
-from gen4emu.hw.layout import Block, Message
+from gen4emu.hw.layout import Block, Message, View
 
 
 class RenderCacheTypeGen7(IntEnum):
@@ -150,12 +151,19 @@ def sampler_cache_message(name: str, sfid: SharedFunctionGen6, type_top: int, ge
     ], gens, ref)
 
 
+def message_control(view: View) -> int:
+    """Bits 13:8 of a descriptor as a number, which Mesa's listings show whatever the fields in it."""
+    return view.words[view.at] >> 8 & 0x3F
+
+
 def data_cache_message(type_top: int, gens: Gen, ref: str, *types_with_atomics: int) -> Message:
     """A message to the data cache: bit 18 makes it a scratch block message.
 
     `types_with_atomics` are the types whose control holds an atomic operation.
     """
     block = (DataCacheTypeGen7.OWORD_BLOCK_READ, DataCacheTypeGen7.OWORD_BLOCK_WRITE)
+    dwords = (DataCacheTypeGen7.DWORD_SCATTERED_READ, DataCacheTypeGen7.DWORD_SCATTERED_WRITE)
+    elements = (DataCacheTypeGen7.BYTE_SCATTERED_READ, DataCacheTypeGen7.BYTE_SCATTERED_WRITE)
     normal, scratch = when("scratch", 0), when("scratch", 1)
     fields: list[Field] = [
         Bool("scratch", 0, 18),
@@ -164,7 +172,13 @@ def data_cache_message(type_top: int, gens: Gen, ref: str, *types_with_atomics: 
         Enum("oword_block_size", 0, 10, 8, OwordBlockSizeGen7, when=(normal, when("message_type", *block))),
         Uint("reserved_control", 0, 13, 13, when=(normal, when("message_type", *block))),
         Uint("message_control", 0, 13, 8, hex=True,
-             when=(normal, unless("message_type", *block, *types_with_atomics))),
+             when=(normal, unless("message_type", *block, *dwords, *elements, *types_with_atomics))),
+        Bool("simd16", 0, 8, when=(normal, when("message_type", *dwords, *elements))),
+        Uint("reserved_scattered_dwords", 0, 13, 9, when=(normal, when("message_type", *dwords)),
+             doc="bit 9 is set: block sizes 2 and 3 are 8 and 16 dwords"),
+        Uint("reserved_scattered_bytes", 0, 13, 12, when=(normal, when("message_type", *elements))),
+        Uint("element_bytes_log2", 0, 11, 10, when=(normal, when("message_type", *elements)), doc="3: reserved"),
+        Uint("reserved_scattered_bytes_low", 0, 9, 9, when=(normal, when("message_type", *elements))),
         Uint("binding_table_index", 0, 7, 0, when=(normal,)),
         Enum("scratch_operation", 0, 17, 17, ScratchOperation, when=(scratch,)),
         Enum("scratch_unit", 0, 16, 16, ScratchUnit, when=(scratch,)),
@@ -249,6 +263,10 @@ SAMPLER_MESSAGE_HEADER = header("SAMPLER_MESSAGE_HEADER", [
     *sampler_header_fields(),
     Uint("gather_component", 2, 17, 16, doc="of gather4"),
 ], "IVBv4p1")
+DATA_PORT_MESSAGE_HEADER = header("DATA_PORT_MESSAGE_HEADER", [
+    *data_port_header_fields(),
+    Uint("pixel_mask", 7, 15, 0, hex=True, doc="of messages to surfaces: these gate the access"),
+], "IVBv4p1")
 URB_WRITE_MESSAGE_HEADER = header("URB_WRITE_MESSAGE_HEADER", [
     Uint("urb_return_handle_0", 0, 15, 0),
     Uint("urb_return_handle_1", 1, 15, 0, doc="of interleaved writes"),
@@ -272,6 +290,6 @@ GATEWAY_PAYLOADS: tuple[Block, ...] = (
 
 # against Gen6, whose geometry shaders allocate their entries themselves
 ADDED: tuple[Block, ...] = (BARRIER_PAYLOAD, *GATEWAY_PAYLOADS, *(m for m in MESSAGES if m.sfid in _NEW))
-REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, URB_WRITE_MESSAGE_HEADER,
-                               *(m for m in MESSAGES if m.sfid not in _NEW))
+REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, DATA_PORT_MESSAGE_HEADER,
+                               URB_WRITE_MESSAGE_HEADER, *(m for m in MESSAGES if m.sfid not in _NEW))
 REMOVED = ("FF_SYNC_PAYLOAD", "URB_ALLOCATE_RESPONSE")

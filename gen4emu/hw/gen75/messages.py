@@ -51,6 +51,14 @@ class SurfaceSimdMode(IntEnum):
     SIMD8_UPPER = 3
 
 
+class ScatteredElement(IntEnum):
+    """The elements of an A64 scattered message."""
+
+    BYTE = 0
+    DWORD = 1
+    QWORD = 2
+
+
 class FloatAtomicOperation(IntEnum):
     """The operation of an atomic on floats."""
 
@@ -69,9 +77,10 @@ SURFACE_ACCESS = (DataCache1Type.UNTYPED_SURFACE_READ, DataCache1Type.UNTYPED_SU
 
 def data_cache_1_message(type_top: int, gens: Gen, ref: str, *, atomics: Iterable[int] = INTEGER_ATOMICS,
                          accesses: Iterable[int] = SURFACE_ACCESS, floats: Iterable[int] = (),
-                         blocks: Iterable[int] = ()) -> Message:
-    """A message to data cache 1, with the types whose control is laid out in each of four ways."""
-    integer, access, floating, block = (tuple(types) for types in (atomics, accesses, floats, blocks))
+                         blocks: Iterable[int] = (), scattered: Iterable[int] = ()) -> Message:
+    """A message to data cache 1, with the types whose control is laid out in each of five ways."""
+    integer, access, floating, block, elements = (
+        tuple(types) for types in (atomics, accesses, floats, blocks, scattered))
     fields: list[Field] = [
         Enum("message_type", 0, type_top, 14, DataCache1Type),
         binding_table_index(),
@@ -89,7 +98,13 @@ def data_cache_1_message(type_top: int, gens: Gen, ref: str, *, atomics: Iterabl
         fields += [Uint("reserved_control", 0, 13, 13, when=(when("message_type", *block),)),
                    Uint("alignment", 0, 12, 11, when=(when("message_type", *block),)),
                    Enum("oword_block_size", 0, 10, 8, OwordBlockSizeGen7, when=(when("message_type", *block),))]
-    others = (unless("message_type", *integer, *floating, *access, *block),)
+    if elements:
+        fields += [Uint("reserved_scattered", 0, 13, 13, when=(when("message_type", *elements),)),
+                   Bool("simd16", 0, 12, when=(when("message_type", *elements),)),
+                   Uint("element_count_log2", 0, 11, 10, when=(when("message_type", *elements),),
+                        doc="elements of a channel"),
+                   Enum("element", 0, 9, 8, ScatteredElement, when=(when("message_type", *elements),))]
+    others = (unless("message_type", *integer, *floating, *access, *block, *elements),)
     fields.append(Uint("message_control", 0, 13, 8, hex=True, when=others))
     return message("DATA_CACHE_DATA_PORT_1_MESSAGE", SharedFunctionGen6.DATA_CACHE_DATA_PORT_1, fields, gens, ref)
 

@@ -41,7 +41,8 @@ MESSAGES: tuple[Message, ...] = (
     data_cache_1_message(
         18, Gen.GEN9, "SKLv7", atomics=ATOMICS, accesses=ACCESSES,
         floats=(DataCache1Type.UNTYPED_ATOMIC_FLOAT, DataCache1Type.A64_UNTYPED_ATOMIC_FLOAT),
-        blocks=(DataCache1Type.A64_OWORD_BLOCK_READ, DataCache1Type.A64_OWORD_BLOCK_WRITE)),
+        blocks=(DataCache1Type.A64_OWORD_BLOCK_READ, DataCache1Type.A64_OWORD_BLOCK_WRITE),
+        scattered=(DataCache1Type.A64_SCATTERED_READ, DataCache1Type.A64_SCATTERED_WRITE)),
 )
 
 SAMPLER_MESSAGE_HEADER = header("SAMPLER_MESSAGE_HEADER", [
