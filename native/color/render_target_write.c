@@ -404,7 +404,7 @@ static bool can_write_fast(const struct message *m) {
 
 static __attribute__((noinline)) struct g4_target *usable_target(const struct message *m, uint32_t array_index) {
     struct g4_target *const target = target_of(m, array_index);
-    const bool good = target->event == G4_EVENTS && target->write && !(target->blend && target->dual_source);
+    const bool good = g4_target_is_fast(target);
     m->cc->recent = good ? target : NULL;
     return good ? target : NULL;
 }
@@ -525,7 +525,7 @@ static uint32_t write_together(struct message *m, uint32_t threads) {
     for (; left; left &= left - 1) {
         const int t = __builtin_ctz(left);
         const uint32_t *const m1 = g4_payload(m->gang, m->send, 1, t);
-        const uint32_t live = live_pixels(m, t);
+        uint32_t live = live_pixels(m, t);
         const bool row = !eight && is_row(m1, live);
         if ((m1[FLAGS] & ALL_FLAGS) || g4_payload_ps_r1_render_target_array_index(m1) != target->key.array_index) {
             break;
@@ -533,7 +533,6 @@ static uint32_t write_together(struct message *m, uint32_t threads) {
         if (row) {
             wide.x[t][0] = subspan_x(m1, 0);
             wide.y[t][0] = subspan_y(m1, 0);
-            wide.live[t] = (uint16_t)live;
         } else {
             struct g4_pixels pixels;
             find_subspans(m, m1, live, &pixels);
@@ -542,17 +541,16 @@ static uint32_t write_together(struct message *m, uint32_t threads) {
             }
             memcpy(wide.x[t], pixels.x, sizeof pixels.x);
             memcpy(wide.y[t], pixels.y, sizeof pixels.y);
-            wide.live[t] = (uint16_t)pixels.live;
+            live = pixels.live;
         }
-        wide.threads |= 1u << t;
-        wide.rows |= (uint32_t)row << t;
+        g4_wide_add(&wide, t, live, row);
     }
     m->thread = 0;
     wide.half = eight ? 0 : (size_t)4 * G4_COLOR_STRIDE;
     for (uint32_t c = 0; c < 4; c++) {
         wide.color[c] = payload(m, HEADER + c);
     }
-    return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
+    return left | g4_wide_write(target, &m->eu->worker->port, &wide);
 }
 
 enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {

@@ -568,18 +568,16 @@ static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, boo
         if (!target) {
             target = g4_target_get(m->eu->worker, m->gang->dispatch, &key, &m->cc->state.target[0]);
         }
-        if (!target->wide || !target->write || target->event != G4_EVENTS || (target->blend && target->dual_source) ||
-            target->key.array_index != key.array_index || m->block->iz_mode != G4_IZ_P || m->block->antialias) {
+        if (!target->wide || !g4_target_is_fast(target) || target->key.array_index != key.array_index ||
+            m->block->iz_mode != G4_IZ_P || m->block->antialias) {
             break;
         }
-        wide.threads |= (uint32_t)(live != 0) << m->thread;
-        wide.rows |= (uint32_t)is_row(m, live) << m->thread;
         memcpy(wide.x[m->thread], m->block->x, sizeof m->block->x);
         memcpy(wide.y[m->thread], m->block->y, sizeof m->block->y);
-        wide.live[m->thread] = (uint16_t)live;
+        g4_wide_add(&wide, m->thread, live, is_row(m, live));
     }
     m->cc->recent = wide.threads ? target : NULL;
-    return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
+    return left | g4_wide_write(target, &m->eu->worker->port, &wide);
 }
 
 enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {

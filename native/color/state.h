@@ -160,6 +160,24 @@ struct g4_target {
     uint8_t dither_x, dither_y;
 };
 
+/* Whether messages that have nothing to test may write a target together, or by `write` alone. */
+static inline bool g4_target_is_fast(const struct g4_target *target) {
+    return target->event == G4_EVENTS && target->write && !(target->blend && target->dual_source);
+}
+
+/* Add a thread, whose positions are set, to a message.  One without lit pixels has nothing to write. */
+static inline void g4_wide_add(struct g4_wide_message *message, int thread, uint32_t live, bool is_row) {
+    message->threads |= (uint32_t)(live != 0) << thread;
+    message->rows |= (uint32_t)is_row << thread;
+    message->live[thread] = (uint16_t)live;
+}
+
+/* Returns the threads that are left. */
+static inline uint32_t g4_wide_write(struct g4_target *target, struct g4_port *port,
+                                     const struct g4_wide_message *message) {
+    return message->threads ? target->wide(target, port, message) : 0;
+}
+
 /* ---- inner loops, built once per vector variant and chosen when a draw begins ---- */
 
 struct g4_depth_ops {
