@@ -26,7 +26,7 @@ from gen4emu.cluster.files import Store, Wanted, default_store
 from gen4emu.cluster.traces import ClusterRunner
 from gen4emu.device.options import Options
 from gen4emu.suite.lines import read
-from tests.suite.test_deqp import FAKE
+from tests.suite.fake_deqp import FAKE
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 TRACES = Path(__file__).parents[2] / "traces"

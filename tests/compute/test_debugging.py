@@ -11,8 +11,8 @@ from gen4emu.device.listener import Listener
 from gen4emu.device.observer import Trap
 from gen4emu.device.place import DrawKind
 from gen4emu.hw.gen7.media import SimdSize
-from tests.compute.test_groups import LANES, per_thread, reversed_through_shared_memory, rows
 from tests.harness.compute import Compute
+from tests.harness.group_kernels import LANES, per_thread, reversed_through_shared_memory, rows
 
 
 @pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])

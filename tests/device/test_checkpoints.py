@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import struct
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace.events import Engine, Submission
 from gen4emu.trace.reader import Trace
 from gen4emu.trace.reader import open as open_trace
+from tests.harness.device_contents import everything
 from tests.harness.joined import join, join_submissions
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -34,28 +34,6 @@ ALL = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{chip}.au
 MANY_SUBMISSIONS = TRACES / "mpeg2-g4x.aub.xz"
 SCENES = ("fbo", "gears", "texture", "stencil", "blend", "cubemap")
 SEVERAL_DRAWS = TRACES / "gears-4frames-g4x.aub.xz"
-
-
-def memory_digest(device: Device) -> str:
-    numbers = device.memory.owned_pages()
-    digest = hashlib.blake2b(numbers.tobytes())
-    for data in device.memory.copy_pages(numbers):
-        digest.update(data)
-    return digest.hexdigest()
-
-
-def everything(device: Device) -> dict[str, Any]:
-    """All that a program, a tool or a message can see of a device, but times."""
-    return {
-        "memory": memory_digest(device), "contents": device.memory.ranges(), "missed": device.memory.missed(),
-        "page table": device.memory.gtt(), "registers": device.registers.dump(),
-        "counts": {name: n for name, n in device.counts().items() if not name.endswith("ns")},
-        "faults": device.faults, "findings": device.findings, "events": device.events(),
-        "errors": device.error_records(), "place": device.place, "numbers": device.numbers.save(),
-        "states": {engine: streamer.state.save() for engine, streamer in device.streamers.items()},
-        "times": {engine: streamer.timestamp() for engine, streamer in device.streamers.items()},
-        "targets": device.targets.save(), "hierarchical depth": device.hierarchical_depth_counts(),
-    }
 
 
 def opened(path: Path) -> Trace:

@@ -20,7 +20,7 @@ from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
-from tests.device.test_checkpoints import everything
+from tests.harness.device_contents import everything
 from tests.harness.scene import KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"

@@ -11,9 +11,7 @@ import pytest
 
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind
-from gen4emu.device.counters import CountedDraw, KernelCount
 from gen4emu.device.device import Device
-from gen4emu.device.memory import Missing
 from gen4emu.device.observer import Breakpoint, Subscription
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
@@ -22,42 +20,11 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble, disassemble
 from gen4emu.trace import open as open_trace
-from tests.ff.test_fill_gen7 import FLAT_8, FLAT_16, WRITE_8, WRITE_16, Shader
-from tests.harness.scene import Scene, vertex
+from tests.harness.counted_replays import CAPTURES, SQUARE, TRACES, count_lines, counted, uncounted_pictures
+from tests.harness.replacement_shaders import FLAT_8, FLAT_16, WRITE_8, WRITE_16, Shader
+from tests.harness.scene import Scene
 
-TRACES = Path(__file__).parents[2] / "traces"
-CAPTURES = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{name}.aub.xz"
-                                              for name in ("ivb", "byt", "hsw")]
-SQUARE = [vertex(8, 8), vertex(0, 8), vertex(0, 0)]
 END = "send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };"
-
-
-def count_lines(device: Device) -> None:
-    device.counting = True
-    device.count_lines()
-
-
-def counted(path: Path, **options: Any) -> tuple[list[KernelCount], list[CountedDraw], bytes]:
-    """The kernels and draws of a trace, and its pictures."""
-    draws: list[CountedDraw] = []
-    pictures = b""
-    run = Replay(open_trace(str(path)), None, Options(**options), on_start=count_lines, on_counters=draws.append)
-    for frame in run.frames():
-        for target in frame.targets:
-            assert run.device is not None
-            pictures += run.device.memory.read(target.address, target.pitch * target.height, Missing.ZERO)
-    assert run.device is not None and run.device.lost_line_counts == 0
-    kernels = run.device.kernel_counts()
-    run.close()
-    return kernels, draws, pictures
-
-
-def uncounted_pictures(path: Path) -> bytes:
-    run = Replay(open_trace(str(path)), None, Options())
-    found = b"".join(run.device.memory.read(t.address, t.pitch * t.height, Missing.ZERO)
-                     for frame in run.frames() for t in frame.targets if run.device is not None)
-    run.close()
-    return found
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name.removesuffix(".aub.xz"))

@@ -24,10 +24,10 @@ from gen4emu.device.place import DrawKind
 from gen4emu.device.replay import Replay
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.trace import open as open_trace
-from tests.device.test_line_counts import CAPTURES, SQUARE, TRACES, uncounted_pictures
-from tests.geometry.test_tessellation_gen7 import DOMAIN, PATCHES_OF_3, TRI, hull
+from tests.harness.counted_replays import CAPTURES, SQUARE, TRACES, uncounted_pictures
 from tests.harness.scene import Scene, vertex
 from tests.harness.stages_gen7 import Stages, clear, end_gs, put, start, write_row
+from tests.harness.tessellation import DOMAIN, PATCHES_OF_3, TRI, hull
 
 Meshes = dict[MeshStage, MeshRecords]
 TRIANGLE = TRACES / "later" / "triangle-ivb.aub.xz"

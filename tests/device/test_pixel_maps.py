@@ -9,13 +9,13 @@ import pytest
 
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import CountedPixels as P
-from gen4emu.device.counters import Fragments, total
+from gen4emu.device.counters import total
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.trace import open as open_trace
-from tests.device.test_line_counts import CAPTURES, SQUARE, TRACES, count_lines, counted
+from tests.harness.counted_replays import CAPTURES, SQUARE, TRACES, count_lines, counted, sums
 from tests.harness.scene import Scene, vertex
 
 SIZE = 2048
@@ -24,13 +24,6 @@ SIZE = 2048
 def map_pixels(device: Device) -> None:
     count_lines(device)
     device.map_pixels()
-
-
-def sums(fragments: Fragments) -> dict[P, int]:
-    """The sums that the maps must have."""
-    return {P.COVERED: fragments.fragments, P.STENCIL_FAILED: fragments.stencil_failed,
-            P.DEPTH_FAILED: fragments.depth_failed, P.SHADED: fragments.shaded, P.ENDED: fragments.ended,
-            P.ALPHA_FAILED: fragments.alpha_failed, P.WRITTEN: fragments.written, P.UNWRITTEN: fragments.unwritten}
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name.split(".")[0])

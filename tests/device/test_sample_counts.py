@@ -19,8 +19,7 @@ from gen4emu.device.options import Options
 from gen4emu.device.pixel_maps import PixelMaps
 from gen4emu.device.replay import Replay
 from gen4emu.trace import open as open_trace
-from tests.device.test_line_counts import TRACES, count_lines
-from tests.device.test_pixel_maps import sums
+from tests.harness.counted_replays import TRACES, count_lines, sums
 
 TRIANGLE = TRACES / "later" / "triangle-ivb.aub.xz"
 LAST, SIZE = 4, 64

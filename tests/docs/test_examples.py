@@ -15,7 +15,7 @@ import pytest
 from gen4emu.cli.main import VERBS, cli
 from tests.docs.pages import PAGES, ROOT, Example, examples, is_synopsis
 from tests.live import real_client
-from tests.live import test_video as video
+from tests.live import video_clips as video
 
 TIMEOUT = 120
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gen4emu.hw.gen import Gen
-from gen4emu.isa import encode_bytes
+from gen4emu.isa import assemble, encode_bytes
 from gen4emu.isa.instruction import (
     Align1Region,
     Align16Region,
@@ -42,7 +42,7 @@ from tests.eu.generate import _COMMON_REGIONS, _SPECIALS
 from tests.eu.reference.gen7 import Gang, execute
 from tests.eu.reference.gen7_flow import run
 from tests.eu.reference.thread import Unspecified
-from tests.harness.probe import Status
+from tests.harness.probe import Probe, Status
 
 T = RegType
 PARTS = (Gen.IVB, Gen.HSW, Gen.KBL)
@@ -797,3 +797,20 @@ def check_flow(bench: Bench, case: Case, variants: Callable[[], Iterable[str]] =
         if lines:
             found += [f"{case.gen.name}, {name}: {len(lines)}", *lines[:6]]
     return found
+
+
+def result(gen: Gen, code: str, registers: dict[int, list[int] | int], *, flags: int = 0, dmask: int = 0xFFFF,
+           reg: int = 10, rounding_mode: int = 0, retains_denormals: bool = False) -> list[int]:
+    """A register after a program, the same with both kinds of handlers."""
+    found = []
+    for general_only in (True, False):
+        probe = Probe(gen)
+        probe.start(1, dmask, rounding_mode=rounding_mode, retains_denormals=retains_denormals)
+        probe.set_flags(flags)
+        for nr, values in registers.items():
+            probe.grf(nr)[:] = values
+        assert probe.run(assemble(code, gen) + encode_bytes(end(gen)), general_only=general_only) is Status.OK
+        assert not probe.events()
+        found.append([int(v) for v in probe.grf(reg)])
+    assert found[0] == found[1]
+    return found[0]

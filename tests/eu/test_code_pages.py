@@ -27,7 +27,7 @@ pytestmark = [
 DRAW = """
 from gen4emu.device.options import Options
 from tests.eu import test_code_pages as here
-from tests.eu.test_translation_time import draw
+from tests.harness.scene import draw
 from tests.harness.scene import Scene
 
 scene = Scene(width=1024, height=1024, options=Options(workers=4))

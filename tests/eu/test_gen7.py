@@ -10,7 +10,7 @@ from gen4emu.core_enums import Status
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble, encode_bytes
 from tests.eu.differential import Bench
-from tests.eu.gen7_programs import PARTS, check, check_flow, end, first_difference, flow_case, straight_case
+from tests.eu.gen7_programs import PARTS, check, check_flow, end, first_difference, flow_case, result, straight_case
 from tests.harness.probe import Probe
 
 both = pytest.mark.parametrize("gen", (Gen.IVB, Gen.HSW), ids=lambda g: g.name)
@@ -19,23 +19,6 @@ every = pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
 
 def bits(*values: float) -> list[int]:
     return [int(b) for b in np.array(values, np.float32).view(np.uint32)]
-
-
-def result(gen: Gen, code: str, registers: dict[int, list[int] | int], *, flags: int = 0, dmask: int = 0xFFFF,
-           reg: int = 10, rounding_mode: int = 0, retains_denormals: bool = False) -> list[int]:
-    """A register after a program, the same with both kinds of handlers."""
-    found = []
-    for general_only in (True, False):
-        probe = Probe(gen)
-        probe.start(1, dmask, rounding_mode=rounding_mode, retains_denormals=retains_denormals)
-        probe.set_flags(flags)
-        for nr, values in registers.items():
-            probe.grf(nr)[:] = values
-        assert probe.run(assemble(code, gen) + encode_bytes(end(gen)), general_only=general_only) is Status.OK
-        assert not probe.events()
-        found.append([int(v) for v in probe.grf(reg)])
-    assert found[0] == found[1]
-    return found[0]
 
 
 BINARY = "{}(8) g10<1>{type} g2<8,8,1>{type} g3<8,8,1>{type} {{ align1 1Q }};"

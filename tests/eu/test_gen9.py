@@ -13,9 +13,8 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble, encode_bytes
 from gen4emu.isa.encodings import encoding_of
 from tests.eu.differential import Bench
-from tests.eu.gen7_programs import check, check_flow, end, first_difference
+from tests.eu.gen7_programs import check, check_flow, end, first_difference, result
 from tests.eu.gen9_programs import flow_case, straight_case
-from tests.eu.test_gen7 import result
 from tests.harness.probe import Probe
 
 GEN = Gen.KBL

@@ -8,9 +8,8 @@ import pytest
 
 from gen4emu._native import lib
 from gen4emu.device.options import Options
-from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
-from tests.harness.scene import Scene, vertex
+from tests.harness.scene import Scene, draw
 
 pytestmark = pytest.mark.skipif(int(lib.g4_variant_best()) == 0, reason="kernels of this host are never machine code")
 
@@ -20,12 +19,6 @@ def code_pages() -> int:
     lines = (line.split() for line in Path("/proc/self/maps").read_text().splitlines())
     ranges = (fields[0].split("-") for fields in lines if "x" in fields[1] and len(fields) == 5)
     return sum(int(end, 16) - int(start, 16) for start, end in ranges) // 4096
-
-
-def draw(scene: Scene, side: float, times: int) -> None:
-    corners = [vertex(0.0, 0.0, color=(1.0, 0.0, 0.0, 1.0)), vertex(side, 0.0, color=(0.0, 1.0, 0.0, 1.0)),
-               vertex(side, side, color=(0.0, 0.0, 1.0, 1.0))]
-    scene.run(scene.prepare(corners) + scene.primitive(PrimitiveTopology.TRILIST, 3) * times)
 
 
 def test_a_small_triangle_is_interpreted_until_it_was_drawn_often() -> None:

@@ -19,7 +19,7 @@ from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
-from tests.live.test_frames import BATCH, connected, show
+from tests.live.frame_client import BATCH, connected, show
 
 limit, number = sys.argv[1:]
 server = Server(BY_NAME["g45"], Options(workers=1))

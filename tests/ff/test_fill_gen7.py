@@ -5,7 +5,6 @@ The triangle of a capture is drawn with other pixel shaders.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +12,16 @@ import pytest
 
 from gen4emu._native import lib
 from gen4emu.device.device import Device
-from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
-from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen4.state import BlendFactor
 from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
+from tests.harness.replacement_shaders import FLAT_8, FLAT_16, REPLICATED, WRITE_8, WRITE_16, Shader
 
 TRACES = Path(__file__).parents[2] / "traces" / "later"
 TARGET, TARGET_BYTES = 0x115000, 64 * 256
-PLACE_8, PLACE_16 = 0x800, 0xC00  # of the shaders, from the instruction base on
-WRITE_8 = "sendc(8) null<1>UW g124<8,8,1>UD 0x88031400 render { align1 1Q EOT };"
-WRITE_16 = "sendc(16) null<1>UW g120<8,8,1>UD 0x90031000 render { align1 1H EOT };"
-REPLICATED = "sendc(16) null<1>UW g114<8,8,1>F 0x82031100 render { align1 1H EOT };"
-# the constant terms of the four channels
-FLAT_8 = [f"mov(8) g{124 + i}<1>F g{4 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 1Q }};" for i in range(4)]
-FLAT_16 = [f"mov(16) g{120 + 2 * i}<1>F g{6 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 1H }};" for i in range(4)]
 
 
 def color(first: str) -> str:
@@ -67,28 +58,6 @@ BLENDING: dict[str, dict[str, Any]] = {
     "sum": {"color_buffer_blend_enable": True, "source_blend_factor": BlendFactor.DST_COLOR,
             "destination_blend_factor": BlendFactor.INV_SRC_COLOR},
 }
-
-
-@dataclass
-class Shader(Listener):
-    """Gives all pixel shaders other instructions, and all targets other blending."""
-
-    device: Device
-    kernels: tuple[bytes, bytes]
-    blending: dict[str, Any] = field(default_factory=dict)
-
-    def draw_started(self, words: Any) -> None:
-        gen7 = self.device.state.gen7
-        for kernel, place in zip(self.kernels, (PLACE_8, PLACE_16), strict=True):
-            self.device.memory.write(gen7.instruction_base + place, kernel)
-        if gen7.ps[1] and gen7.ps[7]:  # of 8 and of 16 pixels
-            gen7.ps[1], gen7.ps[7] = PLACE_8, PLACE_16
-        if self.blending:
-            gen = self.device.info.gen
-            pointers = command_named("3DSTATE_BLEND_STATE_POINTERS", gen).view(list(gen7.blend_state_pointers), gen=gen)
-            at = gen7.dynamic_state_base + pointers.blend_state_pointer
-            blend = block_named("BLEND_STATE", gen).build(gen, entries=[self.blending] * 8)
-            self.device.memory.write(at, blend)
 
 
 def outcome(device: str, name: str, general_only: bool,

@@ -15,12 +15,11 @@ from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.trace.events import Engine
 from tests.harness import pixel_kernels
+from tests.harness.random_state import depth_state_of
 from tests.harness.scene import DEPTH, TARGET, Scene, vertex
 
 VARIANTS = range(lib.g4_variant_best() + 1)
 D32, D24S8, D24X8, D16 = 1, 2, 3, 5
-COMPARE = ["ALWAYS", "NEVER", "LESS", "EQUAL", "LEQUAL", "GREATER", "NOTEQUAL", "GEQUAL"]
-STENCIL = ["KEEP", "ZERO", "REPLACE", "INCRSAT", "DECRSAT", "INCR", "DECR", "INVERT"]
 FACTORS = ["ONE", "SRC_COLOR", "SRC_ALPHA", "DST_ALPHA", "DST_COLOR", "SRC_ALPHA_SATURATE", "ZERO", "INV_SRC_COLOR",
            "INV_SRC_ALPHA", "INV_DST_ALPHA", "INV_DST_COLOR"]
 BLEND = ["ADD", "SUBTRACT", "REVERSE_SUBTRACT", "MIN", "MAX"]
@@ -31,23 +30,6 @@ def keep_variant() -> Iterator[None]:
     before = lib.g4_variant_current()
     yield
     lib.g4_set_variant(before)
-
-
-def depth_state_of(rng: random.Random) -> dict[str, Any]:
-    """Depth and stencil state; a third of the draws has the usual one."""
-    if rng.random() < 0.3:
-        return {"depth_test_enable": True, "depth_test_function": "LEQUAL", "depth_buffer_write_enable": True}
-    side = {name: rng.choice(STENCIL) for name in ("fail_op", "pass_depth_fail_op", "pass_depth_pass_op")}
-    return {
-        "depth_test_enable": rng.random() < 0.8, "depth_test_function": rng.choice(COMPARE),
-        "depth_buffer_write_enable": rng.random() < 0.7, "stencil_test_enable": rng.random() < 0.5,
-        "stencil_buffer_write_enable": rng.random() < 0.7, "stencil_test_function": rng.choice(COMPARE),
-        "stencil_reference_value": rng.randrange(256), "stencil_test_mask": rng.choice([255, 15, 0xF0]),
-        "stencil_write_mask": rng.choice([255, 15, 0xF0]), "double_sided_stencil_enable": rng.random() < 0.3,
-        "backface_stencil_test_function": rng.choice(COMPARE), "backface_stencil_reference_value": rng.randrange(256),
-        "backface_stencil_test_mask": 255, "backface_stencil_write_mask": 255,
-    } | {f"stencil_{name}": value for name, value in side.items()} | {
-        f"backface_stencil_{name}": rng.choice(STENCIL) for name in side}
 
 
 def blending_of(rng: random.Random) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import pytest
 from gen4emu._native import lib
 from gen4emu.core_enums import FaultKind, Unit
 from gen4emu.hw.topology import PrimitiveTopology as Topology
-from tests.ff.test_depth_only_gen9 import DEPTH, DepthOnly, corners
-from tests.ff.test_pixel_path import depth_state_of
+from tests.harness.depth_only import DEPTH, DepthOnly, corners
+from tests.harness.random_state import depth_state_of
 
 VARIANTS = range(lib.g4_variant_best() + 1)
 STENCIL = 0x80000

@@ -12,29 +12,11 @@ from gen4emu.hw.gen7.pipeline import TessellationDomain as Domain
 from gen4emu.hw.gen7.pipeline import TessellationOutput as Output
 from gen4emu.hw.topology import PrimitiveTopology as T
 from tests.harness.stages_gen7 import Stages, bits, clear, end_gs, put, start, urb, write_row
+from tests.harness.tessellation import DOMAIN, END, PATCHES_OF_3, TRI, hull, record
 
 DEVICES = ("ivb", "hsw")
-PATCHES_OF_3 = 0x1F + 3
-END = urb(UrbOpcodeGen7.WRITE_HWORD, 20, 0, end=True)
 BARRIER = clear(26) + ("send(8) null<1>UW g26<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };\n"
                        "wait n0<1>UD { align1 WE_all 1N };\n")
-TRI = {"te_domain": Domain.TRI, "output_topology": Output.TRI_CW}
-
-
-def record(*factors: float) -> str:
-    """Writes the first row of the patch record, whose last dwords are the factors in reverse."""
-    return start(20) + clear(21) + "".join(put(f"g21.{7 - i}", bits(f)) for i, f in enumerate(factors))
-
-
-def hull(*factors: float) -> str:
-    return record(*factors) + write_row(20, 0) + END
-
-
-# Slot 0 is U, V, W of the point and another dword; slot 1 the first dwords of the patch record's second row.
-DOMAIN = start(20) + (
-    "mov(8) g21<1>UD g1<8,8,1>UD { align1 WE_all 1Q };\n"
-    "mov(8) g22<1>UD g3<0,4,1>UD { align1 WE_all 1Q };\n"
-) + urb(UrbOpcodeGen7.WRITE_HWORD, 20, 2, interleave=True, end=True)
 
 
 def number(word: int) -> float:

@@ -159,3 +159,26 @@ def coefficients(payload: MediaPayload) -> list[dict[int, int]]:
         words = struct.unpack("<64h", struct.pack("<32I", *(v for row in rows[at:at + 4] for v in row)))
         blocks.append({i: v for i, v in enumerate(words) if v})
     return blocks
+
+
+def unit(index: int, value: int, end: bool = False) -> bytes:
+    return struct.pack("<I", (value & 0xFFFF) << 16 | index << 1 | end)
+
+
+def words(media: Media, *blocks: str, count: int = 10) -> list[int]:
+    inline = list(block_named("MEDIA_INLINE_IS", media.gen).pack(
+        media.gen, motion_type=2, picture_coding_type=2, **{f"coded_block_{b}": True for b in blocks}))
+    return inline + list(range(count - 10))
+
+
+def machine(mode: VfeMode, **extended: Any) -> Media:
+    media = Media(mode=mode, extended=extended, extended_vfe_state_present=True)
+    media.select()
+    return media
+
+
+def packed(text: str) -> bytes:
+    """Bits, spaces for the eye."""
+    bits = text.replace(" ", "")
+    bits += "0" * (-len(bits) % 8)
+    return int(bits, 2).to_bytes(len(bits) // 8, "big")

@@ -234,3 +234,9 @@ def vertex(x: float, y: float, z: float = 0.0, rhw: float = 1.0,
            color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)) -> tuple[float, ...]:
     """A position (attributes 4 to 7 of the setup entry) and a colour (attributes 8 to 11)."""
     return (x, y, z, rhw, *color)
+
+
+def draw(scene: Scene, side: float, times: int) -> None:
+    corners = [vertex(0.0, 0.0, color=(1.0, 0.0, 0.0, 1.0)), vertex(side, 0.0, color=(0.0, 1.0, 0.0, 1.0)),
+               vertex(side, side, color=(0.0, 0.0, 1.0, 1.0))]
+    scene.run(scene.prepare(corners) + scene.primitive(PrimitiveTopology.TRILIST, 3) * times)

@@ -21,10 +21,9 @@ from gen4emu.live.server import Server
 from gen4emu.trace.reader import open as open_trace
 from tests.live import real_client
 from tests.live.fake_client import FakeClient, play
+from tests.live.frame_client import connected, show
 
 TRACES = Path(__file__).parents[2] / "traces"
-BATCH, DATA = 0x100000, 0x200000
-STORE, END = 0x10400002, 0x05000000
 
 
 def pictures(directory: Path) -> list[tuple[object, ...]]:
@@ -38,22 +37,6 @@ def pictures(directory: Path) -> list[tuple[object, ...]]:
 def replayed(trace: Path, directory: Path) -> list[tuple[object, ...]]:
     assert run(["replay", str(trace), "-o", str(directory)]) == 0
     return pictures(directory)
-
-
-def show(client: FakeClient, number: int, fourcc: bytes = b"XR24", width: int = 128) -> None:
-    """Draw one dword and show it."""
-    client.words(0x10000, STORE, 0, DATA + 4 * number, 0x112233 + number, END, 0)
-    client.objects((BATCH, 0, 4096, 0, 0), (DATA, int(lib.G4_LIVE_OBJECT_WRITTEN), 0x10000, 0, 0))
-    client.run(BATCH)
-    client.send("mark", lib.G4_LIVE_MARK, address=DATA, width=width, height=16, pitch=512, tiling=1,
-                fourcc=int.from_bytes(fourcc, "little"))
-
-
-def connected(server: Server) -> FakeClient:
-    client = FakeClient(server.directory)
-    client.bind(BATCH, 0x10000, 0x10000)
-    client.bind(DATA, 0x10000, 0x20000)
-    return client
 
 
 @pytest.mark.parametrize("suffix", ["aub", "g4c"])

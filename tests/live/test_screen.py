@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from gen4emu.live.screen import Frame, Screen
 from gen4emu.live.server import Server
 from gen4emu.trace.reader import open as open_trace
 from tests.live.fake_client import FakeClient, play
-from tests.live.test_frames import BATCH, connected, show
+from tests.live.frame_client import BATCH, connected, is_held, show, taken
 
 TRACES = Path(__file__).parents[2] / "traces"
 
@@ -37,28 +36,10 @@ def server(screen: Screen) -> Iterator[Server]:
         screen.end()
 
 
-def taken(screen: Screen, after: int = 0) -> Frame:
-    found = screen.take(after, 30)
-    assert found is not None
-    return found
-
-
 def first_dword(frame: Frame) -> int:
     """The dword that `show` has drawn."""
     red, green, blue = map(int, frame.pixels[0, frame.place.frame, :3])
     return red << 16 | green << 8 | blue
-
-
-def is_held(client: FakeClient) -> bool:
-    """Whether a submission that was started gets no answer."""
-    return not select.select([client.socket], [], [], 0.3)[0]
-
-
-def load_when_written(path: Path) -> np.ndarray:
-    """A picture that another thread or process writes."""
-    while not path.exists():
-        time.sleep(0.01)
-    return load(path)
 
 
 def test_the_latest_frame_is_there_and_nothing_waits_for_those_who_look(screen: Screen, server: Server) -> None:

@@ -20,9 +20,8 @@ from gen4emu.live.screen import Screen
 from gen4emu.live.server import Server
 from gen4emu.live.window import WindowView
 from tests.live import real_client
+from tests.live.frame_client import BATCH, connected, is_held, load_when_written, show, taken
 from tests.live.real_client import needs_client
-from tests.live.test_frames import BATCH, connected, show
-from tests.live.test_screen import is_held, load_when_written, taken
 
 sdl2: Any = pytest.importorskip("sdl2", reason="the extra gen4emu[window] is not installed")
 

@@ -29,9 +29,8 @@ from gen4emu.live.server import Server
 from gen4emu.live_web.app import WebView, page_files
 from gen4emu.loopback.websocket import CloseCode
 from tests.live import real_client
+from tests.live.frame_client import BATCH, connected, is_held, load_when_written, show
 from tests.live.real_client import needs_client
-from tests.live.test_frames import BATCH, connected, show
-from tests.live.test_screen import is_held, load_when_written
 from tests.loopback.client import Client, exchange, handshake, request, status
 from tests.report.browser import Page, browser, chromium
 

@@ -27,7 +27,7 @@ from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.media import CURBE, DATA, DESCRIPTORS, END, EXTENDED, KERNELS, TABLES, VFE, Media, vld
-from tests.media.test_spawner import CHILD_END, SPAWN_CHILD, WAIT, forward, open_gateway, spawn, urb_write
+from tests.harness.spawning import CHILD_END, SPAWN_CHILD, WAIT, forward, open_gateway, spawn, urb_write
 
 TRACES = Path(__file__).parents[2] / "traces"
 OPTIONS = Options(workers=1, watchdog=1, max_batch_dwords=1 << 14)

@@ -6,6 +6,7 @@ The kernels, their constants and surfaces come from a capture; generic objects h
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 
 from .kernels_model import Decoder, Macroblock, Planes
-from .test_pictures import TRACES
 from .va_capture import BACKWARD, FORWARD, TARGET, State, differences
+
+TRACES = Path(__file__).parents[2] / "traces"
 
 VFE, BATCH, STATES = 0x700000, 0x710000, 0x720000
 WIDTH, HEIGHT = 128, 96

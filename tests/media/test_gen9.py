@@ -23,8 +23,8 @@ from tests.harness.media_gen7 import (
     block_header,
 )
 from tests.harness.media_gen9 import MediaGen9, media_block, shared
-from tests.media.test_spawner_gen7 import CHILD_END, spawn
-from tests.media.test_spawner_gen7 import END as PARENT_END
+from tests.harness.spawning_gen7 import CHILD_END, spawn
+from tests.harness.spawning_gen7 import END as PARENT_END
 
 PARTS = ("skl", "kbl")
 WORDS = tuple(range(0x100, 0x109))

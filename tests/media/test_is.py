@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen4.media import VfeMode
-from tests.harness.media import Media
-
-
-def unit(index: int, value: int, end: bool = False) -> bytes:
-    return struct.pack("<I", (value & 0xFFFF) << 16 | index << 1 | end)
-
-
-def words(media: Media, *blocks: str, count: int = 10) -> list[int]:
-    inline = list(block_named("MEDIA_INLINE_IS", media.gen).pack(
-        media.gen, motion_type=2, picture_coding_type=2, **{f"coded_block_{b}": True for b in blocks}))
-    return inline + list(range(count - 10))
+from tests.harness.media import Media, unit, words
 
 
 def blocks_of(rows: tuple[tuple[int, ...], ...]) -> list[dict[int, int]]:

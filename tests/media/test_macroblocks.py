@@ -15,14 +15,12 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.hw.gen4.media_inline import PAYLOAD_VLD_R1
 from gen4emu.selection import ALL, Selection
-from tests.harness.media import DESCRIPTORS, END, KERNEL_ROOM, KERNELS, Media, vld
+from tests.harness.media import DESCRIPTORS, END, KERNEL_ROOM, KERNELS, Media, machine, packed, unit, vld, words
+from tests.harness.spawning import CHILD_END, fill, parent, spawn, urb_write
 
-from .test_is import unit, words
-from .test_pictures import TRACES
-from .test_spawner import CHILD_END, fill, parent, spawn, urb_write
-from .test_transforms import machine
-from .test_vld import packed
 from .va_capture import decode
+
+TRACES = Path(__file__).parents[2] / "traces"
 
 P_MACROBLOCK = "1 01 1011 10 10"  # a pattern of Y1 that holds one coefficient
 

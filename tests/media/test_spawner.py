@@ -8,40 +8,25 @@ import pytest
 
 from gen4emu.device.events import EuHang
 from gen4emu.device.options import Options
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import ThreadSpawnerOpcode
 from tests.harness.media import DESCRIPTORS, END, SCRATCH, TARGETS, Media, store
-
-CHILD_END = "send(8) 0 null<1>UD g0<8,8,1>UD 0x87100012 { align1 nomask EOT };"
-KEEP_END = "send(8) 0 null<1>UD g0<8,8,1>UD 0x87100010 { align1 nomask EOT };"
-SPAWN_CHILD, RELEASE_ROOT = 0x07100001, 0x07100011
-WAIT = "wait(1) n0<0,1,0>UD { align1 nomask };\n"
-
-
-def parent(**vfe: Any) -> Media:
-    media = Media(children_present=True, **vfe)
-    media.select()
-    return media
-
-
-def urb_write(offset: int, *registers: int) -> str:
-    """Registers to the thread's own entry, from 256-bit row `offset` on.  Uses m1 and up."""
-    lines = ["mov(8) m1<1>UD g0<8,8,1>UD { align1 nomask };"]
-    lines += [f"mov(8) m{2 + i}<1>UD g{r}<8,8,1>UD {{ align1 nomask }};" for i, r in enumerate(registers)]
-    descriptor = 0x06000000 | (1 + len(registers)) << 20 | offset << 4
-    lines.append(f"send(8) 1 null<1>UD null<8,8,1>UD 0x{descriptor:08x} {{ align1 nomask }};")
-    return "\n".join(lines) + "\n"
-
-
-def spawn(number: int, offset: int, length: int, message: int = SPAWN_CHILD) -> str:
-    """Ask for a thread of descriptor `number` with rows of the own entry.  Uses m11."""
-    return f"""mov(8) m11<1>UD g0<8,8,1>UD {{ align1 nomask }};
-mov(1) m11.2<1>UD 0x{DESCRIPTORS + 16 * number:x}UD {{ align1 nomask }};
-mov(1) m11.4<1>UD 0x{length << 10 | offset:x}UD {{ align1 nomask }};
-send(8) 11 null<1>UD null<8,8,1>UD 0x{message:08x} {{ align1 nomask }};
-"""
-
-
-def fill(reg: int, value: int) -> str:
-    return f"mov(8) g{reg}<1>UD 0x{value:x}UD {{ align1 nomask }};\n"
+from tests.harness.messages import descriptor
+from tests.harness.spawning import (
+    CHILD_END,
+    GEN4,
+    KEEP_END,
+    RELEASE_ROOT,
+    SPAWN_CHILD,
+    WAIT,
+    awaited_children,
+    fill,
+    forward,
+    open_gateway,
+    parent,
+    spawn,
+    urb_write,
+)
 
 
 def test_a_child_starts_with_what_its_parent_wrote() -> None:
@@ -227,7 +212,8 @@ def test_an_entry_can_be_given_back_by_a_child_once() -> None:
 def test_a_root_that_never_tells_the_spawner_is_a_leak() -> None:
     media = Media(maximum_number_of_threads=2)
     media.select()
-    media.kernel(0, "send(8) 0 null<1>UD g0<8,8,1>UD 0x80100000 { align1 nomask EOT };")
+    message = descriptor("NULL_MESSAGE", Gen.EL, end_of_thread=True)
+    media.kernel(0, f"send(8) 0 null<1>UD g0<8,8,1>UD 0x{message:08x} {{ align1 nomask EOT }};")
     media.object((1,))
     media.execute()
     assert any("without a word" in c for c in media.complaints())
@@ -239,7 +225,8 @@ def test_a_root_that_never_tells_the_spawner_is_a_leak() -> None:
 
 def test_a_thread_may_not_end_by_spawning() -> None:
     media = parent()
-    media.kernel(0, urb_write(2, 0) + spawn(1, 2, 0, SPAWN_CHILD | 1 << 31))
+    message = descriptor("THREAD_SPAWNER_MESSAGE", Gen.EL, opcode=ThreadSpawnerOpcode.SPAWN_THREAD, end_of_thread=True)
+    media.kernel(0, urb_write(2, 0) + spawn(1, 2, 0, message))
     media.object((1,))
     threads = media.run()
     assert len(threads) == 1
@@ -248,43 +235,10 @@ def test_a_thread_may_not_end_by_spawning() -> None:
 
 # --- waits and the gateway ---
 
-def open_gateway(register: int, size: int) -> str:
-    return f"""mov(8) m9<1>UD 0UD {{ align1 nomask }};
-mov(1) m9.4<1>UD 0x1234UD {{ align1 nomask }};
-mov(1) m9.5<1>UD 0x{register << 21 | size << 8:x}UD {{ align1 nomask }};
-send(8) 9 null<1>UD null<8,8,1>UD 0x03100000 {{ align1 nomask }};
-"""
-
-
-def forward(target: str, byte: str, notify: bool = True) -> str:
-    """One byte of ones to the thread whose sr0 is in `target`, at a byte offset in its gateway."""
-    message = 0x03100002 | (0x8000 if notify else 0)
-    return f"""mov(8) m9<1>UD 0x01010101UD {{ align1 nomask }};
-and(1) g100<1>UD {target} 0x00000f00UD {{ align1 nomask }};
-shl(1) g100<1>UD g100<0,1,0>UD 16UD {{ align1 nomask }};
-and(1) g101<1>UD {target} 0x00000007UD {{ align1 nomask }};
-shl(1) g101<1>UD g101<0,1,0>UD 16UD {{ align1 nomask }};
-or(1) g100<1>UD g100<0,1,0>UD g101<0,1,0>UD {{ align1 nomask }};
-or(1) m9.4<1>UD g100<0,1,0>UD 0x1234UD {{ align1 nomask }};
-shl(1) g101<1>UD {byte} 16UD {{ align1 nomask }};
-mov(1) m9.5<1>UD g101<0,1,0>UD {{ align1 nomask }};
-send(8) 9 null<1>UD null<8,8,1>UD 0x{message:08x} {{ align1 nomask }};
-"""
-
-
 def waiting_parent(children: int, **options: Any) -> Media:
     """A root that spawns children, each of which sets a byte of its g80, and stores g80 when all are there."""
     media = parent(number_of_urb_entries=1, options=Options(workers=1, **options))
-    kernel = open_gateway(80, 0) + "mov(1) g70<1>UD sr0<0,1,0>UD { align1 nomask };\n" + fill(80, 0)
-    for i in range(children):
-        kernel += fill(71, i) + urb_write(2 + 3 * i, 0, 70, 71) + spawn(1, 2 + 3 * i, 2)
-    kernel += f"""again:
-{WAIT}cmp.nz.f0.0(8) null<1>UD g80<8,8,1>UD 0x01010101UD {{ align1 nomask }};
-mov(1) g90<1>UW f0.0<0,1,0>UW {{ align1 nomask }};
-and.nz.f0.0(1) null<1>UW g90<0,1,0>UW 0x{(1 << children // 4) - 1:x}UW {{ align1 nomask }};
-(+f0.0) jmpi(1) again:D {{ align1 nomask }};
-""" + store(80, f"0x{TARGETS:x}UD") + END
-    media.kernel(0, kernel)
+    media.kernel(0, awaited_children(GEN4, children) + store(80, f"0x{TARGETS:x}UD") + END)
     media.kernel(1, forward("g1<0,1,0>UD", "g2<0,1,0>UD") + CHILD_END)
     media.object((1,))
     return media

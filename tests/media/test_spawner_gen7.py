@@ -8,71 +8,24 @@ import pytest
 
 from gen4emu.device.events import EuHang
 from gen4emu.device.memory import Missing
+from gen4emu.hw.gen6.messages import GatewayFunctionGen6 as GatewayFunction
 from tests.harness.media_gen7 import DESCRIPTORS, PICTURES, TABLE, MediaGen7, block_header, write_block
-
-ONE_REGISTER = 1 << 25
-SPAWN_CHILD, RELEASE_ROOT = 0x01, 0x11
-OPEN, CLOSE, FORWARD, TIME_STAMP = range(4)
-ACKNOWLEDGE, NOTIFY = 1 << 14, 1 << 15
-KEY = 0x1234
-WAIT = "wait(1) n0<1>UD { align1 WE_all 1N };\n"
-
-
-def end(*, child: bool = False, keep: bool = False) -> str:
-    """The last message; the handle in R0 is given back unless it is kept."""
-    descriptor = ONE_REGISTER | keep << 4 | child << 1
-    return f"send(8) null<1>UD g0<8,8,1>UD 0x{descriptor:08x} thread_spawner {{ align1 nomask EOT }};\n"
-
-
-END, CHILD_END = end(), end(child=True, keep=True)
-
-
-def fill(reg: int, value: int) -> str:
-    return f"mov(8) g{reg}<1>UD 0x{value:x}UD {{ align1 nomask }};\n"
-
-
-def urb_write(offset: int, *registers: int, handle: str = "g0<0,1,0>UD") -> str:
-    """Registers to the entry of a handle, from row `offset` on.  Uses g110 and up."""
-    lines = ["mov(8) g110<1>UD 0UD { align1 nomask };", f"mov(1) g110<1>UD {handle} {{ align1 nomask }};",
-             "mov(1) g110.5<1>UD 0xff00UD { align1 nomask };"]
-    lines += [f"mov(8) g{111 + i}<1>UD g{r}<8,8,1>UD {{ align1 nomask }};" for i, r in enumerate(registers)]
-    descriptor = 1 + len(registers) << 25 | 1 << 19 | offset << 3
-    lines.append(f"send(8) null<1>UD g110<8,8,1>UD 0x{descriptor:08x} urb {{ align1 nomask }};")
-    return "\n".join(lines) + "\n"
-
-
-def spawn(number: int, offset: int, length: int, message: int = SPAWN_CHILD, end_of_thread: str = "") -> str:
-    """Ask for a thread of descriptor `number` with rows of the own entry.  Uses g110."""
-    return f"""mov(8) g120<1>UD g0<8,8,1>UD {{ align1 nomask }};
-mov(1) g120.2<1>UD 0x{number << 4:x}UD {{ align1 nomask }};
-mov(1) g120.4<1>UD 0x{length << 10 | offset:x}UD {{ align1 nomask }};
-send(8) null<1>UD g120<8,8,1>UD 0x{ONE_REGISTER | message:08x} thread_spawner {{ align1 nomask {end_of_thread} }};
-"""
-
-
-def gateway(function: int, flags: int = 0, to: str = "null<1>UD") -> str:
-    """A message whose payload is g119."""
-    descriptor = ONE_REGISTER | (to[0] == "g") << 20 | flags | function
-    return f"send(8) {to} g119<8,8,1>UD 0x{descriptor:08x} gateway {{ align1 nomask }};\n"
-
-
-def open_gateway(register: int, size: int = 0) -> str:
-    return (fill(119, 0) + f"mov(1) g119.4<1>UD 0x{KEY:x}UD {{ align1 nomask }};\n"
-            f"mov(1) g119.5<1>UD 0x{register << 21 | size << 8:x}UD {{ align1 nomask }};\n" + gateway(OPEN))
-
-
-def forward(target: str, byte: str, flags: int = NOTIFY, to: str = "null<1>UD", key: int = KEY) -> str:
-    """One byte of ones to the thread whose sr0 is in `target`, at a byte offset in its gateway."""
-    return fill(119, 0x01010101) + f"""and(1) g100<1>UD {target} 0x00001f00UD {{ align1 nomask }};
-shl(1) g100<1>UD g100<0,1,0>UD 16UD {{ align1 nomask }};
-and(1) g101<1>UD {target} 0x00000007UD {{ align1 nomask }};
-shl(1) g101<1>UD g101<0,1,0>UD 16UD {{ align1 nomask }};
-or(1) g100<1>UD g100<0,1,0>UD g101<0,1,0>UD {{ align1 nomask }};
-or(1) g119.4<1>UD g100<0,1,0>UD 0x{key:x}UD {{ align1 nomask }};
-mov(1) g101<1>UD {byte} {{ align1 nomask }};
-shl(1) g101<1>UD g101<0,1,0>UD 16UD {{ align1 nomask }};
-mov(1) g119.5<1>UD g101<0,1,0>UD {{ align1 nomask }};
-""" + gateway(FORWARD, flags, to)
+from tests.harness.spawning import awaited_children
+from tests.harness.spawning_gen7 import (
+    CHILD_END,
+    END,
+    GEN7,
+    KEY,
+    RELEASE_ROOT,
+    WAIT,
+    end,
+    fill,
+    forward,
+    gateway,
+    open_gateway,
+    spawn,
+    urb_write,
+)
 
 
 def store(reg: int, line: int = 0, surface: int = 0) -> str:
@@ -295,16 +248,7 @@ def test_entries_without_a_size_all_begin_at_the_first_row() -> None:
 def test_a_parent_waits_for_notifications_of_its_children(children: int, part: str) -> None:
     """Each child sets a byte of the parent's g80, which the parent stores when all are there."""
     media = started(part, number_of_urb_entries=1, urb_entry_allocation_size=64)
-    kernel = open_gateway(80) + "mov(1) g70<1>UD sr0<0,1,0>UD { align1 nomask };\n" + fill(80, 0)
-    for i in range(children):
-        kernel += fill(71, i) + urb_write(2 + 3 * i, 0, 70, 71) + spawn(1, 2 + 3 * i, 2)
-    kernel += f"""again:
-{WAIT}cmp.nz.f0.0(8) null<1>UD g80<8,8,1>UD 0x01010101UD {{ align1 nomask }};
-mov(1) g90<1>UW f0.0<0,1,0>UW {{ align1 nomask }};
-and.nz.f0.0(1) null<1>UW g90<0,1,0>UW 0x{(1 << children // 4) - 1:x}UW {{ align1 nomask }};
-(+f0.0) jmpi(1) again:D {{ align1 nomask }};
-""" + store(80) + END
-    media.kernel(0, kernel)
+    media.kernel(0, awaited_children(GEN7, children) + store(80) + END)
     media.kernel(1, forward("g1<0,1,0>UD", "g2<0,1,0>UD") + CHILD_END)
     media.select()
     go(media, 1)
@@ -318,10 +262,10 @@ def test_messages_are_acknowledged_with_what_went_wrong() -> None:
     them."""
     media = started()
     me = "mov(1) g70<1>UD sr0<0,1,0>UD { align1 nomask };\n"
-    send = [forward("g70<0,1,0>UD", "2UD", ACKNOWLEDGE, f"g{60 + i}<1>UD", key)
+    send = [forward("g70<0,1,0>UD", "2UD", f"g{60 + i}<1>UD", key)
             for i, key in enumerate((KEY, KEY + 1, KEY, KEY))]
     media.kernel(0, me + fill(80, 0) + "".join(fill(60 + i, 0x77) for i in range(4)) + send[0] + open_gateway(80) +
-                 send[1] + send[2] + gateway(CLOSE) + send[3] +
+                 send[1] + send[2] + gateway(GatewayFunction.CLOSE_GATEWAY) + send[3] +
                  "".join(store(60 + i, i) for i in range(4)) + store(80, 4) + END)
     media.select()
     go(media, 1)
@@ -353,7 +297,8 @@ def test_without_the_protocol_all_registers_are_open(part: str) -> None:
 
 def test_time_stamps_increase_with_the_instructions_that_have_run() -> None:
     media = started()
-    media.kernel(0, fill(119, 0) + fill(60, 0x77) + gateway(TIME_STAMP, ACKNOWLEDGE, "g60<1>UD") + store(60) + END)
+    media.kernel(0, fill(119, 0) + fill(60, 0x77) +
+                 gateway(GatewayFunction.GET_TIMESTAMP, "g60<1>UD", acknowledge=True) + store(60) + END)
     media.select()
     times = []
     for _ in range(3):

@@ -11,18 +11,10 @@ from numpy.typing import NDArray
 
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen4.media import VfeMode
-from tests.harness.media import DATA, DESCRIPTORS, EXTENDED, Media
-
-from .test_is import unit
+from tests.harness.media import DATA, DESCRIPTORS, EXTENDED, Media, machine, unit
 
 Block = NDArray[np.int64]
 I_PCM = 25
-
-
-def machine(mode: VfeMode, **extended: Any) -> Media:
-    media = Media(mode=mode, extended=extended, extended_vfe_state_present=True)
-    media.select()
-    return media
 
 
 def run(media: Media, inline: str, data: bytes, **fields: Any) -> tuple[tuple[int, ...], ...]:

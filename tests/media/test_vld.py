@@ -8,7 +8,7 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.mpeg2 import ALTERNATE, ZIGZAG
 from gen4emu.hw.mpeg2 import TABLES as TABLES_OF_CODES
-from tests.harness.media import DESCRIPTORS, END, TABLES, VFE, Media, coefficients, vld
+from tests.harness.media import DESCRIPTORS, END, TABLES, VFE, Media, coefficients, packed, vld
 
 
 def test_an_intra_slice_of_one_macroblock() -> None:
@@ -78,13 +78,6 @@ def test_zeros_end_a_slice_and_may_be_missing(data: str) -> None:
     (thread,) = media.run()
     assert coefficients(thread) == [{0: 5, 1: 1}, {0: 5}, {0: 2}, {0: 1}, {}, {0: 2, 8: -1}]
     assert media.complaints() == []
-
-
-def packed(text: str) -> bytes:
-    """Bits, spaces for the eye."""
-    bits = text.replace(" ", "")
-    bits += "0" * (-len(bits) % 8)
-    return int(bits, 2).to_bytes(len(bits) // 8, "big")
 
 
 INTRA_BITS = f"{int('EDD4921153C0', 16):048b}"[1:]  # one macroblock, without its address increment

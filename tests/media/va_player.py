@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from gen4emu.trace.reader import open as open_trace
 from .kernels_model import Decoder, Macroblock, Plane, Planes
 from .mpeg2_random import Coded, Stream
 from .mpeg2_stream import B_PICTURE, I_PICTURE
-from .test_pictures import TRACES
 from .va_capture import State, differences, wrong_threads
+
+TRACES = Path(__file__).parents[2] / "traces"
 
 VFE, EXTENDED, STATES, BATCH, SLICES, FRAMES = 0x3000000, 0x3001000, 0x3002000, 0x3100000, 0x3200000, 0x4000000
 ROOM = 0x200000  # for a frame

@@ -199,6 +199,17 @@ def test_modules_have_no_circles_but_known_ones() -> None:
     assert layers.circles(arrows) == KNOWN_CIRCLES
 
 
+def test_tests_do_not_import_from_each_other() -> None:
+    """What several tests use is in a module of its own, by whose name it is found: most are in tests/harness."""
+    arrows = list(layers.python_imports(ROOT, "tests"))
+    assert len(arrows) > 200
+    found = [arrow for arrow in arrows if "/test_" in arrow.target and arrow.target != arrow.source.removesuffix(".py")]
+    assert found == []
+    relative = [path for path in (ROOT / "tests").rglob("*.py")
+                if re.search(r"^\s*from \.+(\w+\.)*test_", path.read_text(encoding="utf-8"), re.MULTILINE)]
+    assert relative == []
+
+
 # ---- the test itself ----
 
 @pytest.mark.parametrize("code", ["switch (words[0] >> 16) {", "header[PIXEL_MASK] & 0xffff", "descriptor >> 8 & 7",

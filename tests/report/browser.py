@@ -9,9 +9,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
 from websockets.sync.client import ClientConnection, connect
 
 _DEADLINE = 60.0
@@ -128,3 +132,30 @@ def _port(file: Path, process: subprocess.Popen[bytes]) -> tuple[int, str]:
             return int(lines[0]), lines[1]
         time.sleep(0.05)
     raise AssertionError("chromium does not answer")
+
+
+HOSTILE = "<img src=x onerror=document.title='owned'>"
+SHOWN = "document.querySelector('.pane:not([hidden])')"
+Pixels = npt.NDArray[np.uint8]
+
+
+def canvas(page: Page) -> Pixels:
+    """The canvas of the shown pane with its picture at 1:1, once it has the size of its place."""
+    page.wait(f"""(({{width, height, clientWidth, clientHeight}}) =>
+        width === Math.round(clientWidth * devicePixelRatio)
+        && height === Math.round(clientHeight * devicePixelRatio))({SHOWN}.querySelector('.picture canvas'))""")
+    page.evaluate(f"[...{SHOWN}.querySelectorAll('.picture button')].find(b => b.textContent === '1:1').click()")
+    uri = page.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
+    with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
+        return np.array(image.convert("RGB"))
+
+
+def holds(whole: Pixels, picture: Pixels) -> bool:
+    """Whether a picture is in the middle of a larger one, but for its outermost pixels, which have a frame."""
+    height, width = picture.shape[:2]
+    for y in ((whole.shape[0] - height) // 2 + d for d in (-1, 0, 1)):
+        for x in ((whole.shape[1] - width) // 2 + d for d in (-1, 0, 1)):
+            part = whole[y:y + height, x:x + width]
+            if part.shape == picture.shape and np.array_equal(part[2:-2, 2:-2], picture[2:-2, 2:-2]):
+                return True
+    return False

@@ -14,9 +14,8 @@ import gen4emu
 from gen4emu.cli.main import run
 from gen4emu.image.compare import heat_map
 from gen4emu.image.picture import read_pixels
-from tests.report.browser import Page, browser, chromium
-from tests.report.test_against import GEARS, MORE_GEARS, bad_gears, turned_gears
-from tests.report.test_browser import HOSTILE, Pixels, canvas, holds
+from tests.report.browser import HOSTILE, Page, Pixels, browser, canvas, chromium, holds
+from tests.report.changed_gears import GEARS, MORE_GEARS, bad_gears, turned_gears
 
 pytestmark = [pytest.mark.client, pytest.mark.skipif(chromium() is None, reason="chromium is not installed")]
 PAIR = 3  # the second wheel

@@ -8,13 +8,11 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from PIL import Image
 
@@ -25,14 +23,9 @@ from gen4emu.report.record import Choices, Recorded, Recorder
 from gen4emu.report.writer import write_directory
 from gen4emu.trace.reader import open as open_trace
 from tests.decode.gl_capture import GLSL, noted
-from tests.report.browser import Page, browser, chromium
+from tests.report.browser import HOSTILE, SHOWN, Page, browser, canvas, chromium, holds
 
 TRACES = Path(__file__).parents[2] / "traces"
-HOSTILE = "<img src=x onerror=document.title='owned'>"
-SHOWN = "document.querySelector('.pane:not([hidden])')"
-
-Pixels = npt.NDArray[np.uint8]
-
 pytestmark = [pytest.mark.client, pytest.mark.skipif(chromium() is None, reason="chromium is not installed")]
 
 
@@ -75,28 +68,6 @@ def rows(page: Page) -> list[str]:
 def type_filter(page: Page, text: str) -> None:
     page.evaluate(f"""(() => {{ const input = document.querySelector('.events input'); input.value = {text!r};
         input.dispatchEvent(new Event('input')); }})()""")
-
-
-def canvas(page: Page) -> Pixels:
-    """The canvas of the shown pane with its picture at 1:1, once it has the size of its place."""
-    page.wait(f"""(({{width, height, clientWidth, clientHeight}}) =>
-        width === Math.round(clientWidth * devicePixelRatio)
-        && height === Math.round(clientHeight * devicePixelRatio))({SHOWN}.querySelector('.picture canvas'))""")
-    page.evaluate(f"[...{SHOWN}.querySelectorAll('.picture button')].find(b => b.textContent === '1:1').click()")
-    uri = page.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
-    with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
-        return np.array(image.convert("RGB"))
-
-
-def holds(whole: Pixels, picture: Pixels) -> bool:
-    """Whether a picture is in the middle of a larger one, but for its outermost pixels, which have a frame."""
-    height, width = picture.shape[:2]
-    for y in ((whole.shape[0] - height) // 2 + d for d in (-1, 0, 1)):
-        for x in ((whole.shape[1] - width) // 2 + d for d in (-1, 0, 1)):
-            part = whole[y:y + height, x:x + width]
-            if part.shape == picture.shape and np.array_equal(part[2:-2, 2:-2], picture[2:-2, 2:-2]):
-                return True
-    return False
 
 
 def test_a_hostile_name_stays_text(opened: Page) -> None:

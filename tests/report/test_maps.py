@@ -20,7 +20,9 @@ from gen4emu.core_enums import CountedPixels as P
 from gen4emu.report import maps
 from gen4emu.report.maps import encoded
 from tests.report.browser import browser, chromium
-from tests.report.test_report import TRACES, chunk, overview
+from tests.report.page_data import chunk, overview
+
+TRACES = Path(__file__).parents[2] / "traces"
 
 GEARS = TRACES / "gears-g4x.aub.xz"
 

@@ -20,6 +20,7 @@ from gen4emu.report import record, writer
 from gen4emu.report.record import Recorded
 from tests.decode.gl_capture import GLSL, noted
 from tests.decode.gl_capture import HOSTILE as GL_HOSTILE
+from tests.report.page_data import chunk, overview
 
 TRACES = Path(__file__).parents[2] / "traces"
 GEARS = TRACES / "gears-g4x.aub.xz"
@@ -42,20 +43,6 @@ def write(tmp_path: Path) -> Write:
         return tmp_path / "report"
 
     return made
-
-
-def chunk(report: Path, name: str) -> Any:
-    text = (report / "data" / f"{name}.js").read_text()
-    found = re.fullmatch(r'gen4emuChunk\("([\w-]+)","([\w+/=]+)"\);\n', text)
-    assert found is not None and found[1] == name
-    return json.loads(zlib.decompress(base64.b64decode(found[2])))
-
-
-def overview(report: Path) -> Any:
-    found = re.search(r'<script type="application/json" id="overview">(.*?)</script>',
-                      (report / "index.html").read_text())
-    assert found is not None
-    return json.loads(found[1])
 
 
 def test_rows_are_the_counters_of_the_api(write: Write) -> None:

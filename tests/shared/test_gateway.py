@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gen4emu.device.memory import Unit
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import GatewayFunction, SpawnTarget, ThreadSpawnerOpcode, ThreadSpawnerRequester
+from tests.harness.messages import descriptor
 from tests.harness.probe import Event, Probe, Status
 
-OPEN, CLOSE, FORWARD, RESERVED = 0x03100000, 0x03100001, 0x03100002, 0x03100003
-ACK = 0x00014000
-EOT = 1 << 31
+OPEN, CLOSE, FORWARD = GatewayFunction.OPEN_GATEWAY, GatewayFunction.CLOSE_GATEWAY, GatewayFunction.FORWARD_MSG
+RESERVED = 3
 A, B = 1, 2  # the two threads, as masks
 OK, TOO_LARGE, CLOSED, WRONG_KEY, LIMIT, BAD_OPCODE, BAD_SIZE = range(7)
 BYTE, DWORD, DWORDS_2, DWORDS_4 = 0, 2, 3, 4
 ANSWER = 20  # the register that acknowledgements go to
+
+
+def message(function: int, **fields: Any) -> int:
+    return descriptor("GATEWAY_MESSAGE", Gen.EL, gateway_function=function, **fields)
+
+
+def acknowledged(function: int) -> int:
+    return message(function, response=1, acknowledge=True)
 
 
 class Talk:
@@ -26,11 +37,11 @@ class Talk:
         for reg in range(128):
             self.probe.grf(reg, 0)[:] = 0xAAAAAAAA
 
-    def send(self, message: int, thread: int, m0: list[int]) -> int:
+    def send(self, function: int, thread: int, m0: list[int]) -> int:
         t = thread - 1
         self.probe.mrf(3, t)[:] = m0
         self.probe.grf(ANSWER, t)[:] = 0x77777777
-        self.probe.send(message | ACK, mrf=3, dst=ANSWER, threads=thread)
+        self.probe.send(acknowledged(function), mrf=3, dst=ANSWER, threads=thread)
         answer = list(self.probe.grf(ANSWER, t))
         assert answer[1:] == [0x77777777] * 7
         assert answer[0] >> 16 == 3
@@ -43,9 +54,9 @@ class Talk:
         return self.send(CLOSE, A, [0xFFFFFFFF] * 8)
 
     def forward(self, offset: int, length: int = DWORD, data: list[int] | None = None, *, key: int = 0x1212,
-                tid: int = 0, euid: int = 0, flags: int = 0) -> int:
+                tid: int = 0, euid: int = 0) -> int:
         words = data if data is not None else [0x11111111, 0x22222222, 0x33333333, 0x44444444]
-        return self.send(FORWARD | flags, B, [*words, euid << 24 | tid << 16 | key, offset << 16 | length << 8, 0, 0])
+        return self.send(FORWARD, B, [*words, euid << 24 | tid << 16 | key, offset << 16 | length << 8, 0, 0])
 
 
 def test_a_dword_arrives_where_the_offset_says() -> None:
@@ -119,16 +130,16 @@ def test_a_gateway_at_the_end_of_the_file_ends_there() -> None:
 def test_without_acknowledgement_nothing_comes_back() -> None:
     talk = Talk()
     talk.probe.grf(ANSWER, 1)[:] = 5
-    talk.probe.send(FORWARD, dst=ANSWER, threads=B)
+    talk.probe.send(message(FORWARD), dst=ANSWER, threads=B)
     assert list(talk.probe.grf(ANSWER, 1)) == [5] * 8
 
 
 def test_a_thread_that_ends_closes_its_gateway_whatever_it_asks() -> None:
-    for message in OPEN | EOT, CLOSE | EOT:
+    for function in OPEN, CLOSE:
         talk = Talk()
         talk.open()
         talk.probe.mrf(0)[:] = 0, 0, 0, 0, 0x1212, 4 << 21 | 1 << 8, 0, 0
-        talk.probe.send(message, threads=A)
+        talk.probe.send(message(function, end_of_thread=True), threads=A)
         assert talk.forward(0) == CLOSED
 
 
@@ -141,15 +152,15 @@ def test_notification_wakes_a_waiting_thread() -> None:
     for t, m0 in enumerate((opened, forwarded)):
         probe.grf(1, t)[:] = m0
         probe.grf(2, t)[0] = t
-    code = """
-        mov(8) m0<1>UD g1<8,8,1>UD { align1 nomask };
-        cmp.ne.f0.0(8) null<1>UD g2<0,1,0>UD 0x0UD { align1 nomask };
-        (+f0.0) jmpi(1) SENDER:D { align1 nomask };
-        send(8) 0 null<1>UD null<8,8,1>UD 0x03100000UD { align1 nomask };
-        wait(1) n0<0,1,0>UD { align1 nomask };
-        jmpi(1) LOOK:D { align1 nomask };
-        SENDER: send(8) 0 null<1>UD null<8,8,1>UD 0x03108002UD { align1 nomask };
-        LOOK: mov(1) g11<1>UD g10<0,1,0>UD { align1 nomask };
+    code = f"""
+        mov(8) m0<1>UD g1<8,8,1>UD {{ align1 nomask }};
+        cmp.ne.f0.0(8) null<1>UD g2<0,1,0>UD 0x0UD {{ align1 nomask }};
+        (+f0.0) jmpi(1) SENDER:D {{ align1 nomask }};
+        send(8) 0 null<1>UD null<8,8,1>UD 0x{message(OPEN):08x}UD {{ align1 nomask }};
+        wait(1) n0<0,1,0>UD {{ align1 nomask }};
+        jmpi(1) LOOK:D {{ align1 nomask }};
+        SENDER: send(8) 0 null<1>UD null<8,8,1>UD 0x{message(FORWARD, notify=True):08x}UD {{ align1 nomask }};
+        LOOK: mov(1) g11<1>UD g10<0,1,0>UD {{ align1 nomask }};
     """
     assert probe.run(code) == Status.OK
     assert int(probe.grf(10, 0)[0]) == 0xCAFE
@@ -158,7 +169,12 @@ def test_notification_wakes_a_waiting_thread() -> None:
 
 # --- the thread spawner ---
 
-END_ROOT, SPAWN_CHILD = 0x87100000, 0x07100001
+END_ROOT = descriptor("THREAD_SPAWNER_MESSAGE", Gen.EL, end_of_thread=True)
+SPAWN: dict[str, Any] = {"opcode": ThreadSpawnerOpcode.SPAWN_THREAD}
+SPAWN_CHILD = descriptor("THREAD_SPAWNER_MESSAGE", Gen.EL, **SPAWN)
+CHILD_SPAWNS_ROOT = descriptor("THREAD_SPAWNER_MESSAGE", Gen.EL, **SPAWN, requester=ThreadSpawnerRequester.CHILD_THREAD,
+                               spawn_target=SpawnTarget.SYNCHRONIZED_ROOT_THREAD)
+END_BY_SPAWNING = descriptor("THREAD_SPAWNER_MESSAGE", Gen.EL, **SPAWN, end_of_thread=True)
 
 
 def test_the_owner_hears_of_a_thread_that_ends() -> None:
@@ -177,17 +193,17 @@ def test_the_owner_hears_who_asks_for_a_child() -> None:
     probe.start(2, unit=Unit.TS)
     probe.listen()
     probe.send(SPAWN_CHILD, threads=B)
-    probe.send(SPAWN_CHILD | 0x12, threads=A)
-    assert [(h.thread, h.descriptor & 0x1F) for h in probe.heard()] == [(1, 1), (0, 0x13)]
+    probe.send(CHILD_SPAWNS_ROOT, threads=A)
+    assert [(h.thread, h.descriptor) for h in probe.heard()] == [(1, SPAWN_CHILD), (0, CHILD_SPAWNS_ROOT)]
 
 
 def test_a_thread_can_not_end_by_spawning() -> None:
     probe = Probe(Gen.EL)
     probe.start(1, unit=Unit.TS)
     probe.listen()
-    probe.send(SPAWN_CHILD | EOT)
+    probe.send(END_BY_SPAWNING)
     assert probe.heard() == []
-    assert probe.event(Event.BAD_MESSAGE).value == SPAWN_CHILD | EOT
+    assert probe.event(Event.BAD_MESSAGE).value == END_BY_SPAWNING
 
 
 def test_a_thread_without_spawner_is_reported() -> None:
@@ -198,7 +214,8 @@ def test_a_thread_without_spawner_is_reported() -> None:
 
 def test_the_null_function_takes_anything() -> None:
     probe = Probe(Gen.EL)
-    assert probe.send(0x80FF1234, dst=0) == Status.OK
+    anything = descriptor("NULL_MESSAGE", Gen.EL, length=15, response=15, end_of_thread=True)
+    assert probe.send(anything, dst=0) == Status.OK
     assert probe.events() == {}
 
 
@@ -212,7 +229,7 @@ def test_time_stamps_are_a_wish_and_go_to_one_half_of_a_register() -> None:
         p.grf(ANSWER)[:] = 0x77777777
         for high in (0, 1):
             p.mrf(3)[:] = 0, 0, 0, 0, 0, high << 31, 0, 0
-            p.send(RESERVED | ACK, mrf=3, dst=ANSWER)
+            p.send(acknowledged(RESERVED), mrf=3, dst=ANSWER)
             if not wanted:
                 assert int(p.grf(ANSWER)[0]) == 3 << 16 | BAD_OPCODE
                 break

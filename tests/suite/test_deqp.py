@@ -8,31 +8,8 @@ import pytest
 
 from gen4emu.errors import DecodeError
 from gen4emu.suite.deqp import Program, parse, read_cases, run_batch
+from tests.suite.fake_deqp import FAKE
 
-# Reports as a module of dEQP does: a test is called after its result.
-FAKE = """#!/bin/sh
-for argument; do
-    case $argument in
-        --deqp-caselist-file=*) list=${argument#*=} ;;
-        --deqp-log-filename=*) : > "${argument#*=}" ;;
-    esac
-done
-echo "$(wc -l < "$list")" >> "$0.runs"
-while read -r name; do
-    echo "$name" >> "$0.tests"
-    echo "Test case '$name'.."
-    case $name in
-        *.crash) kill -SEGV $$ ;;
-        *.sleep) sleep 60 ;;
-        *.once) [ -e "$0.once" ] || { : > "$0.once"; kill -SEGV $$; } ;;
-        *.warns) echo "crocus: bad" >&2 ;;
-        *.fail) echo "  Fail (Image comparison failed)"; continue ;;
-        *.skip) echo "  NotSupported (no)"; continue ;;
-        *.odd) echo "  InternalError (odd)"; continue ;;
-    esac
-    echo "  Pass (Pass)"
-done < "$list"
-"""
 ENVIRONMENT = {"PATH": "/bin:/usr/bin"}
 
 

@@ -12,7 +12,7 @@ from gen4emu.suite.judging import line_of, outcome_of
 from gen4emu.suite.lines import read
 from gen4emu.suite.piglit.expectations import Expectations
 from gen4emu.suite.piglit.outcome import Outcome as Ran
-from tests.suite.test_deqp import FAKE
+from tests.suite.fake_deqp import FAKE
 
 Capture = pytest.CaptureFixture[str]
 KNOWN = Expectations(silicon={"a@old"}, flakes={"a@shaky"}, ours={"a@ours"})

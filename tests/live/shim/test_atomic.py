@@ -7,8 +7,7 @@ import errno
 import os
 from collections.abc import Callable
 
-from tests.live.shim.drm import CARD, Device, address_of, fails, in_client
-from tests.live.shim.test_display import (
+from tests.live.shim.display import (
     CONNECTOR,
     CRTC,
     GET_BLOB,
@@ -27,6 +26,7 @@ from tests.live.shim.test_display import (
     next_event,
     set_mode,
 )
+from tests.live.shim.drm import CARD, Device, address_of, fails, in_client
 
 ATOMIC, CREATE_BLOB, DESTROY_BLOB = 0xBC, 0xBD, 0xBE
 EVENT, ASYNC, TEST_ONLY, NONBLOCK, ALLOW_MODESET = 1, 2, 0x100, 0x200, 0x400

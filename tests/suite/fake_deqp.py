@@ -1,0 +1,28 @@
+"""A shell script in place of dEQP."""
+
+from __future__ import annotations
+
+# Reports as a module of dEQP does: a test is called after its result.
+FAKE = """#!/bin/sh
+for argument; do
+    case $argument in
+        --deqp-caselist-file=*) list=${argument#*=} ;;
+        --deqp-log-filename=*) : > "${argument#*=}" ;;
+    esac
+done
+echo "$(wc -l < "$list")" >> "$0.runs"
+while read -r name; do
+    echo "$name" >> "$0.tests"
+    echo "Test case '$name'.."
+    case $name in
+        *.crash) kill -SEGV $$ ;;
+        *.sleep) sleep 60 ;;
+        *.once) [ -e "$0.once" ] || { : > "$0.once"; kill -SEGV $$; } ;;
+        *.warns) echo "crocus: bad" >&2 ;;
+        *.fail) echo "  Fail (Image comparison failed)"; continue ;;
+        *.skip) echo "  NotSupported (no)"; continue ;;
+        *.odd) echo "  InternalError (odd)"; continue ;;
+    esac
+    echo "  Pass (Pass)"
+done < "$list"
+"""
