@@ -208,7 +208,7 @@ class CountedStage(CoreEnum):
 class CountedPixels(CoreEnum):
     """Counts that the core can keep for each pixel."""
 
-    COVERED = 0  # by objects, behind stipples
+    COVERED = 0  # by objects, after stipples
     STENCIL_FAILED = 1
     DEPTH_FAILED = 2
     SHADED = 3  # given to pixel shader threads

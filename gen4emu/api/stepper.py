@@ -25,7 +25,7 @@ from gen4emu.trace.reader import Trace
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where execution rests: behind a draw, a submission or a frame."""
+    """Where execution rests: after a draw, a submission or a frame."""
 
     unit: str  # "draw", "submission", "frame"
     number: int

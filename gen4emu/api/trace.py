@@ -210,7 +210,7 @@ class Trace:
             self._all.remove(stepper)
 
     def _counted(self, selection: Selection) -> Iterator[Draw]:
-        """Draws are counted before the stop behind them; media objects may be counted when the next draw begins."""
+        """Draws are counted before the stop after them; media objects may be counted when the next draw begins."""
         counted: deque[CountedDraw] = deque()
 
         def count(draw: CountedDraw) -> None:
@@ -307,7 +307,7 @@ class Trace:
     def history(self, x: int, y: int, *, draw: int | None = None) -> History:
         """Everything that reached a pixel, in order: fragments and what became of them, blits.
 
-        `draw` ends it behind that draw.  The trace is executed for it from the start.
+        `draw` ends it after that draw.  The trace is executed for it from the start.
         """
         from gen4emu.debugger.history import record
 
@@ -388,7 +388,7 @@ class Trace:
 
 
 class Moment:
-    """A point of rest in the execution of a trace: behind a draw, a submission or a frame.
+    """A point of rest in the execution of a trace: after a draw, a submission or a frame.
 
     Memory and surfaces can be read until the trace moves on.
     """

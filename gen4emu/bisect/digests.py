@@ -27,7 +27,7 @@ _MOST_LINE_BYTES = 1 << 20  # of a line of a file
 
 @dataclass(frozen=True, slots=True)
 class TargetDigest:
-    """A surface behind a draw that has written it."""
+    """A surface after a draw that has written it."""
 
     kind: str
     address: int

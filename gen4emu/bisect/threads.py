@@ -33,7 +33,7 @@ Registers = dict[str, tuple[int, ...]]
 
 @dataclass(slots=True)
 class Step:
-    """One executed instruction, and the registers that hold other values behind it."""
+    """One executed instruction, and the registers that hold other values after it."""
 
     offset: int  # from the start of the kernel
     text: str
@@ -178,7 +178,7 @@ def part(left: Recording, right: Recording) -> Parting | None:
 
 
 def _operands(text: str) -> list[int]:
-    """The numbers of the registers that an instruction reads, and of those behind them that wide ones read."""
+    """The numbers of the registers that an instruction reads, and of those after them that wide ones read."""
     sources = " ".join(text.split()[2:])  # without the name and the destination
     numbers = [int(n) for n in _OPERAND.findall(sources)]
     return [n + more for n in numbers for more in range(2)]

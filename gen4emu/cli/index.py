@@ -37,7 +37,7 @@ class _Primitives(Listener):
 @click.command()
 @click.argument("trace")
 @click.option("--interval", type=click.FloatRange(0, 3600), default=0.25, show_default=True, metavar="SECONDS",
-              help="Of execution, between two checkpoints; 0: behind every draw.")
+              help="Of execution, between two checkpoints; 0: after every draw.")
 @click.option("--partial", is_flag=True, help="Accept damaged and cut traces.")
 @options.verbosity_options
 def index(trace: str, interval: float, partial: bool) -> int:

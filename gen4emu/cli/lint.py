@@ -140,7 +140,7 @@ def _watched(document: Document, trace: Trace) -> Iterator[Item]:
 
 
 def _update(baseline: Path, found: Iterable[Finding], errors: _Errors) -> int:
-    """Write a baseline of complete traces only: a finding behind the damage of one would look new later."""
+    """Write a baseline of complete traces only: a finding after the damage of one would look new later."""
     new = Baseline()
     for finding in found:
         new.add(finding)

@@ -107,7 +107,7 @@ def run_on_cluster(where: str, tests: Sequence[profiles.Case], program: deqp.Pro
             part: Part = call.arguments[0]
             if isinstance(answer, Failed):
                 if call.tries >= 2 or not answer.data_is_lost:
-                    raise ClusterLost(f"{where}: {part.tests[0].name} and the tests behind it: {answer.how}")
+                    raise ClusterLost(f"{where}: {part.tests[0].name} and the tests after it: {answer.how}")
                 calls.append(Call(call.function, call.arguments, tries=call.tries + 1))
                 continue
             yield from answer.outcomes

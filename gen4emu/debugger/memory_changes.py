@@ -47,7 +47,7 @@ class _Comparison(Listener):
 
     def __init__(self, ranges: Iterable[Range], draw: int, end: int | None, stop: Callable[[], None], *,
                  from_start: bool) -> None:
-        """Up to the start of `draw`, or to the first comparison in or behind the draw `end`.
+        """Up to the start of `draw`, or to the first comparison in or after the draw `end`.
 
         Unless the trace runs from its start, the first comparison belongs to an execution that comes from before.
         """
@@ -134,7 +134,7 @@ class MemoryChanges:
         return found
 
     def _execute(self, first: int, end: int, ranges: set[Range]) -> _Comparison:
-        """From the bookmark before that with the number `first` to the first comparison behind that with `end`."""
+        """From the bookmark before that with the number `first` to the first comparison after that with `end`."""
         at: Bookmark | None = self._bookmarks[first - 1] if first else None
         until = self._bookmarks[end].checkpoint.draws if end < len(self._bookmarks) else None
         run: Replay
@@ -143,7 +143,7 @@ class MemoryChanges:
                      on_draw=lambda number: run.stop() if number >= self._draw else None, at=at,
                      spare=self._spare, compares=False)
         try:
-            with suppress(HangError):  # behind the draw
+            with suppress(HangError):  # after the draw
                 for _ in run.frames():
                     pass
         finally:

@@ -321,7 +321,7 @@ class Session(Listener):
         draw = None if until is None else until.draw
         whole = self._histories.get((x, y, None, frames))
         found = self._histories.get((x, y, draw, frames))
-        # Media objects end together, maybe behind the one that is named.
+        # Media objects end together, maybe after the one that is named.
         if found is None and whole is not None and whole.is_complete and draw in self._primitives:
             found = whole.up_to(draw)
         elif found is None:

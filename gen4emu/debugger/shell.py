@@ -916,7 +916,7 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("continue", _continue, "run to the next stop"),
     ("step [N]", _step, "one instruction of the thread"),
     ("finish", _finish, "to the instruction that ends the thread"),
-    ("until ADDRESS", _until, "to an instruction; until EXPRESSION changes: behind the one that changes it, or to the"
+    ("until ADDRESS", _until, "to an instruction; until EXPRESSION changes: after the one that changes it, or to the"
                               " end of the thread"),
     ("next", _next, "to the next draw"),
     ("previous", _previous, "back to the draw before"),

@@ -296,7 +296,7 @@ class ViewWorker:
         return {**head, "chunk": sums.encoded()}
 
     def _mesh(self, a: list[str], head: dict[str, Any]) -> Answer:
-        """mesh DRAW: its vertices behind each stage."""
+        """mesh DRAW: its vertices after each stage."""
         if len(a) != 1:
             raise Usage("usage: mesh DRAW")
         draw = number(a[0], "draw")

@@ -121,7 +121,7 @@ class _Lines:
         return f'{bits}    {{text}}\\n" if len(text := {whole}) <= room else line({bits}    ", text.split(", "))'
 
     def _header(self, name: str, word: int, texts: Sequence[str]) -> str:
-        """The line of a command's header behind its address."""
+        """The line of a command's header after its address."""
         t = self.style.theme
         before = f"{t.dim}{word:08x}{t.off}  {t.name}{name}{t.off}"
         fields = self._measured(texts)

@@ -186,7 +186,7 @@ def table_address(context: Context, target: str, pointer: Pointer) -> int:
 
 
 def _rest(follower: Follower, node: Command, target: str, pointer: Pointer, count: int) -> None:
-    """The elements of an array behind the first."""
+    """The elements of an array after the first."""
     key = (count, follower.context.key())
     if pointer.shown == key and not follower.options.repeat:
         return

@@ -18,7 +18,7 @@ _WINDOW = 1 << 18  # bytes in which a kernel must end
 _BUDGET = 1 << 16  # bytes of kernels examined, plus a multiple of the size of memory: hostile pointers overlap
 _SCANS = 8  # the multiple of the size of memory that may be examined
 _KERNELS_KEPT = 1 << 14
-_LONGEST = 16  # bytes of an instruction: the one behind a kernel may be what ends it
+_LONGEST = 16  # bytes of an instruction: the one after a kernel may be what ends it
 
 
 class Kernels:
@@ -101,7 +101,7 @@ def _leaves(inst: Instruction) -> bool:
 
 
 def _text(line: Line) -> str:
-    """Statement and comment behind the offset; a label stands on a line of its own."""
+    """Statement and comment after the offset; a label stands on a line of its own."""
     label = f"{line.label}:\n" if line.label else ""
     return f"{label}{line.offset:04x}  {line.text}{f'  // {line.comment}' if line.comment else ''}"
 

@@ -186,7 +186,7 @@ def _gs_start(view: Any) -> str:
     else:
         need = -(-(2 * vertices if mode == "DUAL_OBJECT" else vertices) // 8) + 1
     need += bool(view.include_primitive_id)
-    return f"URB data starts at register {start}; the handles end behind {need - 1}" if start < need else ""
+    return f"URB data starts at register {start}; the handles end beyond {need - 1}" if start < need else ""
 
 
 def _name(value: Any) -> str:
@@ -208,7 +208,7 @@ def _constants_total(view: Any) -> str:
 def _push_range(view: Any) -> str:
     offset, size = int(view.constant_buffer_offset), int(view.constant_buffer_size)
     if offset + size > 32768:
-        return f"{size} bytes at {offset} end behind 32 KiB"
+        return f"{size} bytes at {offset} end beyond 32 KiB"
     if view.gen & _GEN8_ON and (offset | size) % 2048:
         return f"{size} bytes at {offset} are not in steps of 2 KiB"
     return ""

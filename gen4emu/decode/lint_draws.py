@@ -238,7 +238,7 @@ def _attributes(s: LintState, context: Context, peek: MemoryReader) -> Iterator[
 def _depth_coverage(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
     state = str(getattr(s.value("3DSTATE_PS_EXTRA", "input_coverage_mask_state"), "name", ""))
     if state == "DEPTH_COVERAGE" and s.raw("3DSTATE_WM", "early_depth_stencil_control") == 1:
-        yield "DEPTH_COVERAGE, and depth is tested behind the shader"
+        yield "DEPTH_COVERAGE, and depth is tested after the shader"
 
 
 def _ps_blend(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -348,7 +348,7 @@ def _kernel_bound(s: LintState, context: Context, peek: MemoryReader) -> Iterato
         view = s.get(f"3DSTATE_{stage}")
         name = "kernel_start_pointer_0" if stage == "PS" else "kernel_start_pointer"
         if view is not None and s.is_on(stage) and getattr(view, name) >= bound:
-            yield f"the kernel of {stage} starts at 0x{getattr(view, name):x}, behind 0x{bound:x} bytes of instructions"
+            yield f"the kernel of {stage} starts at 0x{getattr(view, name):x}, beyond 0x{bound:x} bytes of instructions"
 
 
 def _dynamic_bound(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -358,7 +358,7 @@ def _dynamic_bound(s: LintState, context: Context, peek: MemoryReader) -> Iterat
     for (target, stage), pointer in context.pending.items():
         if pointer.base == "dynamic_state" and pointer.offset >= bound:
             of = f" of {stage}" if stage else ""
-            yield f"{target}{of} at 0x{pointer.offset:x}, behind 0x{bound:x} bytes of state"
+            yield f"{target}{of} at 0x{pointer.offset:x}, beyond 0x{bound:x} bytes of state"
 
 
 def _hiz(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:

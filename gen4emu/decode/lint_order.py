@@ -231,7 +231,7 @@ class LaterLinter:
         return "SCISSOR" not in name
 
     def _since_the_last(self, node: Command, state: _Order) -> None:
-        """State that may change only behind a stall or a flush."""
+        """State that may change only after a stall or a flush."""
         threads = int(state.value("3DSTATE_PS", "maximum_number_of_threads_per_psd", 0))
         if state.threads and threads != state.threads and not state.scoreboard:
             self.find(node, "threads-change", f"{threads} threads after {state.threads}, without a stall at the "

@@ -33,7 +33,7 @@ class Model:
     descriptor: str  # the block of an interface descriptor
     surface: str  # and of a surface
     resource_of: ResourceOf  # the surface and the sampler that a message of a kernel names
-    order: tuple[str, ...]  # commands as a reader follows a draw through the pipeline; others come behind
+    order: tuple[str, ...]  # commands as a reader follows a draw through the pipeline; others come after
     media_state: frozenset[str]  # the commands whose state media objects use
     units: Mapping[str, str] = field(default_factory=dict)  # the stage whose state a block is
     targets: Mapping[str, Target] = field(default_factory=dict)  # pointers that need more than address and count

@@ -168,7 +168,7 @@ def _buffer(follower: Follower, node: Command, index: int, buffer: View, element
     first = base + max(low, 0) * pitch
     size = max(0, high - max(low, 0)) * pitch + reach
     end = None if "max_index" in names else _end(buffer, base)
-    if end is not None:  # what is behind it reads as 0
+    if end is not None:  # beyond it, memory reads as 0
         size = max(0, min(size, end - first))
     if follower.first_time("VERTEX_DATA", first, size):
         missing = follower.peek.missing(first, size)
@@ -192,7 +192,7 @@ def _buffer(follower: Follower, node: Command, index: int, buffer: View, element
 
 
 def _end(buffer: View, base: int) -> int | None:
-    """The address behind a vertex or index buffer; None if it is not known."""
+    """The address after a vertex or index buffer; None if it is not known."""
     names = buffer.layout.by_name(buffer.gen)
     if "buffer_size" in names:
         return base + int(buffer.buffer_size)

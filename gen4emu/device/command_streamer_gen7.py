@@ -51,7 +51,7 @@ class Gen7CommandStreamer(CommandStreamer):
 
     # --- handlers --------------------------------------------------------------------------------------------------
     def _own_handlers(self) -> dict[str, Handler]:
-        self._returns: list[int] = []  # addresses behind the commands that called second-level batches
+        self._returns: list[int] = []  # addresses after the commands that called second-level batches
         self._find_registers()
         found: dict[str, Handler] = dict.fromkeys(_IGNORED, self._nothing)
         found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}

@@ -164,7 +164,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         self.state.resource_streamer.on = view.resource_streamer_control == ResourceStreamerControl.START
 
     def _set_predicate(self, words: Words) -> None:
-        """Skips the commands behind it, to the next of these commands or the end of the batch buffer."""
+        """Skips the commands after it, to the next of these commands or the end of the batch buffer."""
         enable = int(self._view("MI_SET_PREDICATE", words).predicate_enable)
         name, value = _SKIPPED.get(enable, ("", 0))
         if name:

@@ -328,7 +328,7 @@ class Device:
         lib.g4_device_clear_pixel_maps(self.native)
 
     def record_meshes(self, on: bool = True) -> None:
-        """Record the vertices of each draw behind each stage; costs the geometry its parallel ranges."""
+        """Record the vertices of each draw after each stage; costs the geometry its parallel ranges."""
         if lib.g4_device_record_meshes(self.native, on) != lib.G4_OK:
             raise MemoryError("not enough memory for meshes")
 

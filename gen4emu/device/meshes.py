@@ -1,4 +1,4 @@
-"""The vertices and objects of the last draw behind each stage of the front end."""
+"""The vertices and objects of the last draw after each stage of the front end."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class Replay:
         """Run the trace; yields each selected frame, and each selected submission, when memory shows it.
 
         A trace that marks its frames (dump requests, boundaries) has those; any other one has a frame for each
-        submission.  The run ends behind the last frame, submission and draw that is selected.
+        submission.  The run ends after the last frame, submission and draw that is selected.
         """
         if self._at is not None:
             self._begin_at(self._at)

@@ -86,7 +86,7 @@ class ResourceStreamer:
         return getattr(view, f"{pool}_base_address") & _ADDRESS, int(getattr(view, f"{pool}_buffer_size"))
 
     def _write(self, base: int, size: int, offset: int, data: bytes) -> None:
-        """Write to a pool; what lies behind its end is lost."""
+        """Write to a pool; what lies beyond its end is lost."""
         data = data[:max(size - offset, 0)]
         if data:
             lib.g4_mem_write(self._port, base + offset & _ADDRESS, data, len(data))

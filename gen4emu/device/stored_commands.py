@@ -166,7 +166,7 @@ class StoredCommands:
         lib.g4_streamer_forget(self._native)
 
     def execute(self, words: Any, at: int, end: int, device: Any, fault: Any) -> int:
-        """Execute known commands between two indices of `words` (`uint32_t *`), and return the index behind them.
+        """Execute known commands between two indices of `words` (`uint32_t *`), and return the index after them.
 
         Draws are executed by `device`, unless that is NULL.  `run` has the numbers.
         """

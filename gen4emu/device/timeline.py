@@ -125,7 +125,7 @@ class Bookmarks:
         return _steps(self._all[index + 1]) - before
 
     def _remove(self, indices: Sequence[int]) -> None:
-        """Remove some; those behind them take over what was written since the ones before."""
+        """Remove some; those after them take over what was written since the ones before."""
         for i in reversed(indices):
             if i + 1 < len(self._all):
                 self._all[i + 1] = _joined(self._all[i], self._all[i + 1])

@@ -87,7 +87,7 @@ class CommandReader(Generic[T]):
         self.position = position or Position()
         self.window: Words = memoryview(b"").cast("I")
         self.at = 0  # index of the current command in `window`
-        self.following = 0  # index behind it
+        self.following = 0  # index after it
         self.end = 0  # address at which the reader ran out of commands
         self._fetch, self._window_dwords = fetch, window_dwords
         self._moved = False
@@ -104,7 +104,7 @@ class CommandReader(Generic[T]):
         return self._target
 
     def jump(self, address: int, limit: int | None = None) -> None:
-        """Continue at another address; no command starts at `limit` or behind it.  Memory is read again."""
+        """Continue at another address; no command starts at `limit` or after it.  Memory is read again."""
         self._target, self._limit, self._moved = address, limit, True
 
     def skip_to(self, index: int) -> None:
@@ -116,7 +116,7 @@ class CommandReader(Generic[T]):
         self._target, self._moved = None, True
 
     def save(self) -> ReaderState:
-        """The state of a batch behind the command that was yielded last, for `resume`."""
+        """The state of a batch after the command that was yielded last, for `resume`."""
         start, requested, stop, left = self._bounds
         return ReaderState(start, self.following, requested, stop, left, self.window.tobytes(), self._moved, self._skip,
                            self._target, self._limit)

@@ -2,7 +2,7 @@
 
 The layouts are those of `gen4emu.hw.gen6.messages` and its successors.  Where Mesa has no words, or wrong ones, these
 are our own: scratch blocks, the null and the video functions, and hexadecimal controls, which Mesa writes in decimal
-digits behind 0x.
+digits after 0x.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def describe(descriptor: int, gen: Gen, sfid: int | None = None) -> str:
 
 
 def split_words(text: str) -> tuple[str, str]:
-    """The words of `describe` and the lengths behind them."""
+    """The words of `describe` and the lengths after them."""
     words, lengths = text[:text.rindex("mlen ")], text[text.rindex("mlen "):]
     return words.rstrip(), lengths
 

@@ -383,7 +383,7 @@ class OperandParser:
             lex.advance()
             token = lex.token
             if token.kind is not Kind.IDENT or token.text.upper() not in self._reg_types:
-                lex.fail("expected a register type behind ':'")
+                lex.fail("expected a register type after ':'")
         elif token.kind is not Kind.IDENT or token.text.upper() not in self._reg_types:
             if token.kind is Kind.IDENT and token.text in RegType.__members__:
                 lex.fail(f"{token.text} is not a register type of {self.encoding.name}")

@@ -479,7 +479,7 @@ class Parser:
         self._shared_function(draft)
 
     def _shared_function(self, draft: _Draft) -> None:
-        """The name of the shared function, and words behind MsgDesc that are only for people."""
+        """The name of the shared function, and words after MsgDesc that are only for people."""
         lex = self.lex
         token = lex.token
         words = ""

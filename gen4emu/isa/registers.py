@@ -17,7 +17,7 @@ class RegFile(IntEnum):
 
 
 class RegType(IntEnum):
-    """Data type of a register operand.  No Gen4 part has those behind F."""
+    """Data type of a register operand.  No Gen4 part has those after F."""
 
     UD = 0
     D = 1
@@ -34,7 +34,7 @@ class RegType(IntEnum):
 
 
 class ImmType(IntEnum):
-    """Data type of an immediate; two codes differ from those of registers.  No Gen4 part has those behind F."""
+    """Data type of an immediate; two codes differ from those of registers.  No Gen4 part has those after F."""
 
     UD = 0
     D = 1

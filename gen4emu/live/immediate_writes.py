@@ -78,7 +78,7 @@ class ImmediateWrites:
 
 
 def _data_start(command: Command, chip: Device) -> int:
-    """The dword behind the address."""
+    """The dword after the address."""
     field = next(field for field in command.fields_for(chip.gen) if field.name == "address")
     return field.dword + 1 + field.hi // 32
 

@@ -19,7 +19,7 @@ from gen4emu.live.socket_directory import check_server
 
 SHIM = Path(__file__).with_name("libgen4emu-shim.so")
 SHIM_32 = Path(__file__).with_name("libgen4emu-shim-32.so")  # for 32-bit programs
-GL = Path(__file__).with_name("libgen4emu-gl.so")  # notes GL calls; preloaded behind the shim
+GL = Path(__file__).with_name("libgen4emu-gl.so")  # notes GL calls; preloaded after the shim
 GL_32 = Path(__file__).with_name("libgen4emu-gl-32.so")
 _PRELOADS = "preload"
 # The driver works in the thread that calls it, so that a batch holds exactly the draws before it.

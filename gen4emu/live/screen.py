@@ -92,7 +92,7 @@ class Screen:
         return self._paused
 
     def pause(self) -> None:
-        """Let the program wait behind its next frame."""
+        """Let the program wait after its next frame."""
         with self._changed:
             self._paused = True
             self._steps = 0

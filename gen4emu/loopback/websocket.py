@@ -170,7 +170,7 @@ class WebSocket:
         return final, opcode, plain.to_bytes(size, "little")
 
     def _length(self, code: int) -> int:
-        """A length behind the header, in as few bytes as possible (RFC 6455, 5.2)."""
+        """A length after the header, in as few bytes as possible (RFC 6455, 5.2)."""
         wide = code == 127
         (size,) = struct.unpack(">Q" if wide else ">H", self._read(8 if wide else 2))
         if size < (1 << 16 if wide else 126) or size >> 63:

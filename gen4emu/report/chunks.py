@@ -24,7 +24,7 @@ def deflated_json(value: Any) -> str:
 
 
 def packed(head: dict[str, Any], data: bytes | memoryview) -> str:
-    """A JSON header, and bytes behind it."""
+    """A JSON header, and bytes after it."""
     text = json_bytes(head)
     deflate = zlib.compressobj(_LEVEL)
     return base64.b64encode(deflate.compress(struct.pack("<I", len(text)) + text) + deflate.compress(data)

@@ -34,7 +34,7 @@ _NUMBERED = frozenset({"kernel"})  # numbers that each trace gives in its own or
 
 Difference = tuple[str, str, str, str]  # the block, its field, its value on the left and on the right
 CounterDifference = tuple[str, int, int]
-Targets = dict[int, tuple[TargetDigest, ...]]  # behind each draw, by its number
+Targets = dict[int, tuple[TargetDigest, ...]]  # after each draw, by its number
 KernelPair = tuple[str, int, int]  # the stage, and the numbers on the left and on the right
 
 

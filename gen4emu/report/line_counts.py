@@ -8,7 +8,7 @@ from gen4emu.device.counters import KernelCount, LineCount
 def line_counts(codes: list[bytes], counted: list[KernelCount]) -> list[dict[int, LineCount] | None]:
     """The executed instructions of each kernel, by byte offset; None for a kernel that has not run.
 
-    The core may decode more or fewer instructions behind the end of a kernel than the decoder, so kernels are
+    The core may decode more or fewer instructions beyond the end of a kernel than the decoder, so kernels are
     the same if one begins with the other.  If several do, the longest is meant.
     """
     found: list[dict[int, LineCount] | None] = [None] * len(codes)

@@ -112,7 +112,7 @@ class SummedOverlays:
         self._maps: dict[P, npt.NDArray[Any]] = {}
 
     def draw_done(self, device: Device, counts: bool) -> None:
-        """Call behind each draw of a device that maps pixels; those that do not count are left out."""
+        """Call after each draw of a device that maps pixels; those that do not count are left out."""
         target = self._target
         if counts and any((t.address, t.width, t.height) == (target.address, target.width, target.height)
                           for t in device.targets.latest):

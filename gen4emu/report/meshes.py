@@ -1,4 +1,4 @@
-"""The vertices and objects of a draw: as vertex fetch reads them, and behind each stage that executed them.
+"""The vertices and objects of a draw: as vertex fetch reads them, and after each stage that executed them.
 
 A mesh is a list of stages.  Each has a table of vertices, the objects that connect its rows, the columns of positions,
 and for each row the rows of the stage before that it comes from.
@@ -25,7 +25,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.selection import Selection
 
 MOST_VERTICES = LIMIT  # of a draw
-MESH_VALUES = 300_000  # attributes of all meshes before shaders, and of all behind them, unless the user names draws
+MESH_VALUES = 300_000  # attributes of all meshes before shaders, and of all after them, unless the user names draws
 FETCHED = "vertex fetch"
 _COMPONENTS = "xyzw"
 _HEADER_SLOTS = 2  # of four dwords; the second one is the position
@@ -102,7 +102,7 @@ class ExecutedMeshes:
 
 
 def joined(before: Stage | None, stages: list[Stage]) -> Mesh | None:
-    """A mesh of the vertices as they are fetched and behind the stages that executed them; None without any."""
+    """A mesh of the vertices as they are fetched and after the stages that executed them; None without any."""
     if before is not None:
         rows = {row[0]: i for i, row in enumerate(before["rows"])}
         if stages:
@@ -211,7 +211,7 @@ def _positions(stage: MeshStage, vertices: npt.NDArray[np.void], gen: Gen) -> li
 
 
 def _slots(records: MeshRecords, vertices: npt.NDArray[np.void]) -> list[_Column]:
-    """The attributes behind the position, but for slots that are zero everywhere."""
+    """The attributes after the position, but for slots that are zero everywhere."""
     most = int(vertices["rows"].max())
     rows = np.zeros((len(vertices), most, 8), np.uint32)
     for row in range(most):

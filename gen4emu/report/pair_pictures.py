@@ -19,7 +19,7 @@ from gen4emu.image.compare import where_different
 from gen4emu.report.chunks import packed
 from gen4emu.report.pictures import MOST_LINKS, Add, encoded
 
-_Kept = tuple[str, picture.Pixels, int]  # the chunk, its pixels, the links behind it
+_Kept = tuple[str, picture.Pixels, int]  # the chunk, its pixels, the links after it
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ def together(traces: tuple[Trace, Trace], wanted: Sequence[tuple[int, int]],
 
 
 def _up_to(draws: Iterator[Draw], now: Draw | None, number: int) -> Draw | None:
-    """Execute up to a draw, or the next one behind it; None at the end."""
+    """Execute up to a draw, or the next one after it; None at the end."""
     while now is None or now.number < number:
         now = next(draws, None)
         if now is None:

@@ -159,7 +159,7 @@ def _instructions(places: _Places, address: int, code: bytes, gen: Gen) -> Itera
 
 
 def without_nops(memory: Memory, kernel: Sequence[Edit]) -> list[Edit]:
-    """The instructions of a kernel, which are in `memory` and lie one behind the other, without those that are nop."""
+    """The instructions of a kernel, which are in `memory` and lie one after the other, without those that are nop."""
     if not kernel or len({edit.key for edit in kernel}) != 1:
         return []
     data, key = memory[kernel[0].key], kernel[0].key

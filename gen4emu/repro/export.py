@@ -55,7 +55,7 @@ _FIRST_FREE = 0x0010_0000  # below are rings and tables of most traces
 
 @dataclass(slots=True)
 class _Moment:
-    """Behind the draw before the exported one: the state, and all memory."""
+    """After the draw before the exported one: the state, and all memory."""
 
     commands: dict[Engine, tuple[Dwords, ...]]
     pages: dict[int, bytes]
@@ -208,7 +208,7 @@ def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 def free_address(pages: Iterable[int]) -> int:
-    """Where nothing lies: the address behind all pages, or a gap below them."""
+    """Where nothing lies: the address after all pages, or a gap below them."""
     used = sorted(pages)
     room = 1 << 20
     last = used[-1] + PAGE_SIZE if used else 0

@@ -106,7 +106,7 @@ def _vertices(data: Data) -> Iterator[tuple[str, str]]:
 
 
 def _textures(draw: Draw, states: list[State], directory: Path) -> Iterator[str]:
-    """Pictures and exact values of each image of the surfaces that samplers read, as they are behind the draw."""
+    """Pictures and exact values of each image of the surfaces that samplers read, as they are after the draw."""
     gen = draw.device.info.gen
     name = surface_state_of(gen).name
     blocks = {node.address: node for node in states if node.title == name and "texture" in node.role}

@@ -36,7 +36,7 @@ class Pointer:
     at: int
     word: int
     address: int
-    is_end: bool = False  # it points behind something
+    is_end: bool = False  # it points beyond something
 
 
 @dataclass(frozen=True, slots=True)

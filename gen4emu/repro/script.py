@@ -214,7 +214,7 @@ def parse(path: str | os.PathLike[str]) -> Script:
 
 
 def _overlaid(memory: Sequence[tuple[int, bytes]], kernels: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """Memory with kernels in it; those that lie elsewhere, even in part, are pieces of their own behind the others."""
+    """Memory with kernels in it; those that lie elsewhere, even in part, are pieces of their own after the others."""
     found = [(at, bytearray(data)) for at, data in memory]
     for at, code in kernels:
         for start, data in reversed(found):

@@ -195,7 +195,7 @@ class _Run(Listener):
         self.pages = {page: digest(memory.read(page, PAGE_SIZE, Missing.ZERO)) for page in written}
 
     def hung(self, error: HangError) -> None:
-        """A part that ends with a draw must not hang behind it, as the whole trace may."""
+        """A part that ends with a draw must not hang after it, as the whole trace may."""
         if self.pages is None or self._most is not None:
             self.hang = error.reason
         self.settle()

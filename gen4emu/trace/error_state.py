@@ -297,7 +297,7 @@ def _guilty(batches: Sequence[tuple[int, int]], acthd: int | None) -> int | None
 def _position(registers: Mapping[str, int], ring: Ring, size: int) -> RingPosition | None:
     """Head and tail, if the dump has them.
 
-    The start of the guilty request is the best head, then the driver's own; the HEAD register points behind the
+    The start of the guilty request is the best head, then the driver's own; the HEAD register points beyond the
     MI_BATCH_BUFFER_START that was executed last.
     """
     tail = registers.get("TAIL", registers.get("ring->tail"))
@@ -314,7 +314,7 @@ def _position(registers: Mapping[str, int], ring: Ring, size: int) -> RingPositi
 
 def _last_start(ring: Ring, size: int, head: int) -> int:
     """The offset of an MI_BATCH_BUFFER_START directly before the head, else the head."""
-    for length in (8, 12, 16):  # Gen8's has three dwords, and a MI_NOOP behind it
+    for length in (8, 12, 16):  # Gen8's has three dwords, and a MI_NOOP after it
         before = (head - length) % size if size else 0
         if starts_batch(int.from_bytes(ring.data[before:before + 4], "little")):
             return before

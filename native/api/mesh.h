@@ -1,5 +1,5 @@
 /*
- * The vertices and objects of a draw behind each stage of the front end (draw/device.c).
+ * The vertices and objects of a draw after each stage of the front end (draw/device.c).
  */
 #ifndef G4_API_MESH_H
 #define G4_API_MESH_H
@@ -17,14 +17,14 @@ struct g4_mesh_vertex {
      * G4_MESH_NONE.  CLIP: 0. */
     uint32_t number;
     uint32_t instance;  /* VS only */
-    float position[4];  /* D4 to D7 of the entry; behind CLIP x, y and z after the division, and 1/w */
+    float position[4];  /* D4 to D7 of the entry; after CLIP x, y and z after the division, and 1/w */
     float window[3];    /* x and y in pixels, quantised as SF does, and z */
     uint8_t has_window; /* false before the last shader, and with NaNs */
     /* CLIP: vertices of the last shader's stage.  One: this vertex is that one; three (two of a line): it lies on the
      * object of these; none: a thread has made it, or they are beyond the limit. */
     uint8_t sources;
     uint32_t source[3];
-    uint32_t first_row, rows; /* of its URB entry, in g4_mesh_records.row; none behind CLIP */
+    uint32_t first_row, rows; /* of its URB entry, in g4_mesh_records.row; none after CLIP */
 };
 
 struct g4_mesh_object {

@@ -18,7 +18,7 @@ enum {
 enum g4_step_kind {
     G4_STEP_FIELD, /* (word & mask) >> shift, plus addend, plus the dword at base, if there is one */
     G4_STEP_FLAG,  /* 1 if word & mask, else 0 */
-    G4_STEP_COPY,  /* `count` dwords from `dword` on; those behind the end of the command are 0 */
+    G4_STEP_COPY,  /* `count` dwords from `dword` on; those beyond the end of the command are 0 */
     /* Items of 4 dwords from `dword` on, each to the slot that (item[0] & mask) >> shift names, of which there are
      * `count`.  With a condition, those without its bits in item[0] store their first and last dword only; with an
      * addend, too, their first one only.  The tally has a bit for each slot that has been stored. */

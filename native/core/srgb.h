@@ -38,7 +38,7 @@ enum {
 struct g4_srgb {
     uint32_t bits; /* 0: not built */
     float decode[G4_SRGB_CODES];
-    float first[G4_SRGB_CODES + 1];  /* the smallest number of each code; infinity behind the last */
+    float first[G4_SRGB_CODES + 1];  /* the smallest number of each code; infinity after the last */
     uint8_t bucket[G4_SRGB_BUCKETS]; /* 8 bits only: the code at the start of a bucket, which has at most one step */
 };
 

@@ -70,7 +70,7 @@ enum g4_status g4_layout_check(const struct g4_surface_layout *layout) {
         layout->width_bytes > layout->pitch_bytes || (tiled && layout->base % G4_PAGE_SIZE != 0)) {
         return G4_BAD_VALUE;
     }
-    /* The last row of a linear surface ends with its width: the bytes behind it may belong to another surface. */
+    /* The last row of a linear surface ends with its width: the bytes after it may belong to another surface. */
     const uint64_t gap = tiled || rows == 0 ? 0 : layout->pitch_bytes - layout->width_bytes;
     const uint64_t size = rows * layout->pitch_bytes - gap;
     return layout->base + size <= address_space ? G4_OK : G4_BAD_VALUE;

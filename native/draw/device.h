@@ -51,7 +51,7 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
                                     struct g4_fault *fault);
 /* End the draws that wait. */
 enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finished, struct g4_fault *fault);
-/* Write two dwords behind the draws that wait, when they end.  False: nothing was done; write them when no draw waits.
+/* Write two dwords after the draws that wait, when they end.  False: nothing was done; write them when no draw waits.
  */
 bool g4_device_write_later(struct g4_device *device, g4_address address, const uint32_t words[2]);
 /* Whether draws wait that write these bytes, or may do so. */

@@ -880,7 +880,7 @@ bool g4_device_write_later(struct g4_device *device, g4_address address, const u
     return true;
 }
 
-/* Write what was to be written before draw number `draws` of the batch, or behind all. */
+/* Write what was to be written before draw number `draws` of the batch, or after all. */
 static void finish_writes(struct g4_device *device, uint32_t draws) {
     struct g4_draw_frame *const frame = device->frame;
     for (uint32_t i = 0; i < frame->writes && frame->write[i].preceding <= draws; i++) {

@@ -37,7 +37,7 @@ static inline void g4_load_stipple(const uint32_t *rows, uint32_t x_offset, uint
 }
 
 /* The entries of BLEND_STATE.  No command has the number of targets that a kernel writes, and drivers write entries
- * for those alone: behind the first, memory that nothing maps reads as 0 and is not a fault. */
+ * for those alone: after the first, memory that nothing maps reads as 0 and is not a fault. */
 static inline void g4_load_blend_state(struct g4_port *port, g4_address address, uint32_t *dw, uint32_t expected,
                                        uint32_t count) {
     (void)g4_mem_read(port, address, dw, expected * sizeof *dw);

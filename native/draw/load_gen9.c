@@ -124,7 +124,7 @@ static struct g4_vertex_element half_of_qwords(const struct g4_vertex_element *w
     return out;
 }
 
-/* Put an element behind the others.  Those of qwords have 256 bits if their upper half stores something. */
+/* Put an element after the others.  Those of qwords have 256 bits if their upper half stores something. */
 static void add_vertex_element(const struct g4_context *ctx, struct g4_draw_state *draw, uint32_t index,
                                const struct g4_vertex_element *element) {
     const uint32_t qwords = qwords_of(element->format);

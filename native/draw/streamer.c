@@ -195,7 +195,7 @@ static void start_draw(struct run *run, const uint32_t *words, uint32_t at) {
     run->result->status = g4_device_draw_later(run->device, words, &run->result->draws, run->fault);
 }
 
-/* A draw failed: the commands behind it do not count. */
+/* A draw failed: the commands after it do not count. */
 static void go_back(struct run *run) {
     const uint32_t failed = run->result->draws % PLACES;
     run->result->last_draw = run->result->last = run->place[failed];

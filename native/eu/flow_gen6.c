@@ -138,7 +138,7 @@ static bool branch(struct g4_run *run, const struct g4_op *op, int t) {
     return !goes_on(run, t);
 }
 
-/* The loop continues while any channel does; the others wait behind it. */
+/* The loop continues while any channel does; the others wait after it. */
 static bool loop(struct g4_run *run, const struct g4_op *op, int t) {
     uint32_t taken;
 
@@ -181,7 +181,7 @@ static uint32_t kernel_start(const struct g4_run *run) {
     return (uint32_t)(run->gang->dispatch->kernel_address - run->gang->dispatch->instruction_base);
 }
 
-/* The channels of the group go to the subroutine, the others wait behind the call.  The destination receives the return
+/* The channels of the group go to the subroutine, the others wait after the call.  The destination receives the return
  * address and the channels. */
 static void call(struct g4_run *run, const struct g4_op *op, int t) {
     uint32_t taken;

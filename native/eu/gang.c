@@ -58,7 +58,7 @@ static void clear_rows(struct g4_gang *gang, const struct g4_row_set *set, unsig
         uint64_t left = set->bits[word] & (here < 64 ? (UINT64_C(1) << here) - 1 : UINT64_MAX);
         while (left) {
             const unsigned first = (unsigned)__builtin_ctzll(left);
-            const uint64_t from = ~(left >> first); /* its lowest bit: behind the neighbours */
+            const uint64_t from = ~(left >> first); /* its lowest bit: beyond the neighbours */
             const unsigned count = from ? (unsigned)__builtin_ctzll(from) : 64;
             memset(&gang->grf[64 * word + first], 0, count * sizeof gang->grf[0]);
             left &= count < 64 ? ~(((UINT64_C(1) << count) - 1) << first) : 0;

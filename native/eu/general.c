@@ -1171,7 +1171,7 @@ static void set_flags(const struct g4_pass *pass, uint32_t bits, uint32_t enable
     g4_set_flags_of(gang, pass->thread, flags);
 }
 
-/* The integer division stores the remainder in the register behind that of the quotient. */
+/* The integer division stores the remainder in the register after that of the quotient. */
 static void store_remainder(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
                             uint32_t enabled) {
     struct g4_op second = *op;

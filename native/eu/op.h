@@ -43,7 +43,7 @@ struct g4_src {
     uint8_t vstride, width, hstride; /* elements; in Align16 width is 4 */
     uint8_t swizzle[4];
     bool flat;           /* indirect: the second pass continues in the region, else it has an address of its own */
-    bool separate_rows;  /* indexed: the rows of the second pass have addresses behind those of the first */
+    bool separate_rows;  /* indexed: the rows of the second pass have addresses above those of the first */
     uint16_t pass_bytes; /* distance to the operand of the second pass; of an immediate: elements */
     uint8_t addr_sub;    /* address register: a0.n */
     int16_t addr_imm;

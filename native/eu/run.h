@@ -202,7 +202,7 @@ static inline uint8_t *g4_grf_byte(struct g4_gang *gang, int thread, unsigned by
 /* The byte offset in the register file of an indirect operand.  An address whose low five bits carry is an event,
  * counted once for each thread, pass, operand and row. */
 unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm);
-/* How far the addresses of the second pass are behind those of the first, which has `rows` of them. */
+/* How far the addresses of the second pass are above those of the first, which has `rows` of them. */
 static inline unsigned g4_second_pass_addresses(const struct g4_src *src, unsigned rows) {
     return !src->flat ? 1 : src->separate_rows ? rows : 0;
 }

@@ -18,8 +18,8 @@ struct g4_block_access;
 struct g4_block_size {
     uint8_t count;            /* OWords, OWords of each of two blocks, or registers of elements; 0: reserved */
     uint8_t first_half;       /* 1: a single OWord is in the high half of its register */
-    uint8_t offset_registers; /* in the payload, behind the header */
-    uint8_t data_registers;   /* behind the offsets of a write, or in the response of a read */
+    uint8_t offset_registers; /* in the payload, after the header */
+    uint8_t data_registers;   /* after the offsets of a write, or in the response of a read */
 };
 
 /* One message type.  Either `sizes` and `transfer` are set, or `handler`, or `is_unmodelled`; else the type is

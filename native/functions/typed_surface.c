@@ -35,7 +35,7 @@ struct image_access {
     struct g4_gang *gang;
     const struct g4_send *send;
     const struct g4_surface *surface;
-    unsigned data;        /* the payload register of the first coordinate: behind the header, if there is one */
+    unsigned data;        /* the payload register of the first coordinate: after the header, if there is one */
     unsigned coordinates; /* number of parameters */
     unsigned source;      /* the payload register of the first value */
     bool halves;          /* SIMD4x2 */
@@ -217,7 +217,7 @@ static unsigned enabled_channels(const struct image_access *a) {
     return lanes & (mask >> (a->high ? 8 : 0) & 0xff);
 }
 
-/* `least`: registers behind the header. */
+/* `least`: registers after the header. */
 static bool begin(struct image_access *a, enum g4_typed_slots slots, unsigned least) {
     const struct g4_dispatch *const dispatch = a->gang->dispatch;
     const uint32_t descriptor = a->send->descriptor;

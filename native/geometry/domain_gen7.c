@@ -4,7 +4,7 @@
  *
  * From Gen8 on a thread has up to eight points, one in each channel (SKL PRM vol. 7, "DS Thread Payload").
  *
- * The entries of points lie behind a copy of the patch record, which is handle 0 of their threads: as many as 16-bit
+ * The entries of points lie after a copy of the patch record, which is handle 0 of their threads: as many as 16-bit
  * handles reach.
  */
 #include <string.h>

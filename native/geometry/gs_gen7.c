@@ -112,7 +112,7 @@ static uint32_t thread_count(const struct g4_geometry_shader *gs, uint32_t objec
 
 /* ---- the payload ---- */
 
-/* Copy the entries of a thread's vertices to its window, from `row` on; returns the row behind them. */
+/* Copy the entries of a thread's vertices to its window, from `row` on; returns the row after them. */
 static uint32_t copy_inputs(const struct gs_run *run, struct gs_thread *thread,
                             uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES], uint32_t row) {
     for (uint32_t u = 0; u < thread->units; u++) {
@@ -208,7 +208,7 @@ static void put_header(const struct gs_run *run, int t, const struct gs_thread *
     }
 }
 
-/* Handles come behind the primitive IDs: a register of the first object, then one of the second (docs/decisions.md
+/* Handles come after the primitive IDs: a register of the first object, then one of the second (docs/decisions.md
  * 140). */
 static void put_handles(const struct gs_run *run, int t, const struct gs_thread *thread,
                         uint32_t handle[MOST_UNITS][G4_PATCH_VERTICES]) {
@@ -325,7 +325,7 @@ static uint32_t stream_of(const struct g4_geometry_shader *gs, const uint32_t (*
                                                                            : gs->default_stream;
 }
 
-/* Whether the strip ends behind a vertex. */
+/* Whether the strip ends after a vertex. */
 static bool cuts_after(const struct g4_geometry_shader *gs, const uint32_t (*control)[8], uint32_t vertex) {
     return !gs->control_is_streams && vertex < gs->control_rows * BITS_PER_ROW && control_bits(control, vertex, 1);
 }
@@ -343,7 +343,7 @@ static uint32_t written(const struct gs_run *run, const struct gs_thread *thread
     return entry_has_count(run->gs) ? thread->window[thread->entry[u]][0] : run->gs->static_vertices;
 }
 
-/* The vertices that fit into an entry behind the control data. */
+/* The vertices that fit into an entry after the control data. */
 static uint32_t capacity_of(const struct gs_run *run) {
     const struct g4_geometry_shader *const gs = run->gs;
     const uint32_t control = gs->control_rows + entry_has_count(gs);

@@ -229,7 +229,7 @@ uint32_t g4_mesh_add_objects(struct g4_mesh *mesh, enum g4_mesh_stage stage, con
     return first;
 }
 
-/* ---- behind CLIP ---- */
+/* ---- after CLIP ---- */
 
 /* The stage of the last shader: its vertices are those that CLIP takes. */
 static enum g4_mesh_stage last_shader(const struct g4_mesh *mesh) {

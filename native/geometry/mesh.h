@@ -1,5 +1,5 @@
 /*
- * Records the vertices and objects of a draw behind each stage.
+ * Records the vertices and objects of a draw after each stage.
  *
  * While a device records, the ranges of a draw run in order on one thread; g4_chunk.mesh is NULL otherwise.
  */

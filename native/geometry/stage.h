@@ -112,7 +112,7 @@ g4_tessellate_fn g4_tessellate_run_gen7;
 /* Write the objects of a strip to the stream output buffers: the first one has the number `preceding` in the draw. */
 void g4_stream_output_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                           uint64_t preceding, const struct g4_vertex *const *vertex);
-/* Write them behind those that `streamed` has counted. */
+/* Write them after those that `streamed` has counted. */
 void g4_stream_output_append(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                              const struct g4_vertex *const *vertex, struct g4_streamed *streamed);
 

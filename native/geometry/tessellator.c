@@ -26,7 +26,7 @@ struct axis {
     bool odd;        /* the number of segments */
     uint32_t points; /* on the whole edge */
     uint32_t half;   /* points of its first half, without the one in the middle */
-    uint32_t split;  /* behind this point of a half, the next smaller even subdivision has one point less */
+    uint32_t split;  /* after this point of a half, the next smaller even subdivision has one point less */
     uint32_t smaller_step, larger_step; /* lengths of segments of the two subdivisions between which this one is */
     uint32_t fraction;                  /* how close it is to the larger one */
 };

@@ -517,7 +517,7 @@ static void swap_bytes(uint8_t *restrict to, const uint8_t *restrict row, size_t
     }
 }
 
-/* A row of the picture behind its filter type; there is nothing above the first one. */
+/* A row of the picture after its filter type; there is nothing above the first one. */
 static void filter_row(const struct g4_png *png, const uint8_t *pixels, uint32_t y, uint8_t *to) {
     const uint8_t *const row = pixels + (size_t)y * png->stride;
     *to++ = FILTER_UP;
@@ -540,7 +540,7 @@ static uint8_t *store_big_endian(uint8_t *to, uint32_t value) {
     return to + 4;
 }
 
-/* The length before and the checksum behind a chunk whose type and data are there, from `start` + 4 on. */
+/* The length before and the checksum after a chunk whose type and data are there, from `start` + 4 on. */
 static uint8_t *end_chunk(const struct g4_png *png, uint8_t *start, uint8_t *end) {
     store_big_endian(start, (uint32_t)(end - start - 8));
     return store_big_endian(end, crc_of(png, start + 4, (size_t)(end - start - 4)));

@@ -13,7 +13,7 @@ enum {
     G4_PNG_PIXEL_MATCH = 512, /* token of a match that repeats the last pixel */
     G4_PNG_TOKENS = 768,
     G4_PNG_TOKEN_BITS = 18, /* a code has at most: three fit between two stores */
-    G4_PNG_PADDING = 64,    /* elements behind a block and behind its tokens that are written, too */
+    G4_PNG_PADDING = 64,    /* elements after a block and after its tokens that are written, too */
 };
 
 /* 64-bit masks that a block of `size` bytes needs. */

@@ -61,7 +61,7 @@ void g4_vld_tables_fill(struct g4_vld_tables *tables) {
 
 /* Reads the most significant bit first; zeros follow the end. */
 struct bit_reader {
-    const uint8_t *data; /* with G4_BITS_PADDING zero bytes behind `end` */
+    const uint8_t *data; /* with G4_BITS_PADDING zero bytes after `end` */
     uint32_t at, end;    /* bits */
 };
 

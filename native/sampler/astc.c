@@ -54,7 +54,7 @@ static uint32_t sequence_bits(const struct range *range, uint32_t count) {
     return count * range->bits + (range->trits ? (8 * count + 4) / 5 : 0) + (range->quints ? (7 * count + 2) / 3 : 0);
 }
 
-/* A part of a block; bits behind its end are 0. */
+/* A part of a block; bits beyond its end are 0. */
 struct reader {
     const struct astc_block *block;
     uint32_t at, end;

@@ -102,7 +102,7 @@ static void plain_color(const struct g4_texel_reader *reader, const struct g4_fo
 /* ---- memory ---- */
 
 enum {
-    BUFFER = 24 /* bytes: the widest texel, and those that bits_at() may read behind it */
+    BUFFER = 24 /* bytes: the widest texel, and those that bits_at() may read beyond it */
 };
 
 static void log_texel(struct g4_texel_log *log, g4_address address, uint32_t bytes) {

@@ -270,7 +270,7 @@ def test_draws_have_counters_and_the_state_in_force() -> None:
 @pytest.mark.parametrize(("trace", "numbers", "found"), [
     (GEARS, None, range(6)), (GEARS, "1-2", [1, 2]), (MPEG2, "2,7-8,20", [2, 7, 8, 20])])
 def test_draws_can_be_counted_while_they_are_executed(trace: Path, numbers: str | None, found: Sequence[int]) -> None:
-    """Media objects come one by one; memory is that behind the last of those that ran together."""
+    """Media objects come one by one; memory is that after the last of those that ran together."""
     with gen4emu.open(trace) as counted:
         draws = [(d.number, d.place.draw, d.kind, d.command.address, [t.digest for t in d.targets],
                   d.counters) for d in counted.draws(numbers, counting=True)]

@@ -454,7 +454,7 @@ def test_what_a_full_screen_triangle_saves(samples: int) -> None:
     assert model.base == (whole, whole, whole)
     assert model.census == (128, 0, 0, 0)
     assert model.draw((0.5, 0.0, 0.0), EVERYWHERE, function=C.LESS) == 0
-    behind = model.counts
-    changed = {name for name in behind if behind[name] != counts[name]}
+    after = model.counts
+    changed = {name for name in after if after[name] != counts[name]}
     assert changed == {"groups_tested", "halves_tested", "plane_exact", "entry_read_bytes", "base_read_bytes"}
-    assert behind["entry_read_bytes"] == 4096
+    assert after["entry_read_bytes"] == 4096

@@ -67,8 +67,8 @@ ADD_DOUBLES = "patch 0x10b028 'add(4) g20<1>DF g22<4,4,1>DF g24<4,4,1>DF { align
 def test_steps_and_breakpoints_stay_when_a_thread_sets_its_rounding_mode(
         device: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = debug(device, capsys, "trap every in vs", "c", ROUND_UP, "delete 1", *["step"] * 3, "break eot in vs", "c")
-    *_, written, behind, end = [line.split()[1] for line in text.splitlines() if line.startswith("=>")]
-    assert (written, behind, end) == ("0x0010b018", "0x0010b028", "0x0010b048")
+    *_, written, after, end = [line.split()[1] for line in text.splitlines() if line.startswith("=>")]
+    assert (written, after, end) == ("0x0010b018", "0x0010b028", "0x0010b048")
 
 
 def test_instructions_with_doubles_are_observed(capsys: pytest.CaptureFixture[str]) -> None:

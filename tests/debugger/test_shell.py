@@ -116,7 +116,7 @@ def test_single_steps_show_one_instruction_after_the_other(capsys: Text) -> None
     known = [int(line[5:13], 16) for line in code if line.startswith("   0x")]
     assert at[:4] == [known[0], known[1], known[2], known[4]]
     assert at[4] == known[-1]  # the message that ends the thread
-    assert len(at) == 5  # and there is nothing behind it
+    assert len(at) == 5  # and there is nothing after it
 
 
 def test_until_runs_to_an_instruction_once(capsys: Text) -> None:

@@ -89,7 +89,7 @@ def test_command_that_the_tail_cuts_off() -> None:
 
 @pytest.mark.parametrize(("head", "found"), [
     (0x10, [(RING_AT + 0x10, "MI_BATCH_BUFFER_START")]),
-    (0x18, [(RING_AT + 0x10, "MI_BATCH_BUFFER_START")]),  # it lies behind the command that was executed last
+    (0x18, [(RING_AT + 0x10, "MI_BATCH_BUFFER_START")]),  # it lies after the command that was executed last
 ])
 def test_without_acthd_the_head_says_where(head: int, found: list[tuple[int, str]]) -> None:
     ring = [FLUSH, NOOP, FLUSH, NOOP, START, BATCH, FLUSH, NOOP]

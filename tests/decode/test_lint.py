@@ -274,7 +274,7 @@ READS_ATTRIBUTES = "mov(16) g20<1>F g4<0,1,0>F { align1 };\n"
     ("mov(16) g20<1>F g[a0 0]<8,8,1>F { align1 };\n", False, ["unset-constants", "constants-unwritten"]),
 ])
 def test_unwritten_constants_matter_to_kernels_that_read_them(kernel: str, written: bool, found: list[str]) -> None:
-    """Two registers of constants lie in g2 and g3, behind the header."""
+    """Two registers of constants lie in g2 and g3, after the header."""
     machine, batch = drawing(kernel=kernel + PS)
     machine.put("WM_STATE", 0x300, kernel_start_pointer=0x2000, thread_dispatch_enable=True,
                 constant_urb_entry_read_length=2, setup_urb_entry_read_length=4, dispatch_grf_start_register=2,

@@ -230,7 +230,7 @@ def test_layouts_report_what_no_device_defines(name: str, words: Sequence[int], 
 
 
 # --- the state at a draw ----------------------------------------------------------------------------------------------
-# A state without findings.  None takes a command out, a name with a number behind "#" is a second command of a name.
+# A state without findings.  None takes a command out, a name with a number after "#" is a second command of a name.
 STATE: dict[str, Values | None] = {
     "PIPE_CONTROL": {"command_streamer_stall_enable": 1, **{f"{cache}_cache_invalidation_enable": 1 for cache in
                                                             ("state", "texture", "constant")}},
@@ -274,7 +274,7 @@ def scene(device: str = "kbl") -> LaterMachine:
 
 
 def state(machine: LaterMachine, changes: Mapping[str, Values | None]) -> list[list[int]]:
-    """The commands of the state, with other fields in some of them and others behind."""
+    """The commands of the state, with other fields in some of them and others added."""
     names = [*STATE, *(name for name in changes if name not in STATE)]
     values = {name: changes.get(name, {}) if name not in STATE else
               changes[name] if name in changes and changes[name] is None else

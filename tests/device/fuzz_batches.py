@@ -168,7 +168,7 @@ def blits(gen: Gen) -> Subject:
     return Subject(f"blits {gen.name}", device, lambda: device.run_batch(BATCH), [(BATCH, data)])
 
 
-# Dwords of shared memory are written and, behind a barrier, read; a row of a surface is read, changed and written.
+# Dwords of shared memory are written and, after a barrier, read; a row of a surface is read, changed and written.
 TAKE_TURNS = """mov(8) g10<1>UW 0x76543210V { align1 WE_all 1Q };
 mov(8) g12<1>UD g10<8,8,1>UW { align1 WE_all 1Q };
 shl(8) g12<1>UD g12<8,8,1>UD 2UD { align1 WE_all 1Q };

@@ -252,7 +252,7 @@ _EXPECTED: dict[int, dict[str, Any]] = {}
 
 
 def expected_at(path: str, draw: int) -> dict[str, Any]:
-    """The state behind a draw of a straight replay."""
+    """The state after a draw of a straight replay."""
     if draw not in _EXPECTED:
         with open_trace(path) as trace, Timeline(trace, interval=1e9) as timeline:
             _EXPECTED[draw] = everything(timeline.goto(draw).device)

@@ -212,12 +212,12 @@ def test_a_wait_for_what_holds_goes_on_and_one_for_what_does_not_hangs(
         machine.device.memory.write(FAR, struct.pack("<I", value))
         wait = ("MI_SEMAPHORE_WAIT", {"compare_operation": compare, "semaphore_data_dword": 5,
                                       "semaphore_address": FAR})
-        behind = ("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 1})
+        after = ("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 1})
         if passes:
-            machine.do(wait, behind)
+            machine.do(wait, after)
         else:
             with pytest.raises(HangError, match=f"MI_SEMAPHORE_WAIT.*operand is 0x{value:08x}"):
-                machine.do(wait, behind)
+                machine.do(wait, after)
         assert machine.dwords(DATA, 1) == [passes]
 
 

@@ -32,7 +32,7 @@ def test_lines_add_up_to_the_instructions_of_the_draws(path: Path) -> None:
     kernels, draws, pictures = counted(path, workers=1)
     total = sum(line.executions for kernel in kernels for line in kernel.lines.values())
     if any(draw.counters.media.media_objects for draw in draws):
-        # media kernels call code behind their end; `instructions` has one more for each piece of it that is decoded
+        # media kernels call code beyond their end; `instructions` has one more for each piece of it that is decoded
         assert any(kernel.elsewhere for kernel in kernels)
         total += sum(kernel.elsewhere for kernel in kernels)
         assert 0 <= sum(draw.counters.instructions for draw in draws) - total < 20

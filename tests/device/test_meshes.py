@@ -1,4 +1,4 @@
-"""Recorded meshes: the vertices and objects of a draw behind each stage of the front end."""
+"""Recorded meshes: the vertices and objects of a draw after each stage of the front end."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _is_complete(script: str) -> bool:
 
 
 def _sessions(page: str, line: int, text: str) -> Iterator[Example]:
-    """Commands behind `$ ` with what they print; `(draw 0) ` is the debugger's prompt."""
+    """Commands after `$ ` with what they print; `(draw 0) ` is the debugger's prompt."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *rest = part.splitlines()
         typed, shown = [], []

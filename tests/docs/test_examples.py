@@ -44,7 +44,7 @@ NOT_RUN = {
     ("docs/api.md", ""): "tests/api/test_docs.py runs the page in order",
     ("docs/hardware-description.md", "CS_URB_STATE = gfx"): "an excerpt of gen4emu/hw/gen4/common.py",
 }
-# Programs behind these words draw with the installed Mesa or VA driver.
+# Programs after these words draw with the installed Mesa or VA driver.
 CLIENTS = ("./my-gl-program", "ffmpeg", "glmark2", "valgrind")
 # Tools that a machine may lack; CI installs them.
 TOOLS = ("jq", "glmark2-es2-drm", "valgrind")

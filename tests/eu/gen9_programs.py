@@ -60,7 +60,7 @@ class LaterGenerator(Generator):
         return self.modifiers(found, name, family)
 
     def plain(self, kind: RegType, channels: int, *, modifiers: bool = True) -> DirectOperand:
-        """A packed or scalar source, or one with a gap behind each element."""
+        """A packed or scalar source, or one with a gap after each element."""
         rng = self.rng
         size = TYPE_BYTES[kind]
         row = min(channels, 32 // size)

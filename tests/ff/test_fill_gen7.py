@@ -40,7 +40,7 @@ KERNELS: dict[str, tuple[list[str], list[str]]] = {
     "replicated coordinates": ([*FLAT_8, WRITE_8], [color("g1.2<4,4,1>UD"), REPLICATED]),
     "replicated, but written before": ([*FLAT_8, WRITE_8], [
         "mov(8) g6<1>UD g1<8,8,1>UD { align1 WE_all 1Q };", color("g6.3<8,2,4>UD"), REPLICATED]),
-    "replicated, but changed behind": ([*FLAT_8, WRITE_8], [
+    "replicated, but changed after": ([*FLAT_8, WRITE_8], [
         color("g6.3<8,2,4>UD"), "mov(8) g114<1>UD g1<8,8,1>UD { align1 WE_all 1Q };", REPLICATED]),
     "a color of one register": ([*FLAT_8, WRITE_8], [*FLAT_16[1:], color("g6.3<8,2,4>UD").replace("g114", "g120"),
                                                      WRITE_16]),

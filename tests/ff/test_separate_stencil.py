@@ -97,7 +97,7 @@ def column_that_replaces(memory: bytes, **options: Any) -> DepthOnly:
 
 @pytest.mark.parametrize("general", [False, True])
 def test_pixels_below_the_stencil_buffer_read_no_memory(general: bool) -> None:
-    """Nothing is mapped behind the only tile of the buffer."""
+    """Nothing is mapped after the only tile of the buffer."""
     device = column_that_replaces(bytes(TILE * TILE), general_only=general).device
     assert sorted(device.memory.read(STENCIL, TILE * TILE)) == [0] * (TILE * TILE - TILE) + [7] * TILE
     assert device.faults.counts == {}

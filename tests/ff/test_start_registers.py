@@ -40,7 +40,7 @@ KERNELS = {
                                 "(+f0) mov(16) g40<1>F 1.0F { align1 compr };", {ZERO}),
     "by an address": ("mov(1) a0<1>UW 1280UW { align1 };\nmov(16) g40<1>F g[a0]<8,8,1>F { align1 compr };", {ZERO}),
     "copied, never written": ("mov(16) g40<1>F g44<8,8,1>F { align1 compr };", {ZERO}),
-    "behind a branch": ("cmp.ne.f0(16) null<1>F g30<8,8,1>F g30<8,8,1>F { align1 compr };\n"
+    "after a branch": ("cmp.ne.f0(16) null<1>F g30<8,8,1>F g30<8,8,1>F { align1 compr };\n"
                         "(+f0) if(16) 3 0 { align1 };\nmov(16) g40<1>F 1.0F { align1 compr };\n"
                         "else(16) 2 1 { align1 };\nendif(16) 1 { align1 };", {ZERO}),
 }

@@ -80,7 +80,7 @@ def test_statistics(device: str) -> None:
 
 # ---- output ----
 def strip(count: int, control: int | None = None) -> str:
-    """`count` vertices at 0, 1, 2, ... behind a row of control data."""
+    """`count` vertices at 0, 1, 2, ... after a row of control data."""
     text = start(20) + clear(21)
     rows = 0
     if control is not None:

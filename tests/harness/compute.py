@@ -65,7 +65,7 @@ class Compute:
         return f"0x{descriptor:08x} {'dp data 1' if data_cache_1 else 'data'}"
 
     def store(self, offsets: int, index: int = BUFFER) -> str:
-        """Write the dwords of the register behind `offsets`, which has byte offsets."""
+        """Write the dwords of the register after `offsets`, which has byte offsets."""
         message = self._untyped(2, 0, DataCacheTypeGen7.UNTYPED_SURFACE_WRITE, DataCache1Type.UNTYPED_SURFACE_WRITE,
                                 SurfaceSimdMode.SIMD8 << 4 | _ONE_CHANNEL, index)
         return f"send(8) null<1>UW g{offsets}<8,8,1>UD {message} {{ align1 1Q }};"
@@ -76,7 +76,7 @@ class Compute:
         return f"send(8) g{to}<1>UW g{offsets}<8,8,1>UD {message} {{ align1 1Q }};"
 
     def add(self, to: int, offsets: int, index: int = BUFFER) -> str:
-        """Add the register behind `offsets` atomically; the old values go to `to`."""
+        """Add the register after `offsets` atomically; the old values go to `to`."""
         message = self._untyped(2, 1, DataCacheTypeGen7.UNTYPED_ATOMIC, DataCache1Type.UNTYPED_ATOMIC,
                                 AtomicOperation.ADD | 1 << 4 | 1 << 5, index)
         return f"send(8) g{to}<1>UW g{offsets}<8,8,1>UD {message} {{ align1 1Q }};"

@@ -44,7 +44,7 @@ mov(1) g{reg}.2<1>UD 0x{(height - 1) << 16 | width - 1:08x}UD {{ align1 nomask }
 class MediaGen7:
     """A device with the media pipeline selected; objects run when `run` is called."""
 
-    far = 0  # what every base and all memory behind it have above the addresses of this module
+    far = 0  # what every base and all memory after it have above the addresses of this module
 
     def __init__(self, part: str = "ivb", *, constants: bytes = b"", workers: int = 1, options: Options | None = None,
                  **vfe: Any) -> None:

@@ -13,7 +13,7 @@ _ONE_CHANNEL = 0b1110  # disables the others
 
 
 def media_block(write: bool, surface: int, header: int, registers: int, to: str = "null") -> str:
-    """A media block message to data cache 1; what is written lies behind the header."""
+    """A media block message to data cache 1; what is written lies after the header."""
     kind = 10 if write else 4
     lengths = (registers + 1) << 25 if write else 1 << 25 | registers << 20
     return (f"send(8) {to}<1>UD g{header}<8,8,1>UD 0x{lengths | 1 << 19 | kind << 14 | surface:08x} dp data 1 "
@@ -21,7 +21,7 @@ def media_block(write: bool, surface: int, header: int, registers: int, to: str 
 
 
 def shared(write: bool, offsets: int, to: str = "null") -> str:
-    """Eight dwords of shared local memory, at the byte offsets of a register; what is written lies behind it."""
+    """Eight dwords of shared local memory, at the byte offsets of a register; what is written lies after it."""
     kind = DataCache1Type.UNTYPED_SURFACE_WRITE if write else DataCache1Type.UNTYPED_SURFACE_READ
     lengths = 2 << 25 if write else 1 << 25 | 1 << 20
     control = SurfaceSimdMode.SIMD8 << 4 | _ONE_CHANNEL

@@ -193,7 +193,7 @@ def unorm(picture: Bytes, blocks: Sequence[tuple[float, float]], *, step: tuple[
           mask: int = 0b1101, part: str = "ivb", complaint: str = "", surface: dict[str, Any] | None = None,
           **sampler: Any) -> tuple[NDArray[np.uint16], Bytes]:
     """8x4 words of each channel that `mask` does not drop, for blocks that begin at normalized positions; and the
-    registers behind the channels."""
+    registers after the channels."""
     height, width = picture.shape
     media = MediaGen7(part)
     stored = np.zeros((height, PITCH), np.uint8)

@@ -44,7 +44,7 @@ def urb(opcode: UrbOpcodeGen7, header: int, registers: int, offset: int = 0, *, 
 
 
 def write_row(header: int, offset: int, *, end: bool = False) -> str:
-    """The register behind the header to a row of entry 0."""
+    """The register after the header to a row of entry 0."""
     return urb(UrbOpcodeGen7.WRITE_HWORD, header, 1, offset, end=end)
 
 

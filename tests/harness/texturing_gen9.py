@@ -1,4 +1,4 @@
-"""The sampling engine of Gen9, one message at a time: its surfaces and samplers, behind the interface for Gen7."""
+"""The sampling engine of Gen9, one message at a time: its surfaces and samplers, after the interface for Gen7."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def contents(kind: str, shape: tuple[int, ...]) -> np.ndarray:
         noise = np.minimum(rng.geometric(0.4, shape), 255).astype(np.uint8)
     elif kind == "repeats":
         noise.reshape(-1)[:] = np.resize(noise.reshape(-1)[:max(1, noise.size // 7)], noise.size)
-    elif kind == "bytes":  # runs of equal bytes and of equal pixels, of any length, behind the filter
+    elif kind == "bytes":  # runs of equal bytes and of equal pixels, of any length, after the filter
         noise[:] = np.cumsum(runs(rng, noise.size, 1).reshape(shape), axis=0, dtype=np.uint8)
     elif kind == "pixels":
         noise[:] = np.cumsum(runs(rng, noise.size, shape[-1]).reshape(shape), axis=0, dtype=np.uint8)

@@ -98,7 +98,7 @@ def test_igt_conventions_that_its_kernels_need() -> None:
     # a label may be defined several times: the next one counts
     code = assemble("a: jmpi a; nop; jmpi a; a: nop; jmpi a;", Gen.CTG, syntax=Syntax.IGT)
     assert [int.from_bytes(code[at:at + 4], "little", signed=True) for at in (12, 44, 76)] == [-1, 0, -5]
-    # only a number behind jmpi brings the odd region for ip; a stride that cannot matter may be anything
+    # only a number after jmpi brings the odd region for ip; a stride that cannot matter may be anything
     assert code[8:12].hex() == "00140000"
     assert asm("add (2) g32<1>D g40<8,1,8>D g40.16<8,1,8>D {align1};") == \
         asm("add (2) g32<1>D g40<8,1,0>D g40.16<8,1,0>D {align1};")

@@ -43,7 +43,7 @@ class Machine:
         self.device.submit(Submission(0, Engine.RENDER, b"", 0, batch_address=self.base + BATCH))
 
     def command(self, name: str, address: int, *data: int, **fields: int) -> list[int]:
-        """A command with an address, the data behind it, and the fields of Gen6 to Gen9 that it has."""
+        """A command with an address, the data after it, and the fields of Gen6 to Gen9 that it has."""
         return command(self.chip, name, self.base + address, *data, **fields)
 
 

@@ -110,7 +110,7 @@ class Client:
         return first & 15, self._read(size)
 
     def close_code(self) -> int:
-        """The code with which the server ends the connection, behind other messages."""
+        """The code with which the server ends the connection, after other messages."""
         while True:
             opcode, data = self.receive()
             if opcode == 8:

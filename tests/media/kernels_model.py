@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Plane:
-    """A part of a buffer that others may lie behind: what goes beyond it meets those."""
+    """A part of a buffer that others may lie after: what goes beyond it meets those."""
 
     memory: NDArray[np.int64]  # bytes
     offset: int
@@ -75,7 +75,7 @@ def inverse_dct(block: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass
 class Macroblock:
-    """The fields of R1, and the coefficients behind it."""
+    """The fields of R1, and the coefficients after it."""
 
     row: tuple[int, ...]
     blocks: list[NDArray[np.int64]] = field(default_factory=list)

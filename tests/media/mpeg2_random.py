@@ -100,7 +100,7 @@ class Writer:
                 stream.put_slice(self.bits, row, quantizer)
                 body = _Slice(self, coded, row, quantizer).run(first, last)
                 self.bits.code(body.text())
-                # From behind the start code: six bits of header, then macroblocks.
+                # From the end of the start code on: six bits of header, then macroblocks.
                 whole = Bits()
                 whole.put((quantizer, 5), (0, 1))
                 whole.code(body.text())

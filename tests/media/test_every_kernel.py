@@ -124,7 +124,7 @@ def check(structure: int, kernel: tuple[int, int, int], dct: int = 0) -> None:
     number, flags, motion_type = kernel
     kernels = Kernels(structure, 100 * structure + number + dct)
     rows = HEIGHT // 16 if structure == FRAME else HEIGHT // 32
-    # Away from the edges: what lies behind a plane is not the model's business.
+    # Away from the edges: what lies beyond a plane is not the model's business.
     work = [(number, kernels.macroblock(x, y, flags | dct, motion_type, precision=x % 4))
             for y in range(1, rows - 1) for x in range(1, WIDTH // 16 - 1)]
     assert differences(*kernels.run(work)) == [0, 0, 0]

@@ -314,7 +314,7 @@ mov(1) g20.1<1>UD g4<0,1,0>UD { align1 WE_all 1N };
 
 
 def chain(enable: bool, mask: int, distance: tuple[int, int], color: int = 0) -> list[int]:
-    """A line of eight threads; the first dword of each row behind a row of zeros."""
+    """A line of eight threads; the first dword of each row after a row of zeros."""
     media = MediaGen9(scoreboard_enable=enable, scoreboard_mask=2, scoreboard_1_delta_x=distance[0],
                       scoreboard_1_delta_y=distance[1])
     media.kernel(0, CHAIN)

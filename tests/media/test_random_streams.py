@@ -104,7 +104,7 @@ def test_every_setting_of_a_picture_is_used() -> None:
 
 @pytest.mark.parametrize("rows", [220, 228, 244, 252])
 def test_what_lies_below_a_surface_is_dropped_or_spills(rows: int) -> None:
-    """Heights between multiples of 16: field pictures run into the chroma planes and what is behind."""
+    """Heights between multiples of 16: field pictures run into the chroma planes and what follows."""
     stream = random_stream(f"below-{rows}", 96, 256, BELOW)
     for result in Player(96, rows).play(stream):
         assert result.wrong_threads == []

@@ -145,7 +145,7 @@ def test_residual_behind_the_buffer_reads_as_zero() -> None:
     client = Client("g965")
     first, second = residuals(2)
     client.macroblock(0, 0, first)
-    client.macroblock(1, 0, second, beyond=15 * MACROBLOCK_BYTES - 64)  # all but 64 bytes of it are behind 16 * size
+    client.macroblock(1, 0, second, beyond=15 * MACROBLOCK_BYTES - 64)  # all but 64 bytes of it are after 16 * size
     client.run()
     luma, cb, cr = client.planes()
     assert np.array_equal(luma[:16, :16], np.clip(first[:256], 0, 255).reshape(16, 16))

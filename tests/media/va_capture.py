@@ -84,7 +84,7 @@ class State:
 
 
 def planes(device: Device, surfaces: list[Any]) -> Planes:
-    """Copies of the planes of one buffer, with some of what lies behind it."""
+    """Copies of the planes of one buffer, with some of what lies beyond it."""
     start = min(s.surface_base_address for s in surfaces)
     end = max(s.surface_base_address + s.surface_pitch * s.height for s in surfaces) + BEHIND
     memory = np.frombuffer(device.memory.read(start, end - start, Missing.ZERO), np.uint8).astype(np.int64)

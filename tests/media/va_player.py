@@ -57,7 +57,7 @@ class Result:
 
 
 class Player:
-    """Frames of one size; each is a linear buffer with three planes behind one another."""
+    """Frames of one size; each is a linear buffer with three planes one after another."""
 
     def __init__(self, width: int, height: int) -> None:
         for event in open_trace(str(TRACES / "mpeg2-g4x.aub.xz")):

@@ -54,7 +54,7 @@ def opened(page: Page, report: Path) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def pictures(bad: Path) -> list[Pixels]:
-    """The first target of both sides behind the pair."""
+    """The first target of both sides after the pair."""
     found = []
     for path in (GEARS, bad):
         with gen4emu.open(path) as trace:

@@ -172,7 +172,7 @@ def test_all_faces_of_a_cube_are_there_and_the_bytes_of_each_surface(write: Writ
         for surface in chunk(report, "surfaces"):
             head, data = packed(report, surface["bytes"])
             assert head["address"] == surface["address"] and 4096 <= len(data) <= head["bytes"]
-            if "render target" not in surface["kind"]:  # the end of the trace is behind the last draw
+            if "render target" not in surface["kind"]:  # the end of the trace is after the last draw
                 assert data == draw.read(surface["address"], len(data))
 
 

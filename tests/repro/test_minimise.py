@@ -33,7 +33,7 @@ def reason(trace: Path) -> str:
 
 
 def with_hang(path: Path) -> Path:
-    """A trace whose last command is none of the chip's: the parser hangs behind the draw."""
+    """A trace whose last command is none of the chip's: the parser hangs after the draw."""
     assert run(["export", str(TEXTURE), "--draw", "0", "-o", str(path.parent / "repro")]) == 0
     batch = path.parent / "repro" / "batch.txt"
     batch.write_text(f"{batch.read_text()}dwords 0x7fff0000\n")

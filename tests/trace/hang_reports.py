@@ -23,7 +23,7 @@ class Engine:
 
     name: str = "rcs0"
     start: int = 0x12000
-    head: int = 0  # of the request; the register is behind it
+    head: int = 0  # of the request; the register is after it
     tail: int = 0x20
     ring_bytes: int = 0x4000
     acthd: int = 0

@@ -188,7 +188,7 @@ def kernel(dword: int, number: str = "", used: Rules = ()) -> Field:
 
 
 def thread_start(dword: int, single: str, *, priority: bool = True, mask_stack: bool = True) -> list[Field]:
-    """The dword that Gen4 had behind the kernel's address; `single` is the meaning of bit 31."""
+    """The dword that Gen4 had after the kernel's address; `single` is the meaning of bit 31."""
     return [
         Bool(single, dword, 31),
         Bool("vector_mask_enable", dword, 30, doc="the mask of the subspan's pixels, else the dispatch mask"),
@@ -360,7 +360,7 @@ SF = gfx("3DSTATE_SF", 0x7813, 20, [*setup_output(1), *setup(2), *setup_attribut
 
 # --- WM ---------------------------------------------------------------------------------------------------------------
 def dispatch_start(dword: int) -> list[Field]:
-    """The first register behind the payload, for each of the three kernels."""
+    """The first register after the payload, for each of the three kernels."""
     return [Uint(f"dispatch_grf_start_register_for_constant_setup_data_{i}", dword, 22 - 8 * i, 16 - 8 * i)
             for i in range(3)]
 

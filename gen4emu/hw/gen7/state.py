@@ -187,7 +187,7 @@ def buffer_entry_fields(entries: int) -> dict[str, int]:
 
 
 # --- samplers ---------------------------------------------------------------------------------------------------------
-# Fractions of LODs have eight bits instead of six, so everything behind them moved.
+# Fractions of LODs have eight bits instead of six, so everything after them moved.
 SAMPLER_STATE = gen6.SAMPLER_STATE.changed(
     Fixed("texture_lod_bias", 0, 13, 1, signed=True, frac=8),
     Enum("anisotropic_algorithm", 0, 0, 0, AnisotropicAlgorithm),

@@ -150,7 +150,7 @@ def _urb_and_memory(name: str, opcode: int) -> Command:
 
 
 MI_BATCH_BUFFER_START = gen6.MI_BATCH_BUFFER_START.changed(
-    Bool("second_level_batch_buffer", 0, 22, doc="MI_BATCH_BUFFER_END returns behind this command"),
+    Bool("second_level_batch_buffer", 0, 22, doc="MI_BATCH_BUFFER_END returns after this command"),
     Bool("add_offset_enable", 0, 16),
     Bool("predication_enable", 0, 15),
     Bool("non_privileged", 0, 13),

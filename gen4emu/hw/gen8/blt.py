@@ -13,7 +13,7 @@ from gen4emu.hw.layout import Client, Command
 
 
 def with_wide_addresses(command: Command) -> Command:
-    """This command with a second dword behind each address."""
+    """This command with a second dword after each address."""
     wide = [f.dword for f in command.all_fields if isinstance(f, Address)]
 
     def moved(dword: int) -> int:

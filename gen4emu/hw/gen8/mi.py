@@ -21,7 +21,7 @@ from gen4emu.hw.topology import PatchTopology
 
 
 class PredicateEnableGen8(IntEnum):
-    """When MI_SET_PREDICATE lets the commands behind it pass."""
+    """When MI_SET_PREDICATE lets the commands after it pass."""
 
     NOOP_NEVER = 0
     NOOP_ON_RESULT2_CLEAR = 1

@@ -31,7 +31,7 @@ def pool_alloc(name: str, code: int, pool: str, control_state: str) -> Command:
         Bool(f"{pool}_enable", 1, 11),
         *([Ignored(1, 10, 7)] if pool == "binding_table_pool" else []),
         memory_object_control_state(control_state, 1, 6, 0),
-        Uint(f"{pool}_buffer_size", 3, 31, 12, scale=4096, doc="in bytes; accesses behind the end read 0"),
+        Uint(f"{pool}_buffer_size", 3, 31, 12, scale=4096, doc="in bytes; accesses beyond the end read 0"),
     ], ref=f"KBLv2a {name}")
 
 

@@ -47,7 +47,7 @@ BLEND_STATE = block("BLEND_STATE", 17, [
     Bool("color_dither_enable", 0, 23),
     Uint("x_dither_offset", 0, 22, 21),
     Uint("y_dither_offset", 0, 20, 19),
-    Array("entries", 1, BLEND_STATE_ENTRY, 8, doc="one for each render target; those behind the last may be missing"),
+    Array("entries", 1, BLEND_STATE_ENTRY, 8, doc="one for each render target; those after the last may be missing"),
 ], ref="Mesa gen8.xml BLEND_STATE", align=64)
 
 SF_CLIP_VIEWPORT = block("SF_CLIP_VIEWPORT", 16, [

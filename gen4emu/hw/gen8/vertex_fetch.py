@@ -70,7 +70,7 @@ VERTEX_BUFFER_STATE = block("VERTEX_BUFFER_STATE", 4, [
     Bool("null_vertex_buffer", 0, 13),
     Uint("buffer_pitch", 0, 11, 0, high=2048, doc="in bytes"),
     Address("buffer_starting_address", 1, 63, 0, target="VERTEX_DATA"),
-    Uint("buffer_size", 3, 31, 0, doc="in bytes; what lies behind reads as 0"),
+    Uint("buffer_size", 3, 31, 0, doc="in bytes; what lies beyond reads as 0"),
 ], ref="Mesa gen8.xml VERTEX_BUFFER_STATE")
 
 VERTEX_ELEMENT_STATE = GEN75.layout("VERTEX_ELEMENT_STATE").changed(

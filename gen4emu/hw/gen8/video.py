@@ -40,7 +40,7 @@ def video(name: str, code: int, size: int, fields: Sequence[Field | Array] = (),
 
 
 def attributes(name: str, dword: int) -> list[Field]:
-    """MEMORYADDRESSATTRIBUTES, the dword behind an address."""
+    """MEMORYADDRESSATTRIBUTES, the dword after an address."""
     return [
         Enum(f"{name}_arbitration_priority_control", dword, 8, 7, ArbitrationPriority),
         Uint(f"{name}_memory_object_control_state", dword, 6, 0, hex=True),

@@ -34,7 +34,7 @@ class VdencMode(IntEnum):
 
 # --- AVC, JPEG --------------------------------------------------------------------------------------------------------
 def _attributes(name: str, dword: int) -> list[Field]:
-    """MEMORYADDRESSATTRIBUTES, the dword behind an address."""
+    """MEMORYADDRESSATTRIBUTES, the dword after an address."""
     return [
         Enum(f"{name}_tiled_resource_mode", dword, 14, 13, TiledResourceMode),
         Bool(f"{name}_row_store_in_media_storage", dword, 12),

@@ -25,7 +25,7 @@ export function link(parent, text, fragment) {
   return made;
 }
 
-// A field's name, which may break behind its underscores and nowhere else.
+// A field's name, which may break after its underscores and nowhere else.
 export function fieldName(parent, name) {
   name.split(/(?<=_)/).forEach((part, i) => {
     if (i) add(parent, "wbr");

@@ -1,4 +1,4 @@
-// Screen 4: the vertices of a draw behind each stage, as a table and as wire frames of two stages side by side.
+// Screen 4: the vertices of a draw after each stage, as a table and as wire frames of two stages side by side.
 import { add, button } from "./dom.js";
 import { VirtualList } from "./list.js";
 

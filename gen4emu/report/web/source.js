@@ -60,7 +60,7 @@ export class ReportSource {
     return this.once(name, async () => JSON.parse(new TextDecoder().decode(await inflate(await this.bytes(name)))));
   }
 
-  // A JSON header and the bytes behind it.
+  // A JSON header and the bytes after it.
   async packed(name) {
     const bytes = await inflate(await this.bytes(name));
     const size = new DataView(bytes.buffer).getUint32(0, true);

@@ -50,7 +50,7 @@ def pairs(path: Path) -> set[tuple[str, str]]:
 
 
 def skips(path: Path) -> dict[str, str]:
-    """Tests, and behind a bar the reason, which is required."""
+    """Tests, and after a bar the reason, which is required."""
     found = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         test, _, reason = (part.strip() for part in line.split("#", 1)[0].partition("|"))

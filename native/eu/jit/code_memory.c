@@ -198,7 +198,7 @@ static void count_blocks(struct g4_run *run, const struct g4_jit_block *block, c
     eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
 }
 
-/* Channels that wait behind a loop or branch join those of the threads that have executed it. */
+/* Channels that wait after a loop or branch join those of the threads that have executed it. */
 static void join_after(struct g4_run *run, const struct g4_op *last, g4_lanes failed) {
     const uint8_t threads = run->threads;
     if (last->channel_pointers) {

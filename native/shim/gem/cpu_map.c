@@ -20,10 +20,10 @@ struct cpu_map {
     uint64_t offset; /* in the object */
     int protection;
     bool gtt, shared;
-    bool guarded; /* the shim owns the `guard_size` bytes behind it */
+    bool guarded; /* the shim owns the `guard_size` bytes after it */
 };
 
-/* Scratch memory behind a mapping through the aperture: crocus writes small levels of volume textures beyond the end of
+/* Scratch memory after a mapping through the aperture: crocus writes small levels of volume textures beyond the end of
  * the buffer, which on a real machine overwrites what lies there.  The guard belongs to the mapping, because tiling and
  * views may change while the mapping stays. */
 static const size_t guard_size = 64 << 10;
@@ -146,7 +146,7 @@ static void *mmap_object(struct gem_object *object, bool gtt, uint64_t offset, v
     return REAL(mmap)(address, length, protection, flags, object->memfd->fd, (off_t)(object->offset + offset));
 }
 
-/* mmap_object() through the aperture, with a guard behind it; `length` is whole pages. */
+/* mmap_object() through the aperture, with a guard after it; `length` is whole pages. */
 static void *mmap_guarded(struct gem_object *object, uint64_t offset, void *address, size_t length, int protection,
                           int flags) {
     const size_t all = length + guard_size;
@@ -245,7 +245,7 @@ void cpu_map_forget(void *address, size_t length) {
             above.start = end;
             above.offset += end - map->start;
             map->end = start;
-            map->guarded = false; /* it is behind the upper part */
+            map->guarded = false; /* it is after the upper part */
             if (reserve()) {
                 insert(at + 1, above);
             }

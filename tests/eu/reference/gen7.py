@@ -481,7 +481,7 @@ def values_of(bits: Array, src: Operand, kind: str, *, complement: bool = False)
 # --- masks ------------------------------------------------------------------------------------------------------------
 
 def predicate(flags: int, inst: Instruction, first: int, channel: int) -> bool:
-    """The predicate of a channel whose flag is `channel` behind that of the first channel."""
+    """The predicate of a channel whose flag is `channel` after that of the first channel."""
     control = inst.predicate
     if not control:
         return True

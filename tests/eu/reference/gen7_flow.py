@@ -88,7 +88,7 @@ class Walk:
             self._move(active & ~taken, jip)
         elif name == "else":
             self._move(active, jip)
-        elif name == "break":  # behind the while that UIP names
+        elif name == "break":  # after the while that UIP names
             self._move(taken, uip + fetch(self.code, uip, self.gang.gen).size)
         elif name in ("cont", "halt", "brc"):
             self._move(taken, uip)

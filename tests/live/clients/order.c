@@ -50,10 +50,10 @@ static void test(const char *name, const char *header, const char *text) {
     glUseProgram(program);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     const unsigned front = draw(-0.5f);
-    const unsigned behind = draw(0.5f);
+    const unsigned after = draw(0.5f);
     glReadPixels(0, 0, 2, 1, GL_RGBA, GL_UNSIGNED_BYTE, color);
     glReadPixels(0, 0, 2, 1, GL_DEPTH_COMPONENT, GL_FLOAT, depth);
-    printf("%s: %u %u samples, colors %u %u, depths %.2f %.2f\n", name, front, behind, color[0], color[4], depth[0],
+    printf("%s: %u %u samples, colors %u %u, depths %.2f %.2f\n", name, front, after, color[0], color[4], depth[0],
            depth[1]);
 }
 

@@ -30,7 +30,7 @@ static int half(int size) {
     return size > 1 ? size / 2 : 1;
 }
 
-/* Whole levels at once: crocus writes all but the first as if their slices were stacked vertically, which ends behind
+/* Whole levels at once: crocus writes all but the first as if their slices were stacked vertically, which ends beyond
  * the buffer.  Only the first level is drawn. */
 static void upload(int width, int height, int depth, unsigned seed) {
     const size_t size = (size_t)width * (size_t)height * (size_t)depth * 4;

@@ -44,7 +44,7 @@ def is_mapped(address: int) -> bool:
 
 
 def write_behind(view: Map) -> None:
-    """Write behind a map, as crocus does with small levels of volumes: there must be memory, but no buffer."""
+    """Write beyond a map, as crocus does with small levels of volumes: there must be memory, but no buffer."""
     ctypes.memset(view.address + view.size, 0xEE, GUARD)
 
 
