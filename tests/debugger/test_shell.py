@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import lzma
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from gen4emu.device.replay import Bookmark, Replay
 from gen4emu.device.timeline import Bookmarks
 from gen4emu.hw.command_reader import Words
 from gen4emu.image.compare import compare, load, pair
+from tests.harness.commands import endless_batch
 from tests.harness.joined import join
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
@@ -330,10 +330,10 @@ def test_memory_that_is_not_there_is_an_error(capsys: Text) -> None:
 
 def test_a_history_ends_at_a_hang_with_status_3(tmp_path: Path, capsys: Text) -> None:
     path = tmp_path / "endless.bin"
-    path.write_bytes(struct.pack("<2I", 0x18800080, 0))  # a batch that starts itself
+    path.write_bytes(endless_batch())
     lines = debug(capsys, str(path), "history 1 1", options=("--raw", "-d", "g45"), status=3)
     assert lines[0] == "pixel 1,1: nothing covered it"
-    assert lines[1].startswith("the GPU hung: hang at 0x000000")
+    assert lines[1].startswith("the GPU hung: hang at 0x0000")
 
 
 def test_words_are_completed() -> None:

@@ -42,6 +42,12 @@ def start_batch(address: int, space: BatchMemorySpace = BatchMemorySpace.GTT, **
     return command("MI_BATCH_BUFFER_START", memory_space=space, address=address, **fields)
 
 
+def endless_batch() -> bytes:
+    """A batch at address 0 that starts itself.  It has 4096 MI_NOOP, with which it becomes too long after a thousand
+    starts instead of two million."""
+    return joined(NOOP * 4096, command("MI_BATCH_BUFFER_START", memory_space=BatchMemorySpace.GTT, address=0))
+
+
 def joined(*commands: Sequence[int]) -> bytes:
     """Commands as they are in memory."""
     words = [word for one in commands for word in one]
