@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,22 @@ def _back_end(request: pytest.FixtureRequest) -> Iterator[None]:
     lib.g4_set_variant(before)
 
 
+# The same programs for every back end: the reference, which makes them, takes longer than the core.
+@cache
+def flow(seed: int, gen: Gen) -> Case:
+    return flow_case(seed, gen, plain=True)
+
+
+@cache
+def flow_gen7(seed: int, gen: Gen) -> Case:
+    return gen7_programs.flow_case(seed, gen, plain=True)
+
+
+@cache
+def straight(seed: int, gen: Gen) -> Case:
+    return straight_case(seed, gen, 24).case
+
+
 def compare(bench: Bench, case: Case) -> None:
     expected = bench.run(case, general_only=True)
     for _ in range(2):
@@ -67,14 +85,14 @@ def compare(bench: Bench, case: Case) -> None:
 def test_programs_like_those_of_compilers_agree(gen: Gen) -> None:
     bench = Bench(gen, MANY)
     for seed in range(60):
-        compare(bench, flow_case(7000 * int(gen) + seed, gen, plain=True))
+        compare(bench, flow(7000 * int(gen) + seed, gen))
 
 
 @pytest.mark.parametrize("gen", gen7_programs.PARTS, ids=lambda g: g.name)
 def test_programs_with_channel_pointers_agree(gen: Gen) -> None:
     bench = Bench(gen, MANY)
     for seed in range(80):
-        compare(bench, gen7_programs.flow_case(7000 * int(gen) + seed, gen, plain=True))
+        compare(bench, flow_gen7(7000 * int(gen) + seed, gen))
 
 
 def with_epilogue(case: Case, rows: list[int]) -> Case:
@@ -82,8 +100,7 @@ def with_epilogue(case: Case, rows: list[int]) -> Case:
     lines = ["mov(16) g90<1>UD 0UD {align1 compr};"]
     lines += [f"xor(16) g90<1>UD g90<8,8,1>UD g{row}<8,8,1>UD {{align1 compr}};" for row in rows]
     lines += ["mov(16) m2<1>UD g90<8,8,1>UD {align1 compr};"]
-    case.code = case.code[:-16] + assemble("\n".join(lines), case.gen) + case.code[-16:]
-    return case
+    return replace(case, code=case.code[:-16] + assemble("\n".join(lines), case.gen) + case.code[-16:])
 
 
 @pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
@@ -93,7 +110,7 @@ def test_registers_that_are_read_again_have_their_values(gen: Gen) -> None:
     harness().g4_probe_keep_registers(bench.probe._probe, False)
     rng = random.Random(int(gen))
     for seed in range(60):
-        case = with_epilogue(flow_case(9000 * int(gen) + seed, gen, plain=True),
+        case = with_epilogue(flow(9000 * int(gen) + seed, gen),
                              rng.sample(range(10, 60, 2), rng.randrange(8)))
         expected = bench.run(case, general_only=True)
         for _ in range(2):
@@ -111,11 +128,11 @@ def test_payload_registers_have_their_values(gen: Gen) -> None:
     harness().g4_probe_keep_registers(bench.probe._probe, False)
     rng = random.Random(int(gen))
     for seed in range(60):
-        case = gen7_programs.flow_case(9000 * int(gen) + seed, gen, plain=True)
+        case = flow_gen7(9000 * int(gen) + seed, gen)
         lines = ["mov(8) g2<1>UD 0UD { align1 1Q };"]
         for row in rng.sample([*range(10, 40, 2), *range(80, 110, 2), 6], rng.randrange(8)):
             lines += [f"xor(8) g2<1>UD g2<8,8,1>UD g{row}<8,8,1>UD {{ align1 1Q }};"]
-        case.code = case.code[:-16] + assemble("\n".join(lines), gen) + case.code[-16:]
+        case = replace(case, code=case.code[:-16] + assemble("\n".join(lines), gen) + case.code[-16:])
         expected = bench.run(case, general_only=True)
         for _ in range(2):
             found = bench.run(case, general_only=False)
@@ -459,4 +476,4 @@ def test_a_carry_counts_once_for_each_thread_pass_operand_and_row(line: str, cou
 def test_random_programs_cause_the_same_events(gen: Gen) -> None:
     bench = Bench(gen)
     for seed in range(24):
-        compare(bench, straight_case(seed, gen, 24).case)
+        compare(bench, straight(seed, gen))
