@@ -256,6 +256,7 @@ class DebugKind(CoreEnum):
     OBJECT = 9, "an object that may cover the watched pixel, or that a trap names, has been set up"
     FRAGMENT = 10, "the fate of a fragment of the watched pixel"
     NOT_FINITE = 11, "a thread has computed its first NaN or infinity"
+    DENORMAL = 12, "a thread has read or computed its first denormal"
 
 
 class DebugAction(CoreEnum):
@@ -290,6 +291,7 @@ class BreakKind(CoreEnum):
     WRITE = 5, "messages that change memory in low..high"
     EVERY = 6, "any instruction"
     NOT_FINITE = 7, "the first of a thread that computes a NaN or an infinity, after it"
+    DENORMAL = 8, "the first of a thread that reads or computes a denormal, after it"
 
 
 class OperandFile(CoreEnum):

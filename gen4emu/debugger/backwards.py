@@ -87,6 +87,10 @@ class Moment:
         return stop.reason == "step" if self.hit is None else (stop.number, stop.kind) == self.hit
 
 
+# Between two instructions, what is reported first; before an instruction comes last.
+_ORDER = {kind: n for n, kind in enumerate((DebugKind.THREAD, DebugKind.WRITE, DebugKind.NOT_FINITE,
+                                           DebugKind.DENORMAL))}
+
 Position = tuple[int, int, int, int]  # draw; thread in the draw, from 1; instructions; order of stops between two
 
 
@@ -94,7 +98,7 @@ def position_of(stop: Stop, start: DrawStart) -> Position | None:
     """None if the instructions of the thread are not counted."""
     if stop.thread is None or stop.executed is None:
         return None
-    order = {DebugKind.WRITE: 0, DebugKind.NOT_FINITE: 0, DebugKind.THREAD: 0}.get(stop.kind, 1)
+    order = _ORDER.get(stop.kind, len(_ORDER))
     return stop.place.draw, stop.thread.serial - start.counts.serial, stop.executed, order
 
 

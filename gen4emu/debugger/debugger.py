@@ -18,7 +18,7 @@ from gen4emu.debugger.expressions import Context, Expression
 from gen4emu.debugger.inspect import LiveThread, code_at, code_lines
 from gen4emu.debugger.messages import Message, message_of
 from gen4emu.debugger.model import STAGES, Origin, Thread, origin_of, thread_of
-from gen4emu.debugger.not_finite import NotFinite, not_finite_lines, not_finite_of
+from gen4emu.debugger.special_numbers import SpecialNumber, special_number_lines, special_number_of
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Breakpoint, Subscription, Trap
@@ -43,7 +43,7 @@ class Stop:
     vertex: Origin | None = None
     live_thread: LiveThread | None = None
     executed: int | None = None  # instructions of the thread; None: not counted
-    not_finite: NotFinite | None = None
+    special: SpecialNumber | None = None  # of NOT_FINITE and DENORMAL
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"stop": self.kind.name.lower(), **self.place.as_json(), "reason": self.reason,
@@ -52,8 +52,8 @@ class Stop:
             found |= {"thread": self.thread.as_json(), "address": self.address, "executed": self.executed}
         if self.instance:
             found["instance"] = self.instance
-        if self.not_finite is not None:
-            found["not_finite"] = self.not_finite.as_json()
+        if self.special is not None:
+            found[self.kind.name.lower()] = self.special.as_json()
         if self.vertex is not None:
             found["vertex"] = self.vertex.as_json()
         return found
@@ -66,8 +66,8 @@ def stop_lines(stop: Stop) -> Iterator[str]:
     t = stop.thread
     of = f" of object {t.object}" if t.object is not None else ""
     yield f"{stop.place}, {t.name}{of}: {stop.reason}"
-    if stop.not_finite is not None:
-        yield from not_finite_lines(stop.not_finite)
+    if stop.special is not None:
+        yield from special_number_lines(stop.special)
     if stop.live_thread is not None:
         yield from code_lines(stop.live_thread.around(0, 0), stop.address)
 
@@ -93,8 +93,8 @@ class Debugger:
         self.subscription = Subscription(handlers={
             DebugKind.THREAD: self._trapped, DebugKind.VERTEX: self._vertex, DebugKind.INSTRUCTION: self._instruction,
             DebugKind.WRITE: self._write, DebugKind.MESSAGE: self._message, DebugKind.EXCEPTION: self._exception,
-            DebugKind.ATTENTION: self._attention, DebugKind.NOT_FINITE: self._not_finite,
-            DebugKind.IN_FLIGHT: self._in_flight})
+            DebugKind.ATTENTION: self._attention, DebugKind.NOT_FINITE: self._special_number,
+            DebugKind.DENORMAL: self._special_number, DebugKind.IN_FLIGHT: self._in_flight})
         self._items: list[_Item] = []
         self._next = 1
         self.is_attached = True
@@ -245,14 +245,14 @@ class Debugger:
             return DebugAction.GO
         return self._stop(event, f"breakpoint {item.number} ({item.text}), 0x{event.value:08x} has changed", item)
 
-    def _not_finite(self, event: Any) -> DebugAction:
+    def _special_number(self, event: Any) -> DebugAction:
         found = self.device.observer.breakpoint_of(event)
         item = self._hit(event, found[1] if found else None)
         if item is None:
             return DebugAction.GO
         thread = thread_of(event)
-        seen = not_finite_of(event, thread, code_at(self.device, event.value)[:1])
-        return self._stop(event, f"breakpoint {item.number} ({item.text}), {seen.reason}", item, not_finite=seen)
+        seen = special_number_of(event, thread, code_at(self.device, event.value)[:1])
+        return self._stop(event, f"breakpoint {item.number} ({item.text}), {seen.reason}", item, special=seen)
 
     def _message(self, event: Any) -> DebugAction:
         if self.subscription.messages and self.on_message is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gen4emu.debugger.inspect import LiveThread, State
-from gen4emu.debugger.not_finite import pixel_of
+from gen4emu.debugger.special_numbers import pixel_of
 from gen4emu.device.device import Device
 from gen4emu.errors import Gen4emuError
 

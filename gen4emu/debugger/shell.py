@@ -22,8 +22,8 @@ from gen4emu.debugger.history import Change, fragment_lines, history_lines, obje
 from gen4emu.debugger.inspect import FORMATS, LiveThread, code_at, code_lines, register_text, state_json, thread_lines
 from gen4emu.debugger.messages import Message, message_lines
 from gen4emu.debugger.model import STAGES, UNITS, Fate
-from gen4emu.debugger.not_finite import pixel_of
 from gen4emu.debugger.session import GoTo, Leave, Restart, Session
+from gen4emu.debugger.special_numbers import pixel_of
 from gen4emu.debugger.watch import Awaited, Watch, lane_lines
 from gen4emu.debugger.why import CHANNELS, MOST_DEPTH, parse_channel, why
 from gen4emu.debugger.why import SCHEMA as WHY_SCHEMA
@@ -465,7 +465,7 @@ def _added(shell: Shell, what: Trap | Breakpoint, text: str, kind: str, once: bo
 def _break(shell: Shell, arguments: list[str]) -> None:
     text = " ".join(arguments)
     arguments, condition = _conditional(arguments)
-    _need(arguments, 1, "break ip|opcode|eot|sfid|message|control|write|nan ... [in STAGE,...] [flagged]"
+    _need(arguments, 1, "break ip|opcode|eot|sfid|message|control|write|nan|denormal ... [in STAGE,...] [flagged]"
                         " [if EXPRESSION]")
     rest, units, flagged = _qualified(arguments)
     _need(rest, 1, "break WHERE ... [in STAGE,...]")
@@ -495,8 +495,10 @@ def _break(shell: Shell, arguments: list[str]) -> None:
         found = Breakpoint(BreakKind.WRITE, low, high, **more)
     elif kind == "nan":
         found = Breakpoint(BreakKind.NOT_FINITE, **more)
+    elif kind == "denormal":
+        found = Breakpoint(BreakKind.DENORMAL, **more)
     else:
-        known = ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan")
+        known = ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan", "denormal")
         raise Usage(_unknown("breakpoint", kind, known))
     _added(shell, found, text, "breakpoint", condition=condition)
 
@@ -929,7 +931,7 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
                          " thread N | every | id R0.6 [MASK [R0.7 [MASK]]]; [in STAGE,...] [quiet]"
                          " [if EXPRESSION]"),
     ("break WHERE", _break, "ip A[..B] | opcode NAME | eot | sfid NAME | message DESCRIPTOR [MASK] | control |"
-                            " write A..B | nan; [in STAGE,...] [flagged] [if EXPRESSION]"),
+                            " write A..B | nan | denormal; [in STAGE,...] [flagged] [if EXPRESSION]"),
     ("halt", _halt, "at the next thread; [in STAGE,...]"),
     ("list", _list, "traps and breakpoints"),
     ("delete N|all", _delete, "one of them, or all"),
@@ -1007,7 +1009,7 @@ def completions(before: str, word: str) -> list[str]:
 
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "trap": ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id", "in", "object", "quiet"),
-    "break": ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan", "in", "flagged"),
+    "break": ("ip", "opcode", "eot", "sfid", "message", "control", "write", "nan", "denormal", "in", "flagged"),
     "regs": FORMATS, "set": ("f0.0", "f0.1", "cr0.0", "cr0.1", "cr0.2"), "delete": ("all",), "disasm": ("all",),
     "source": tuple(FORMS),
     "history": ("frame",), "back-trace": ("frame",), "why": (*CHANNELS, "depth", "frame"),

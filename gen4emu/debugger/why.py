@@ -13,7 +13,6 @@ from gen4emu.debugger.history import Change as PixelChange
 from gen4emu.debugger.history import History, color_text
 from gen4emu.debugger.memory_changes import Change
 from gen4emu.debugger.model import Fate, Fragment, Origin, surface_address, surface_state
-from gen4emu.debugger.not_finite import number_text
 from gen4emu.debugger.provenance import (
     WHOLE,
     Element,
@@ -25,6 +24,7 @@ from gen4emu.debugger.provenance import (
     message_text,
 )
 from gen4emu.debugger.session import Session
+from gen4emu.debugger.special_numbers import number_text
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing, Unit
 from gen4emu.errors import Gen4emuError

@@ -169,7 +169,7 @@ class Observer:
         """The owner of the trap or breakpoint that the event is for; all if there is none."""
         if event.kind in (DebugKind.THREAD, DebugKind.VERTEX):
             found: tuple[Subscription, Any] | None = self.trap_of(event)
-        elif event.kind in (DebugKind.INSTRUCTION, DebugKind.WRITE, DebugKind.NOT_FINITE):
+        elif event.kind in (DebugKind.INSTRUCTION, DebugKind.WRITE, DebugKind.NOT_FINITE, DebugKind.DENORMAL):
             found = self.breakpoint_of(event)
         else:
             found = None

@@ -132,9 +132,11 @@ struct g4_debug_event {
 
     struct g4_debug_fragment fragment;
 
-    /* NaNs and infinities: `value` is the address of the instruction, `address` that of the next one */
+    /* NaNs, infinities and denormals: `value` is the address of the instruction, `address` that of the next one */
     uint32_t channel, result_type; /* enum g4_type */
+    bool has_result;               /* false: it is not in a register that the instruction names */
     uint64_t result;
+    uint32_t denormal;  /* the operand that is one; 3: the result */
     bool has_source[3]; /* of the channel, before the instruction and its modifiers */
     uint32_t source_type[3];
     uint64_t source[3];

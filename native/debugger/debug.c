@@ -73,7 +73,7 @@ static bool wants_instructions(const struct g4_debug_setup *setup) {
 static bool wants_results(const struct g4_debug_setup *setup) {
     bool found = false;
     for (uint32_t i = 0; i < setup->breakpoint_count; i++) {
-        found |= setup->breakpoint[i].kind == G4_BREAK_NOT_FINITE;
+        found |= setup->breakpoint[i].kind == G4_BREAK_NOT_FINITE || setup->breakpoint[i].kind == G4_BREAK_DENORMAL;
     }
     return found;
 }
@@ -218,7 +218,8 @@ bool g4_debug_report(struct g4_debug *debug, struct g4_debug_event *event) {
     event->origins = debug->origins;
     const uint32_t action = debug->fn(debug->data, event);
     debug->stepping = action == G4_DEBUG_STEP ? event->thread.serial : debug->stepping;
-    const bool is_between = event->kind == G4_DEBUG_THREAD || event->kind == G4_DEBUG_NOT_FINITE;
+    const bool is_between =
+        event->kind == G4_DEBUG_THREAD || event->kind == G4_DEBUG_NOT_FINITE || event->kind == G4_DEBUG_DENORMAL;
     debug->before_first = action == G4_DEBUG_STEP ? is_between : debug->before_first;
     debug->finishing = action == G4_DEBUG_FINISH ? event->thread.serial : debug->finishing;
     debug->abandoned = action == G4_DEBUG_ABANDON;

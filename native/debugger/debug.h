@@ -27,7 +27,8 @@ struct g4_debug_gang {
     uint32_t in_flight[G4_GANG_THREADS][G4_GRF_COUNT / 32]; /* registers that no response comes to */
     bool counted;                                           /* `executed` is valid */
     uint64_t executed[G4_GANG_THREADS];                     /* instructions */
-    bool not_finite[G4_GANG_THREADS];                       /* has stopped at its first NaN or infinity */
+    bool not_finite[G4_GANG_THREADS];                       /* has stopped at its first NaN or infinity, */
+    bool denormal[G4_GANG_THREADS];                         /* and at its first denormal */
 };
 
 /* The origin of the vertex in a URB entry. */
@@ -56,7 +57,7 @@ struct g4_debug_pixel {
 
 /* The operands of an instruction before it is executed, by thread, pass, source and channel. */
 struct g4_debug_operands {
-    uint8_t threads; /* bit t: those of thread t */
+    uint8_t not_finite, denormals; /* bit t: those of thread t, which stops at such numbers */
     uint32_t enabled[G4_GANG_THREADS][2];
     bool known[G4_GANG_THREADS][2][3];
     uint64_t bits[G4_GANG_THREADS][2][3][G4_PASS_CHANNELS];
@@ -163,11 +164,13 @@ void g4_debug_vertex_emitted(struct g4_hooks *hooks, const struct g4_gang *gang,
 /* instructions.c, messages.c */
 enum g4_status g4_debug_run_gang(struct g4_hooks *hooks, struct g4_eu *eu, struct g4_gang *gang,
                                  const struct g4_kernel *kernel);
-/* not_finite.c: before an instruction, and after it.  False: thread t has computed neither a NaN nor an infinity, or
- * has been reported for one before. */
+/* special_numbers.c: before an instruction, and after it.  False: thread t has computed neither a NaN nor an infinity,
+ * neither read nor computed a denormal, or has been reported for one before. */
 void g4_debug_copy_operands(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op);
 bool g4_debug_find_not_finite(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, int t,
                               struct g4_debug_event *event);
+bool g4_debug_find_denormal(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, int t,
+                            struct g4_debug_event *event);
 bool g4_debug_exception(struct g4_hooks *hooks, struct g4_run *run, int thread, uint32_t which);
 extern g4_message_fn *const g4_debug_functions[G4_FUNCTIONS];
 

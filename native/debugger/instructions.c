@@ -120,12 +120,14 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
     return report(debug, run, t, op->ip, &event);
 }
 
-/* After an instruction: report threads that have computed their first NaN or infinity. */
+/* After an instruction: report threads that have met their first NaN, infinity or denormal. */
 static void check_results(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, uint8_t threads) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        struct g4_debug_event event = {0};
-        if ((threads >> t & 1) && g4_debug_find_not_finite(debug, run, op, t, &event) &&
-            !report(debug, run, t, op->next, &event)) {
+        struct g4_debug_event not_finite = {0}, denormal = {0};
+        if ((threads >> t & 1) &&
+            ((g4_debug_find_not_finite(debug, run, op, t, &not_finite) &&
+              !report(debug, run, t, op->next, &not_finite)) ||
+             (g4_debug_find_denormal(debug, run, op, t, &denormal) && !report(debug, run, t, op->next, &denormal)))) {
             stop_run(run, G4_STOPPED);
             return;
         }

@@ -213,6 +213,7 @@ static enum g4_status start_threads(struct g4_debug *debug, struct g4_gang *gang
     memset(known->in_flight, 0, sizeof known->in_flight);
     memset(known->executed, 0, sizeof known->executed);
     memset(known->not_finite, 0, sizeof known->not_finite);
+    memset(known->denormal, 0, sizeof known->denormal);
     known->counted = true;
     for (int t = 0; t < count; t++) {
         number(debug, gang, t, &thread[t]);

@@ -54,6 +54,10 @@ static void finish(uint32_t *out, unsigned alternate, bool saturate) {
     }
 }
 
+bool g4_math_divides(uint32_t function) {
+    return function == GEN7_MATH_FUNCTION_FDIV;
+}
+
 void g4_math_float(uint32_t function, unsigned alternate, bool saturate, g4_lanes lanes, struct g4_math_operands *o) {
     const struct g4_math_ops *const ops = current_ops();
 

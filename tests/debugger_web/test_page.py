@@ -289,7 +289,7 @@ def test_continue_back_leads_to_the_breakpoint_before(opened: Page) -> None:
     press(opened, ".thread .bar button", "◀◀ continue back")
     opened.wait(f"{current} === 4")
     type_command(opened, "delete all")
-    opened.wait("document.querySelector('.thread .stops button') === null")
+    opened.wait("document.querySelector('.thread .stops .stop button') === null")
 
 
 def test_breakpoints_are_set_in_the_code_and_deleted(opened: Page) -> None:
@@ -298,8 +298,10 @@ def test_breakpoints_are_set_in_the_code_and_deleted(opened: Page) -> None:
     opened.wait("document.querySelector('.listing .instruction.has-stop') !== null")
     press(opened, ".thread .bar button", "continue")
     opened.wait("document.querySelectorAll('.listing .instruction')[8].classList.contains('current')")
-    press(opened, ".thread .stops button", "delete")
-    opened.wait("document.querySelector('.thread .stops button') === null")
+    press(opened, ".thread .stops .stop button", "delete")
+    opened.wait("document.querySelector('.thread .stops .stop button') === null")
+    press(opened, ".thread .stops .add-stop button", "denormal")
+    opened.wait("document.querySelector('.thread .stops .stop')?.textContent.includes(': denormal, 0 hits')")
     press(opened, ".thread .bar button", "next draw")
     opened.wait("document.querySelector('.thread .note').textContent.startsWith('No thread is stopped')")
 

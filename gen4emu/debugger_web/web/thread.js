@@ -5,6 +5,11 @@ const FORMATS = ["float", "int", "hex", "words", "color"];
 const CHANNELS = 16;
 const LOOKS = new Set(["thread", "list", "disasm", "regs", "where", "help", "x", "surfaces", "gl", "source"]);  // commands that change nothing
 
+// Breakpoints for the whole trace: the text of a button, its command, and what it means.
+const STOPS = [["NaN", "break nan", "the first NaN or infinity that a thread computes"],
+  ["denormal", "break denormal", "the first denormal that a thread reads or computes"],
+  ["message", "break opcode send", "every message to a shared function"]];
+
 // The eight dwords of a register as texts.
 function texts(words, format) {
   const raw = new Uint32Array(words);
@@ -232,8 +237,14 @@ export class ThreadPane {
     add(stops, "h3", "traps and breakpoints");
     if (!this.items?.length) add(stops, "p", "none; click a line of code, or use `trap` and `break`", "faint");
     for (const { number, text, hits } of this.items ?? []) {
-      const line = add(stops, "div", `${number}: ${text}, ${hits} hits `);
+      const line = add(stops, "div", `${number}: ${text}, ${hits} ${hits === 1 ? "hit" : "hits"} `, "stop");
       button(line, "delete", () => this.send(`delete ${number}`));
     }
+    const more = add(stops, "div", "stop at ", "add-stop");
+    for (const [text, command, title] of STOPS) button(more, text, () => this.send(command)).title = title;
+    const write = add(more, "input");
+    write.placeholder = "write to 0x0010e000..0x0010e0ff";
+    write.title = "messages that change memory there";
+    write.addEventListener("change", () => { if (write.value.trim()) this.send(`break write ${write.value.trim()}`); });
   }
 }
