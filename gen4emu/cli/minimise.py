@@ -12,6 +12,7 @@ import click
 from gen4emu.api.trace import Trace
 from gen4emu.cli import options
 from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device, device_named
 from gen4emu.repro import minimise as minimising
 from gen4emu.repro.trim import Part
@@ -62,12 +63,15 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
               help="The time for the search: 30s, 5m, 1h.")
 @click.option("--tries", type=click.IntRange(1), metavar="N",
               help="Try at most N candidates, so that the result does not depend on the speed of the machine.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
+              help="Try so many candidates at a time; the result is the same.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @options.trace_options
 @options.verbosity_options
 def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
-             differs_between: tuple[Device, Device] | None, budget: float, tries: int | None, command: tuple[str, ...],
-             kind: str | None, base: int, device: Device | None, force_device: bool, partial: bool) -> int:
+             differs_between: tuple[Device, Device] | None, budget: float, tries: int | None, jobs: int,
+             command: tuple[str, ...], kind: str | None, base: int, device: Device | None, force_device: bool,
+             partial: bool) -> int:
     """Leave out everything of TRACE without which a problem stays.
 
     Submissions, draws, state commands, memory, objects of draws, instructions of kernels and fields of state are left
@@ -87,13 +91,15 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
         if status:
             return status
         part = minimising.whole(trace, source)
-    stays = _stays(part, hang, pixel, differs_between, command, Path(output).name)
+    # Each process draws alone: more would wait for each other.
+    choices = Options(workers=1) if jobs > 1 else None
+    stays = _stays(part, hang, pixel, differs_between, command, Path(output).name, choices)
 
     def step(level: str, kept: minimising.Kept) -> None:
         if not is_quiet():
             click.echo(f"{level}: {kept}", err=True)
 
-    search = minimising.Minimiser(part, stays, budget, step, tries)
+    search = minimising.Minimiser(part, stays, budget, step, tries, jobs)
     kept = search.run()
     target = Path(os.path.realpath(output))
     with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
@@ -111,11 +117,11 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
 
 
 def _stays(part: Part, hang: bool, pixel: tuple[int, int] | None, devices: tuple[Device, Device] | None,
-           command: tuple[str, ...], name: str) -> minimising.Stays:
+           command: tuple[str, ...], name: str, options: Options | None) -> minimising.Stays:
     if hang:
-        return minimising.same_hang(part)
+        return minimising.same_hang(part, options)
     if pixel is not None:
-        return minimising.same_pixel(part, *pixel)
+        return minimising.same_pixel(part, *pixel, options)
     if devices is not None:
-        return minimising.differs_between(part, *devices)
+        return minimising.differs_between(part, *devices, options)
     return minimising.command_succeeds(part, command, name)

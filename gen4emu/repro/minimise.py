@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gen4emu.api.trace import Trace
 from gen4emu.bisect.digests import surface_bytes
@@ -26,6 +26,7 @@ from gen4emu.device.targets import Target
 from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw import chips
 from gen4emu.repro import edits
+from gen4emu.repro.ahead import Ahead, Changes, changed, changes
 from gen4emu.repro.reduction import leave_out
 from gen4emu.repro.trim import Assembled, Part, Span, events_of, execute, record, without
 from gen4emu.trace import reader
@@ -34,6 +35,7 @@ from gen4emu.trace.events import Event, MemoryWrite, Submission
 from gen4emu.trace.write_aub import Dedup
 
 _MOST_TRIES = 1 << 30
+_T = TypeVar("_T")
 _BLOCKS = (1024, 256, 64, 16)  # bytes that are set to zero together
 
 
@@ -46,6 +48,9 @@ class Stays(Protocol):
 
     def __call__(self, events: Sequence[Event], deadline: float | None = None) -> bool:
         """`deadline`, by `time.monotonic`, is for what takes long: it raises `Over`."""
+
+
+Difference = tuple[tuple[int, ...], tuple[int, ...], Changes, Changes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,13 @@ class Kept:
         pages = {number: data for (is_write, number), data in memory.items() if not is_write}
         return replace(self, pages=pages, writes=self.writes | {
             number: data for (is_write, number), data in memory.items() if is_write})
+
+    def difference(self, before: Kept) -> Difference:
+        return self.events, self.commands, changes(before.pages, self.pages), changes(before.writes, self.writes)
+
+    def restored(self, difference: Difference) -> Kept:
+        events, commands, pages, writes = difference
+        return Kept(events, commands, changed(self.pages, pages), changed(self.writes, writes))
 
     def __str__(self) -> str:
         size = sum(len(data) - data.count(0) for data in self.memory.values())
@@ -179,8 +191,12 @@ class Minimiser:
     """Leaves out parts of a trace, level by level, until nothing more can be left out or the time is over."""
 
     def __init__(self, part: Part, stays: Stays, seconds: float, on_step: Callable[[str, Kept], object],
-                 most_tries: int | None = None) -> None:
+                 most_tries: int | None = None, jobs: int = 1) -> None:
+        """`jobs` candidates are tried at a time.  Their number does not change the result."""
         self._part, self._stays, self._on_step, self._most_tries = part, stays, on_step, most_tries
+        self._jobs = jobs
+        self._ahead: Ahead[Kept] | None = None
+        self._following: Iterator[Kept] = iter(())  # the candidates behind the next one
         self._end = time.monotonic() + seconds
         writes = {index: bytes(event.data) for index, event in enumerate(part.events) if isinstance(event, MemoryWrite)}
         self.kept = Kept(tuple(range(len(part.events))), tuple(range(len(part.commands))), dict(part.pages), writes)
@@ -191,6 +207,8 @@ class Minimiser:
         if not self._stays(list(self.events(self.kept))):
             raise Gen4emuError("the whole trace does not show what is to stay")
         try:
+            if self._jobs > 1:
+                self._ahead = Ahead(self._ask, self.kept, self._jobs)
             before = None
             while before != self.kept:
                 before = self.kept
@@ -199,6 +217,9 @@ class Minimiser:
                     level()
         except (Over, KeyboardInterrupt):
             pass
+        finally:
+            if self._ahead is not None:
+                self._ahead.close()
         return self.kept
 
     def events(self, kept: Kept) -> Iterator[Event]:
@@ -238,16 +259,32 @@ class Minimiser:
         if time.monotonic() > self._end or self.tries == self._most_tries:
             raise Over
         self.tries += 1
+        following, self._following = self._following, iter(())
+        is_over, stays = self._ask(candidate) if self._ahead is None else self._ahead.ask(candidate, following)
+        if is_over:
+            raise Over
+        self.kept = candidate if stays else self.kept
+        return stays
+
+    def _ask(self, candidate: Kept) -> tuple[bool, bool]:
+        """Whether the time is over, and whether the problem stays."""
         try:
-            if not self._stays(list(self.events(candidate)), self._end):
-                return False
+            return False, self._stays(list(self.events(candidate)), self._end)
+        except Over:
+            return True, False
         except Gen4emuError:  # such as a register that is loaded from memory that was left out
-            return False
-        self.kept = candidate
-        return True
+            return False, False
+
+    def _leave_out(self, items: Sequence[_T], candidate: Callable[[list[_T]], Kept], *, or_all: bool = False) -> None:
+        """Leave out as many items as possible; with `or_all`, first all together.  `candidate` has those that stay."""
+        def announce(following: Iterator[list[_T]]) -> None:
+            self._following = map(candidate, following)
+
+        if not (or_all and self._try(candidate([]))):
+            leave_out(items, lambda fewer: self._try(candidate(fewer)), _MOST_TRIES, announce)
 
     def _submissions(self) -> None:
-        leave_out(self.kept.events, lambda fewer: self._try(replace(self.kept, events=tuple(fewer))), _MOST_TRIES)
+        self._leave_out(self.kept.events, lambda fewer: replace(self.kept, events=tuple(fewer)))
         self._on_step("submissions", self.kept)
 
     def _commands(self) -> None:
@@ -255,17 +292,15 @@ class Minimiser:
             others = [index for index in self.kept.commands if self._part.commands[index][3] is not draws]
             mine = [index for index in self.kept.commands if self._part.commands[index][3] is draws]
 
-            def stays(fewer: list[int], others: list[int] = others) -> bool:
-                return self._try(replace(self.kept, commands=tuple(sorted([*fewer, *others]))))
+            def candidate(fewer: list[int], others: list[int] = others) -> Kept:
+                return replace(self.kept, commands=tuple(sorted([*fewer, *others])))
 
-            if not stays([]):
-                leave_out(mine, stays, _MOST_TRIES)
+            self._leave_out(mine, candidate, or_all=True)
             self._on_step("draws" if draws else "state commands", self.kept)
 
     def _pages(self) -> None:
         pages = dict(self.kept.pages)
-        leave_out(sorted(pages), lambda fewer: self._try(replace(self.kept, pages={at: pages[at] for at in fewer})),
-                  _MOST_TRIES)
+        self._leave_out(sorted(pages), lambda fewer: replace(self.kept, pages={at: pages[at] for at in fewer}))
         self._on_step("pages", self.kept)
 
     def _objects(self) -> None:
@@ -298,9 +333,9 @@ class Minimiser:
         for kernel in kernels:
             self._change(kernel)
         for kernel in kernels:
-            changes = edits.without_nops(self.kept.memory, kernel)
-            if changes:
-                self._try(self.kept.edited(changes))
+            without = edits.without_nops(self.kept.memory, kernel)
+            if without:
+                self._try(self.kept.edited(without))
         self._on_step("kernel instructions", self.kept)
 
     def _fields(self) -> None:
@@ -308,16 +343,16 @@ class Minimiser:
         self._change(self._found().fields)
         self._on_step("fields", self.kept)
 
-    def _change(self, changes: list[edits.Edit]) -> None:
+    def _change(self, wanted: list[edits.Edit]) -> None:
         """Make as many changes as possible."""
         before = self.kept
 
-        def stays(fewer: list[edits.Edit]) -> bool:
+        def candidate(fewer: list[edits.Edit]) -> Kept:
             unchanged = set(fewer)
-            return self._try(before.edited(change for change in changes if change not in unchanged))
+            return before.edited(change for change in wanted if change not in unchanged)
 
-        if changes and not stays([]):
-            leave_out(changes, stays, _MOST_TRIES)
+        if wanted:
+            self._leave_out(wanted, candidate, or_all=True)
 
 
 def whole(trace: Trace, source: reader.Trace, options: Options | None = None) -> Part:

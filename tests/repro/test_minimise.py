@@ -19,6 +19,7 @@ from gen4emu.cli.main import run
 from gen4emu.decode import Command, Decoder, Kernel
 from gen4emu.repro import edits
 from gen4emu.repro.minimise import Minimiser, pixel_bytes, whole
+from gen4emu.repro.reduction import leave_out
 from gen4emu.trace.events import Event, MemoryWrite, Submission
 from gen4emu.trace.reader import open as open_trace
 
@@ -173,11 +174,48 @@ def test_a_candidate_that_reads_memory_that_was_left_out_is_none(tmp_path: Path)
     assert run(["minimise", "-q", str(trace), "--pixel", "32,40", "--tries", "150", "-o", str(small)]) == 0
 
 
-def test_a_number_of_tries_makes_the_result_the_same_everywhere(tmp_path: Path) -> None:
-    for name in ("a.aub", "b.aub"):
-        assert run(["minimise", "-q", str(TEXTURE), "--pixel", "60,60", "--tries", "60", "-o",
-                    str(tmp_path / name)]) == 0
-    assert (tmp_path / "a.aub").read_bytes() == (tmp_path / "b.aub").read_bytes()
+@pytest.mark.parametrize(("name", "pixel", "tries"), [
+    ("texture-g4x", "60,60", "60"), ("later/triangle-ivb", "32,40", "900")])
+def test_a_number_of_tries_makes_the_result_the_same_everywhere(name: str, pixel: str, tries: str,
+                                                                tmp_path: Path) -> None:
+    """However many candidates are tried at a time."""
+    found = []
+    for jobs in ("1", "2", "5"):
+        small = tmp_path / f"{jobs}.aub"
+        assert run(["minimise", "-q", str(TRACES / f"{name}.aub.xz"), "--pixel", pixel, "--tries", tries, "-j", jobs,
+                    "-o", str(small)]) == 0
+        found.append(small.read_bytes())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 16])
+def test_the_lists_that_are_announced_come_next_if_all_are_refused(length: int) -> None:
+    asked, announced = [], []
+
+    def refuse(fewer: list[int]) -> bool:
+        asked.append(fewer)
+        return False
+
+    leave_out(range(length), refuse, 1000, lambda following: announced.append(list(following)))
+    assert [announced[i] for i in range(len(asked))] == [asked[i + 1:] for i in range(len(asked))]
+
+
+def test_candidates_are_tried_before_their_turn(tmp_path: Path) -> None:
+    """Two commands run at the same time: each waits until there were two."""
+    both = f'echo . >> {tmp_path}/calls; for i in $(seq 100); do [ $(wc -l < {tmp_path}/calls) -ge 3 ] && exit 1; ' \
+           'sleep 0.1; done; exit 0'
+    first = f'[ -e {tmp_path}/calls ] || {{ echo . > {tmp_path}/calls; exit 0; }}; {both}'
+    assert run(["minimise", "-q", str(TEXTURE), "--tries", "1", "-j", "2", "-o", str(tmp_path / "min.aub"), "--", "sh",
+                "-c", first]) == 2, "the result is verified, and the command fails"
+    assert len((tmp_path / "calls").read_text().split()) >= 3
+
+
+def test_a_process_that_dies_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kill = f"[ -e {tmp_path}/called ] && kill -9 $(ps -o ppid= -p $$); touch {tmp_path}/called"
+    assert run(["minimise", "-q", str(TEXTURE), "-j", "2", "-o", str(tmp_path / "min.aub"), "--", "sh", "-c",
+                kill]) == 2
+    assert "the process of a candidate ended with SIGKILL" in capsys.readouterr().err
+    assert not (tmp_path / "min.aub").exists()
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
@@ -228,9 +266,10 @@ def slow_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["sh", "-c", SLOW]
 
 
-def test_ctrl_c_ends_the_command_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_the_command_that_runs(jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = slow_command(tmp_path, monkeypatch)
-    with started(str(TEXTURE), "--budget", "1h", "-o", "min.aub", "--", *command) as process:
+    with started(str(TEXTURE), "--budget", "1h", "-j", jobs, "-o", "min.aub", "--", *command) as process:
         pid = tmp_path / "pid"
         while not pid.exists() or not pid.read_text().strip():
             assert process.poll() is None
@@ -242,10 +281,12 @@ def test_ctrl_c_ends_the_command_that_runs(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "min.aub").exists()
 
 
-def test_a_command_that_does_not_end_ends_with_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_command_that_does_not_end_ends_with_the_budget(jobs: str, tmp_path: Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
     command = slow_command(tmp_path, monkeypatch)
     begin = time.monotonic()
-    assert run(["minimise", "-q", str(TEXTURE), "--budget", "3s", "-o", "min.aub", "--", *command]) == 0
+    assert run(["minimise", "-q", str(TEXTURE), "--budget", "3s", "-j", jobs, "-o", "min.aub", "--", *command]) == 0
     assert time.monotonic() - begin < 60
     assert not is_running(int((tmp_path / "pid").read_text()))
     assert (tmp_path / "min.aub").exists()
