@@ -22,11 +22,14 @@ from gen4emu.trace.reader import open as open_trace
 @options.frames_option
 @options.submissions_option
 @options.draws_option
+@click.option("--keep-frames-of", "surface", callback=options.address, metavar="ADDRESS",
+              help="From the first to the last frame that draws to the surface at ADDRESS, or shows it.")
 @click.option("--hang", is_flag=True, help="Only the submission that hangs.")
 @options.trace_options
 @options.verbosity_options
 def trim(file: str, output: str, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
-         hang: bool, kind: str | None, base: int, device: Device | None, force_device: bool, partial: bool) -> int:
+         surface: int | None, hang: bool, kind: str | None, base: int, device: Device | None, force_device: bool,
+         partial: bool) -> int:
     """Write a part of TRACE, from the first to the last of what is selected, as a trace of its own.
 
     The part has the memory that it reads, and commands that set the state in force at its start. It is executed before
@@ -36,8 +39,8 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
     Example:
       gen4emu trim trace.aub.xz --draws 0-1 -o small.aub.xz
     """
-    if sum((frames is not None, submissions is not None, draws is not None, hang)) != 1:
-        raise click.UsageError("name exactly one of --frames, --submissions, --draws and --hang")
+    if sum((frames is not None, submissions is not None, draws is not None, surface is not None, hang)) != 1:
+        raise click.UsageError("name exactly one of --frames, --submissions, --draws, --keep-frames-of and --hang")
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
     with Trace(source, partial) as trace:
         status = damaged(file, trace.damage(), partial)
@@ -49,6 +52,8 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
             span = trimming.span_of_submissions(source, submissions)
         elif draws is not None:
             span = trimming.span_of_draws(trace, draws)
+        elif surface is not None:
+            span = trimming.span_of_surface(trace, source, surface)
         else:
             span = trimming.span_of_hang(trace)
         done = trimming.trim(trace, source, span, output)

@@ -117,17 +117,37 @@ def span_of_submissions(source: reader.Trace, wanted: Selection) -> Span:
 def span_of_frames(source: reader.Trace, wanted: Selection) -> Span:
     if not source.has_marks():
         return span_of_submissions(source, wanted)
-    submissions, ends = 0, []
-    for event in source:
-        submissions += isinstance(event, Submission)
-        if isinstance(event, SurfaceDump | FrameBoundary):
-            ends.append(submissions)
+    ends = [submissions for submissions, event in _marks(source)]
     wanted.require_any(len(ends), "frame", source.path)
     first = ends[wanted.first - 1] if wanted.first else 0
     last = ends[min(len(ends) - 1, _last(wanted, len(ends)))] - 1
     if last < first:
         raise SelectionError(f"{source.path}: frame {wanted.text} has no submission")
     return Span(first, last)
+
+
+def _marks(source: reader.Trace) -> Iterator[tuple[int, SurfaceDump | FrameBoundary]]:
+    """The marks at which frames end, with the number of submissions before each."""
+    submissions = 0
+    for event in source:
+        submissions += isinstance(event, Submission)
+        if isinstance(event, SurfaceDump | FrameBoundary):
+            yield submissions, event
+
+
+def span_of_surface(trace: Trace, source: reader.Trace, address: int) -> Span:
+    """The frames that draw to a surface, or that show it."""
+    places = [moment.place for moment in trace.draws()
+              if any(target.address == address for target in moment.device.targets.latest)]
+    frames = {place.frame for place in places}
+    marks = list(_marks(source))
+    frames |= {n for n, (_, event) in enumerate(marks) if isinstance(event, SurfaceDump) and event.address == address}
+    if not frames:
+        raise SelectionError(f"{trace.path}: no frame draws to a surface at 0x{address:08x}, or shows it")
+    if marks and max(frames) >= len(marks):  # behind the last mark
+        count = sum(isinstance(event, Submission) for event in source)
+        return Span(marks[min(frames) - 1][0] if min(frames) else 0, count - 1)
+    return span_of_frames(source, Selection.parse(f"{min(frames)}-{max(frames)}"))
 
 
 def span_of_draws(trace: Trace, wanted: Selection) -> Span:

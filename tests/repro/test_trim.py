@@ -11,8 +11,12 @@ import pytest
 import gen4emu
 from gen4emu.bisect.digests import digest_of
 from gen4emu.cli.main import run
+from gen4emu.hw.chips import device_named
 from gen4emu.repro.script import Script, batch_of, parse, start_of_batch
-from gen4emu.trace.conversion import container_of, new_writer
+from gen4emu.repro.trim import Span, span_of_surface
+from gen4emu.trace.conversion import container_of, copy_event, new_writer
+from gen4emu.trace.events import FrameBoundary, Submission, SurfaceDump
+from gen4emu.trace.reader import open as open_trace
 from gen4emu.trace.write_aub import Dedup
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -50,6 +54,36 @@ def test_a_part_draws_as_the_whole_trace_and_is_smaller(name: str, selection: li
     assert run(["replay", "--no-pictures", "--strict", "--json", str(part)]) == 0
     assert json.loads(capsys.readouterr().out)["faults"] == []  # nothing is read that is missing
     assert [file.name for file in tmp_path.iterdir()] == ["part.aub.xz"]
+
+
+@pytest.mark.parametrize(("name", "address", "expected"), [
+    ("mpeg2-g4x", "0x1b7000", "6-11"), ("later/triangle-kbl", "0xfffefffb9000", "3-"),
+    ("gears-4frames-g4x", "0x154000", "all")])  # the depth buffer
+def test_the_frames_that_draw_to_a_surface_are_kept(name: str, address: str, expected: str, tmp_path: Path) -> None:
+    trace, part = TRACES / f"{name}.aub.xz", tmp_path / "part.aub.xz"
+    assert run(["trim", "-q", str(trace), "--keep-frames-of", address, "-o", str(part)]) == 0
+    assert digests(part) == digests(trace, expected)
+
+
+@pytest.mark.parametrize(("address", "first", "last"), [
+    (0x1B7000, 1, 2),  # drawn to in the second frame
+    (0x1CD000, 3, 4), (0x103000, 0, 4),  # in what follows the last mark, in the first frame as well
+    (0x1000, 1, 2)])  # shown at the end of the second one
+def test_frames_end_at_marks(address: int, first: int, last: int, tmp_path: Path) -> None:
+    """Five submissions, with marks behind the first and the third."""
+    source, marked = open_trace(str(TRACES / "mpeg2-g4x.aub.xz"), again=True), tmp_path / "marked.aub"
+    device = device_named("gm45")
+    assert device is not None
+    marks = {1: FrameBoundary(0), 3: SurfaceDump(0, 0x1000, 0, 0, 8, 8, 4, 32, 7, "linear")}
+    submissions = 0
+    with new_writer("aub", marked, device, "", Dedup.NONE) as writer:
+        for event in list(source)[1:]:
+            copy_event(event, writer)
+            submissions += isinstance(event, Submission)
+            if isinstance(event, Submission) and submissions in marks:
+                copy_event(marks[submissions], writer)
+    with gen4emu.open(marked) as opened:
+        assert span_of_surface(opened, open_trace(str(marked), again=True), address) == Span(first, last)
 
 
 def test_a_part_whose_memory_is_larger_than_the_trace_begins_at_its_start(tmp_path: Path,
@@ -95,7 +129,9 @@ def test_a_trace_of_a_hang_is_trimmed_to_the_submission_that_hangs(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("arguments", "error"), [
-    ([], "name exactly one of --frames, --submissions, --draws and --hang"),
+    ([], "name exactly one of --frames, --submissions, --draws, --keep-frames-of and --hang"),
+    (["--keep-frames-of", "0x1"], "no frame draws to a surface at 0x00000001, or shows it"),
+    (["--keep-frames-of", "x"], "'x' is not an address"),
     (["--draws", "0", "--hang"], "name exactly one of"),
     (["--draws", "9"], "no draw 9"),
     (["--frames", "7"], "no submission 7: it has 1 submission, 0"),
