@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 from gen4emu.device.device import Device, DeviceState
 from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.device.options import Options
 from gen4emu.device.page_tables import Mapping as PageMapping
+from gen4emu.device.page_tables import PageTables
 from gen4emu.hw.chips import Device as Part
 
 
@@ -61,12 +67,10 @@ def take(device: Device, before: Checkpoint | None = None) -> Checkpoint | None:
 
 @dataclass(frozen=True, slots=True)
 class Spare:
-    """The memory of a device that is gone, for a device in another state of the same execution.
-
-    No page table maps its pages.
-    """
+    """The memory of a device that is gone, for a device in another state of the same execution."""
 
     memory: Memory
+    page_tables: PageTables
     image: MemoryImage  # that this memory once was
 
     def close(self) -> None:
@@ -87,7 +91,12 @@ def restore(checkpoint: Checkpoint, spare: Spare | None = None) -> tuple[Device,
             spare.close()
     device = Device(checkpoint.part, checkpoint.options, memory=memory)
     try:
-        mark = device.memory.mark() if memory is not None else _restore_memory(device, checkpoint.memory)
+        if memory is not None and spare is not None:
+            device.page_tables.take_over(spare.page_tables)
+            device.page_tables.load(checkpoint.memory.mapped)
+            mark = memory.mark()
+        else:
+            mark = _restore_memory(device, checkpoint.memory)
         device.load(checkpoint.state)
     except BaseException:
         device.close()
@@ -103,10 +112,8 @@ def _take_memory(device: Device, before: MemoryImage | None) -> MemoryImage:
     numbers = memory.owned_pages()
     known: Mapping[int, bytes] = {} if before is None else before.pages
     changed = np.ones(len(numbers), bool)
-    # A page that has another address, by a page table or with `strict_pte`, does not know whether that wrote it.
-    if before is not None and not memory.strict_pte and not any(mapped):
-        translated = numbers < memory.page_count
-        changed[translated] = memory.written_since(np.ascontiguousarray(numbers[translated]), before.mark)
+    if before is not None and not memory.strict_pte:
+        changed = _changed(memory, device.page_tables, numbers, before.mark)
         changed |= ~np.isin(numbers, np.fromiter(known, np.uint64, len(known)))
     pages = {number: known[number] for number in numbers[~changed].tolist()}
     new = 0
@@ -126,12 +133,27 @@ def _take_memory(device: Device, before: MemoryImage | None) -> MemoryImage:
     return MemoryImage(pages, gtt, mapped, tuple(memory.missed()), memory.mark(), new * PAGE_SIZE, written)
 
 
+def _changed(memory: Memory, page_tables: PageTables, numbers: npt.NDArray[np.uint64], mark: int) \
+        -> npt.NDArray[np.bool_]:
+    """Which of these physical pages may have been written since.
+
+    With `strict_pte` this is not known: a page does not know whether another address wrote it.
+    """
+    import numpy as np
+
+    changed = np.ones(len(numbers), bool)
+    translated = numbers < memory.page_count
+    changed[translated] = memory.written_since(np.ascontiguousarray(numbers[translated]), mark)
+    mapped = page_tables.written_since(mark)
+    return changed | np.isin(numbers, mapped) if len(mapped) else changed
+
+
 def _rewrite(spare: Spare, image: MemoryImage) -> bool:
     """Make memory equal to an image by writing the pages that differ; false: it has other pages, or flags of them."""
     import numpy as np
 
     memory = spare.memory
-    if memory.strict_pte or memory.is_external or any(image.mapped) or memory.gtt() != image.gtt:
+    if memory.strict_pte or memory.is_external or memory.gtt() != image.gtt:
         return False
     numbers = memory.owned_pages()
     if len(numbers) != len(image.pages) or tuple(memory.missed()) != image.missed:
@@ -139,9 +161,7 @@ def _rewrite(spare: Spare, image: MemoryImage) -> bool:
     if not np.array_equal(numbers, np.sort(np.fromiter(image.pages, np.uint64, len(numbers)))):
         return False
     known = spare.image.pages
-    changed = np.ones(len(numbers), bool)
-    translated = numbers < memory.page_count
-    changed[translated] = memory.written_since(np.ascontiguousarray(numbers[translated]), spare.image.mark)
+    changed = _changed(memory, spare.page_tables, numbers, spare.image.mark)
     differing = set(numbers[changed].tolist())
     if known is not image.pages:  # else it goes back to where it began
         differing.update(number for number, data in image.pages.items() if known.get(number) is not data)

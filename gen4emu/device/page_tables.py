@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 from gen4emu.device.memory import PAGE_SIZE, Memory
 
@@ -29,19 +34,51 @@ class PageTables:
         self._memory = memory
         self._mapped: dict[int, int] = {}  # graphics page: physical page
         self._global: dict[int, int] = {}
+        self._dropped: set[int] = set()  # physical pages that were mapped before: writes to them leave no trace here
+        self._numbers: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None  # as arrays
 
     def save(self) -> Mapping:
         """The pages that the running context's table and the global one map, for `load`."""
         return self._mapped, dict(self._global)
 
     def load(self, saved: Mapping) -> None:
-        """Map what `save` has returned, in a memory without mappings."""
+        """Map what `save` has returned, and nothing else."""
+        if saved[0] is self._mapped and saved[1] == self._global:
+            return
+        before, wanted = self._global | self._mapped, saved[1] | saved[0]
+        for page in before.keys() - wanted.keys():
+            self._memory.map_physical(page, None)
+        for page, physical in wanted.items():
+            if before.get(page) != physical:
+                self._memory.map_physical(page, physical)
+        self._drop(before, wanted)
         self._mapped, self._global = saved[0], dict(saved[1])
-        for page, physical in (self._global | self._mapped).items():
-            self._memory.map_physical(page, physical)
+
+    def take_over(self, before: PageTables) -> None:
+        """Begin with the mapping of a device that is gone, in whose memory this is."""
+        self._mapped, self._global, self._dropped = before._mapped, before._global, before._dropped
+        self._numbers = before._numbers
+
+    def written_since(self, mark: int) -> npt.NDArray[np.uint64]:
+        """The numbers of physical pages that may have been written since by an address that tables map."""
+        import numpy as np
+
+        if self._numbers is None:
+            mapped = self._global | self._mapped
+            self._numbers = (np.fromiter(mapped, np.uint64, len(mapped)),
+                             np.fromiter(mapped.values(), np.uint64, len(mapped)))
+        pages, physical = self._numbers
+        dropped = np.fromiter(self._dropped, np.uint64, len(self._dropped))
+        return np.concatenate((physical[self._memory.written_since(pages, mark)], dropped))
+
+    def _drop(self, before: dict[int, int], now: dict[int, int]) -> None:
+        """The mapping has changed."""
+        self._dropped.update(physical for page, physical in before.items() if now.get(page) != physical)
+        self._numbers = None
 
     def set_global(self, first: int, entries: Sequence[int]) -> None:
         """Map pages from number `first` on by entries of the global table."""
+        before = {page: self._global[page] for page in range(first, first + len(entries)) if page in self._global}
         for page, entry in enumerate(entries, first):
             physical = (entry & _PAGE_OF_ENTRY) >> 12 if entry & _PRESENT else None
             self._memory.map_physical(page, physical)
@@ -49,6 +86,7 @@ class PageTables:
                 self._global.pop(page, None)
             else:
                 self._global[page] = physical
+        self._drop(before, self._global)
 
     def select(self, root: int) -> None:
         """Map the pages of the context whose first table is at this physical address."""
@@ -58,7 +96,9 @@ class PageTables:
         for page, physical in wanted.items():
             if self._mapped.get(page) != physical:
                 self._memory.map_physical(page, physical)
-        self._mapped = wanted
+        if wanted != self._mapped:
+            self._drop(self._mapped, wanted)
+            self._mapped = wanted
 
     def _pages(self, root: int) -> Iterator[tuple[int, int]]:
         """The graphics pages that a table maps, each with its physical page."""

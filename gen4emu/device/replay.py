@@ -133,10 +133,10 @@ class Replay:
         """Close the replay but for its memory, which another replay may use."""
         self._close_spare()
         device = self.device
-        if device is None or device.native is None or self._before is None or any(device.page_tables.save()):
+        if device is None or device.native is None or self._before is None:
             self.close()
             return None
-        return Spare(device.release(), self._before.memory)
+        return Spare(device.release(), device.page_tables, self._before.memory)
 
     def _close_spare(self) -> None:
         if self._spare is not None:
@@ -217,9 +217,7 @@ class Replay:
 
     def _all_frames(self, submissions: Selection | None) -> Iterator[Frame]:
         first = 0 if self._at is None else self._at.position
-        for position, event in enumerate(self.trace):
-            if position < first:
-                continue
+        for position, event in self.trace.from_position(first):
             self._position = position
             if isinstance(event, events.Header):
                 self._start(event)

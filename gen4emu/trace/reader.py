@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from io import BytesIO
+from itertools import islice
 from types import TracebackType
 from typing import BinaryIO, Self
 
@@ -106,6 +107,7 @@ class Trace:
         self._first: Source | None = None
         self._reading: Source | None = None  # by the latest iteration
         self._kept: _Kept | None = None
+        self._has_marks: bool | None = None
         self._damage: list[Warning] | None = None  # None until an iteration has reached the end
         source = opener()
         self._can_restart = source.can_restart
@@ -183,10 +185,20 @@ class Trace:
 
         Reads the trace up to the first mark if there is no index.
         """
-        count = self.frame_count()
-        if count is not None:
-            return count > 0
-        return any(isinstance(event, SurfaceDump | FrameBoundary) for event in self)
+        if self._has_marks is None:
+            count = self.frame_count()
+            self._has_marks = count > 0 if count is not None else any(
+                isinstance(event, SurfaceDump | FrameBoundary) for event in self)
+        return self._has_marks
+
+    def from_position(self, first: int) -> Iterator[tuple[int, Event]]:
+        """The events from number `first` on, with their numbers."""
+        kept = self._kept
+        if kept is not None and kept.complete:
+            for number in range(first, len(kept.events)):
+                yield number, kept.events[number]
+        else:
+            yield from islice(enumerate(self), first, None)
 
     def damage(self) -> list[Warning]:
         """The damage found in the file.  Reads the trace to its end unless an earlier iteration did."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.checkpoints import Spare, restore, take
 from gen4emu.device.device import Device
-from gen4emu.device.memory import Memory, Missing, PageFlags
+from gen4emu.device.memory import PAGE_SIZE, Memory, Missing, PageFlags
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.device.timeline import Bookmark, Bookmarks, Timeline
@@ -92,7 +92,7 @@ def test_memory_of_a_device_that_is_gone_can_be_used_again() -> None:
     assert first is not None and second is not None
     device, before = restore(second)
     device.memory.write(0x10004, b"changed")
-    spare = Spare(device.release(), before.memory)
+    spare = Spare(device.release(), device.page_tables, before.memory)
     restored, again = restore(first, spare)
     with restored:
         assert restored.memory is spare.memory
@@ -114,7 +114,7 @@ def test_memory_with_more_than_the_checkpoint_has_is_not_used_again(change: Call
     assert checkpoint is not None
     device, before = restore(checkpoint)
     change(device.memory)
-    spare = Spare(device.release(), before.memory)
+    spare = Spare(device.release(), device.page_tables, before.memory)
     restored, _ = restore(checkpoint, spare)
     with restored:
         assert restored.memory is not spare.memory
@@ -332,3 +332,83 @@ def test_too_many_checkpoints_are_thinned() -> None:
         straight = everything(timeline.finish())
         assert 0 < len(timeline.bookmarks) <= 2
         assert everything(timeline.execute_from(timeline.bookmarks[0])) == straight
+
+
+# --- page tables ------------------------------------------------------------------------------------------------------
+ROOT = 0x1000  # physical addresses of the tables of a context
+FIRST = 0x7F_0000_0000  # graphics address of the first page
+
+
+def map_pages(device: Device, *physical: int) -> None:
+    """Let the pages from FIRST on be physical pages, by four levels of tables."""
+    memory = device.memory
+    for level in (3, 2, 1):
+        at = ROOT + 0x1000 * (3 - level)
+        memory.write_physical(at + 8 * (FIRST >> 12 + 9 * level & 511), struct.pack("<Q", at + 0x1000 | 1))
+    entries = b"".join(struct.pack("<Q", page << 12 | 1) for page in physical)
+    memory.write_physical(ROOT + 0x3000, entries.ljust(0x1000, b"\0"))
+    device.page_tables.select(ROOT)
+
+
+def mapped_device() -> Device:
+    device = Device(BY_NAME["kbl"])
+    for page in range(0x40, 0x44):
+        device.memory.write_physical(page << 12, bytes([page]) * PAGE_SIZE)
+    map_pages(device, 0x40, 0x41)
+    return device
+
+
+def test_a_write_by_an_address_of_a_page_table_changes_the_physical_page_in_a_checkpoint() -> None:
+    with mapped_device() as device:
+        first = take(device)
+        device.memory.write(FIRST + 0x1004, b"mapped")
+        device.memory.write_physical(0x43 << 12, b"physical")
+        second = take(device, first)
+    assert first is not None and second is not None
+    assert second.memory.pages[0x41][4:10] == b"mapped" and second.memory.pages[0x43][:8] == b"physical"
+    assert second.memory.new_bytes == 2 * PAGE_SIZE
+    assert second.memory.pages[0x40] is first.memory.pages[0x40]
+
+
+def test_a_page_that_was_written_and_is_mapped_no_more_is_not_taken_for_unchanged() -> None:
+    with mapped_device() as device:
+        first = take(device)
+        device.memory.write(FIRST, b"written")
+        map_pages(device, 0x42)
+        second = take(device, first)
+    assert second is not None
+    assert second.memory.pages[0x40][:7] == b"written"
+
+
+def test_mapped_memory_of_a_device_that_is_gone_can_be_used_again() -> None:
+    with mapped_device() as device:
+        first = take(device)
+        device.memory.write(FIRST, b"second")
+        map_pages(device, 0x42, 0x41)
+        device.memory.write(FIRST, b"other page")
+        second = take(device, first)
+    assert first is not None and second is not None
+    spare = None
+    for checkpoint, found in ((second, b"other page"), (first, b"@@@@@@@@@@"), (second, b"other page")):
+        device, before = restore(checkpoint, spare)
+        assert spare is None or device.memory is spare.memory
+        assert device.memory.read(FIRST, 10) == found
+        assert memory_pages(device) == checkpoint.memory.pages
+        device.memory.write(FIRST + 0x1000, b"scratch")
+        map_pages(device, 0x41, 0x43)
+        device.memory.write(FIRST, b"more scratch")
+        spare = Spare(device.release(), device.page_tables, before.memory)
+    spare.close()
+
+
+def test_draws_behind_page_tables_are_reached_in_any_order() -> None:
+    def contents(device: Device) -> tuple[dict[int, bytes], Any]:
+        return memory_pages(device), device.page_tables.save()
+
+    path = str(TRACES / "later" / "triangle-kbl.aub.xz")
+    with open_trace(path, again=True) as trace, Timeline(trace, interval=0) as timeline:
+        timeline.finish()
+        for draw in (3, 1, 4, 0, 2, 4):
+            found = contents(timeline.goto(draw).device)
+            with open_trace(path, again=True) as other, Timeline(other, interval=1e9) as straight:
+                assert found == contents(straight.goto(draw).device), draw
