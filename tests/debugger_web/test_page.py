@@ -205,6 +205,49 @@ def test_a_click_shows_the_history_of_the_pixel(opened: Page) -> None:
     opened.wait("document.querySelector('.pixel h2').textContent.includes('after draw 3')")
 
 
+def drag(page: Page, *pixels: tuple[int, int]) -> None:
+    """With shift, from one pixel of the picture over others; one alone is a click."""
+    canvas(page)
+    left, top = page.evaluate(f"""(() => {{ const canvas = {SHOWN}.querySelector('.picture canvas');
+        const box = canvas.getBoundingClientRect();
+        return [box.left + canvas.clientWidth / 2 - 128, box.top + canvas.clientHeight / 2 - 128]; }})()""")
+    kinds = ["mousePressed", *["mouseMoved"] * (len(pixels) - 1), "mouseReleased"]
+    for kind, (x, y) in zip(kinds, (*pixels, pixels[-1]), strict=True):
+        page.send("Input.dispatchMouseEvent", type=kind, button="left", buttons=int(kind != "mouseReleased"),
+                  clickCount=1, modifiers=8, x=left + x + 0.5, y=top + y + 0.5)
+
+
+def test_a_drag_with_shift_chooses_a_rectangle(opened: Page, tmp_path: Path) -> None:
+    """Its values are those of the picture, and it does not move the picture."""
+    opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 4:")
+    before = canvas(opened)
+    drag(opened, (150, 160), (120, 100), (110, 90))
+    text = opened.wait("document.querySelector('.picture .area').textContent")
+    assert run(["-q", "replay", str(TRACES / "gears-g4x.aub.xz"), "-o", str(tmp_path), "--draws", "4"]) == 0
+    (picture,) = tmp_path.glob("*color*.png")
+    with Image.open(picture) as image:
+        pixels = np.array(image.convert("RGBA"))
+    left, top, right, bottom = (int(n) for n in text.partition("--clip ")[2].rstrip("×").split())
+    assert abs(left - 110) <= 1 and abs(top - 90) <= 1, "the middle of the canvas may be between two pixels"
+    part = pixels[top:bottom + 1, left:right + 1]
+    ranges = [f"{name} {part[..., c].min()} to {part[..., c].max()}" for c, name in enumerate("rgb")]
+    assert text.startswith(f"{left},{top} to {right},{bottom}, 41×71 pixels · {' · '.join(ranges)} · a 255")
+    assert opened.evaluate("document.querySelector('.pixel').hidden")
+    opened.evaluate("document.querySelector('.picture .area button').click()")
+    opened.wait("document.querySelector('.picture .area').textContent === ''")
+    assert np.array_equal(canvas(opened), before)
+
+
+def test_a_click_with_shift_is_why(opened: Page) -> None:
+    opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 4:")
+    drag(opened, (160, 140))
+    opened.wait("document.querySelectorAll('.tree .why').length > 8")
+    assert "the shader sent R 0, G 0.7576, B 0.1894, A 1" in opened.evaluate(
+        "document.querySelector('.tree').textContent")
+
+
 def test_why_leads_from_the_colour_to_the_vertices(opened: Page) -> None:
     opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
     note(opened, "after draw 4:")

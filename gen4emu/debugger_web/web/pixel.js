@@ -76,5 +76,6 @@ export class PixelPanel {
         add(line, "p", error.message, "bad");
       }
     });
+    asked.classList.add("ask");
   }
 }

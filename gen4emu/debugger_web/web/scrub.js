@@ -4,6 +4,7 @@ import { DrawPane, PLANES } from "../draw.js";
 import { VirtualList } from "../list.js";
 import { difference } from "../picture.js";
 import { thumbnail } from "../thumbnail.js";
+import { Area } from "./area.js";
 import { PixelPanel } from "./pixel.js";
 
 const VIEWS = ["after", "before", "difference"];
@@ -21,6 +22,7 @@ export class LiveDrawPane extends DrawPane {
     this.list.reset(app.rows.count);
     this.pixel = new PixelPanel(this.picture.box.parentNode, app);
     this.picture.canvas.addEventListener("click", () => this.pick());
+    this.area = new Area(this.picture, (x, y) => this.ask(x, y));
   }
 
   fill(row, draw) {
@@ -49,6 +51,17 @@ export class LiveDrawPane extends DrawPane {
     const isInside = picked && shown && picked[0] >= 0 && picked[1] >= 0 && picked[0] < shown.width && picked[1] < shown.height;
     if (isInside) this.pixel.show(shown.draw, ...picked, this.target ?? 0);
     else this.pixel.hide();
+  }
+
+  // Why a pixel has its colour: the tree of the fragment that was written last.
+  async ask(x, y) {
+    this.picture.picked = [x, y];
+    this.picture.tell(x, y);
+    this.picture.paint();
+    const { shown } = this;
+    if (!shown || x < 0 || y < 0 || x >= shown.width || y >= shown.height) return;
+    await this.pixel.show(shown.draw, x, y, this.target ?? 0);
+    this.pixel.box.querySelector("li.written button.ask")?.click();
   }
 
   // Pictures come one after the other; while one is on its way, only the last wish is remembered.
@@ -96,6 +109,7 @@ export class LiveDrawPane extends DrawPane {
     }
     if (before && this.view === "before") this.note.textContent = `before draw ${draw}: ${after.title}`;
     this.picture.show(this.view === "before" && before ? before : changed ?? after, this.layers(maps));
+    this.area.tell();
     if (this.picture.picked) this.pick();
   }
 
