@@ -602,7 +602,9 @@ static void load_clip(const struct g4_context *ctx, const struct gen9_3dstate_ra
     };
 }
 
-/* Pixels outside of the viewport are not drawn, whatever the guardband lets pass. */
+/* Pixels outside of the viewport are not drawn, whatever the guardband lets pass, also without the viewport XY clip
+ * test: decision 157.
+ */
 static void clip_to_extents(const struct gen9_sf_clip_viewport *extents, struct g4_viewport *viewport) {
     viewport->scissor_x_min = (int32_t)g4_clamp_float(extents->x_min_viewport, 0.0f, 65535.0f);
     viewport->scissor_y_min = (int32_t)g4_clamp_float(extents->y_min_viewport, 0.0f, 65535.0f);
@@ -614,7 +616,7 @@ static void load_viewports(const struct g4_draw_loader *loader, struct g4_draw_s
     const struct g4_context *const ctx = loader->ctx;
     const struct g4_gen9_state *const state = commands(ctx);
     const uint32_t count = draw->clip.max_viewport + 1;
-    const bool has_extents = draw->clip_enable && draw->clip.test_xy;
+    const bool has_extents = draw->clip_enable;
     uint32_t raw[G4_VIEWPORTS][SF_CLIP_VIEWPORT_DWORDS];
     struct gen9_3dstate_viewport_state_pointers_sf_clip pointer;
 
@@ -645,7 +647,7 @@ static void load_viewports(const struct g4_draw_loader *loader, struct g4_draw_s
 static void load_scissors(const struct g4_draw_loader *loader, struct g4_draw_state *draw) {
     const struct g4_context *const ctx = loader->ctx;
     const uint32_t count = draw->clip.max_viewport + 1;
-    const bool has_extents = draw->clip_enable && draw->clip.test_xy;
+    const bool has_extents = draw->clip_enable;
     uint32_t raw[G4_VIEWPORTS][SCISSOR_DWORDS];
     struct gen9_3dstate_scissor_state_pointers pointer;
 

@@ -23,6 +23,24 @@ def test_a_rectangle_covers_its_pixels() -> None:
     assert DepthOnly().draw(corners(3, 4, 9, 11)) == pixels(3, 4, 9, 11)
 
 
+@pytest.mark.parametrize("test_xy", [False, True])
+def test_viewport_extents_cut_lines_and_points_whether_vertices_are_tested_or_not(test_xy: bool) -> None:
+    """Iris turns the test off for both, and leaves the drawing rectangle as large as it can be."""
+    machine = DepthOnly()
+    extents = {"x_min_viewport": 4.0, "x_max_viewport": 6.0, "y_min_viewport": 5.0, "y_max_viewport": 8.0}
+    guardband = {f"{axis}_{end}_clip_guardband": value for axis in "xy" for end, value in (("min", -4.0), ("max", 4.0))}
+    machine.device.memory.write(DYNAMIC, block_named("SF_CLIP_VIEWPORT", machine.gen).build(
+        machine.gen, viewport_matrix_element_m00=16.0, viewport_matrix_element_m11=16.0,
+        viewport_matrix_element_m22=1.0, viewport_matrix_element_m30=16.0, viewport_matrix_element_m31=16.0,
+        **guardband, **extents))
+    state = {"clip": {"clip_enable": True, "guardband_clip_test_enable": True, "viewport_xy_clip_test_enable": test_xy},
+             "sf": {"viewport_transform_enable": True, "point_width_source": 1, "point_width": 1.0}}
+    line = [(-1.25, -0.65625), (1.25, -0.65625)]  # in row 5, from beyond the left to beyond the right
+    assert machine.draw(line, Topology.LINELIST, **state) == pixels(4, 5, 7, 6)
+    points = [((x + 0.5) / 16 - 1, (y + 0.5) / 16 - 1) for x, y in ((3, 6), (4, 6), (6, 8), (7, 8), (6, 9))]
+    assert machine.draw(points, Topology.POINTLIST, **state) == {(4, 6), (6, 8)}
+
+
 @pytest.mark.parametrize(("left", "right", "expected"), [(5, 5, pixels(5, 5, 6, 6)), (6, 5, set())])
 def test_the_drawing_rectangle_keeps_one_pixel_or_none(left: int, right: int, expected: set[tuple[int, int]]) -> None:
     rectangle = {f"clipped_drawing_rectangle_{axis}_{end}": value for axis in "xy" for end, value in (
