@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.topology import PrimitiveTopology as Topology
 from tests.harness.commands import command
 from tests.harness.depth_only import DYNAMIC, SHIFT, SIDE, DepthOnly, corners
