@@ -398,13 +398,19 @@ struct recent_block {
     const float (*texel)[4];
 };
 
-INLINE v4_f32 block_texel(const struct g4_bilinear *job, struct recent_block *recent, uint32_t offset,
-                          uint32_t number) {
-    if (!recent->texel || recent->offset != offset) {
-        recent->offset = offset;
-        recent->texel = g4_texel_block_at(job->reader, job->texture, job->base + offset, 0)->texel;
+/* A texel of corner `c`, of `corners` with a recent block each. */
+INLINE v4_f32 block_texel(const struct g4_bilinear *job, struct recent_block *recent, int c, int corners,
+                          uint32_t offset, uint32_t number) {
+    if (!recent[c].texel || recent[c].offset != offset) {
+        const float(*const texel)[4] = g4_texel_block_at(job->reader, job->texture, job->base + offset, 0)->texel;
+        for (int other = 0; other < corners; other++) {
+            if (recent[other].texel == texel && recent[other].offset != offset) {
+                recent[other].texel = NULL; /* the new block has taken its slot */
+            }
+        }
+        recent[c] = (struct recent_block){offset, texel};
     }
-    return (v4_f32)_mm_loadu_ps(recent->texel[number]);
+    return (v4_f32)_mm_loadu_ps(recent[c].texel[number]);
 }
 
 /* Stores the channels of four lookups. */
@@ -444,7 +450,7 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, con
             for (uint32_t lane = 0; lane < LANES; lane++) {
                 v4_f64 sum = {0};
                 for (int c = 0; c < CORNERS; c++) {
-                    const v4_f32 texel = block_texel(&j, &recent[c], at[c].offset[lane], at[c].number[lane]);
+                    const v4_f32 texel = block_texel(&j, recent, c, CORNERS, at[c].offset[lane], at[c].number[lane]);
                     sum += (v4_f64)_mm256_broadcast_sd(&weight[c][lane]) * (v4_f64)_mm256_cvtps_pd((__m128)texel);
                 }
                 color[lane] = (v4_f32)_mm256_cvtpd_ps((__m256d)(sum * (1.0 / 65536.0)));
@@ -475,7 +481,7 @@ static void blocks_nearest(const struct g4_bilinear *job, const float *u, const 
             v4_f32 color[LANES];
             find_in_blocks(&j, &l, shift, place.x, place.y, &at);
             for (uint32_t lane = 0; lane < LANES; lane++) {
-                color[lane] = block_texel(&j, &recent, at.offset[lane], at.number[lane]);
+                color[lane] = block_texel(&j, &recent, 0, 1, at.offset[lane], at.number[lane]);
             }
             store_channels(&j, i, color);
             store_channels(&j, i + 4, color + 4);
@@ -566,7 +572,7 @@ static void add_blocks(const struct g4_bilinear *job, const float *u, const floa
             for (uint32_t lane = 0; lane < LANES; lane++) {
                 v4_f64 value = {0};
                 for (int c = 0; c < CORNERS; c++) {
-                    const v4_f32 texel = block_texel(&j, &recent[c], at[c].offset[lane], at[c].number[lane]);
+                    const v4_f32 texel = block_texel(&j, recent, c, CORNERS, at[c].offset[lane], at[c].number[lane]);
                     value += (v4_f64)_mm256_broadcast_sd(&weight[c][lane]) * (v4_f64)_mm256_cvtps_pd((__m128)texel);
                 }
                 value *= 1.0 / 65536.0;

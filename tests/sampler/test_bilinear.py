@@ -126,6 +126,18 @@ def test_formats_do_not_depend_on_the_variant(format: F, filter: Map) -> None:
         same_in_all_variants(t, payloads, emask=0x5A3C, header={"u_offset": -8, "v_offset": 7})
 
 
+@pytest.mark.parametrize("filter", [Map.LINEAR, Map.ANISOTROPIC])
+def test_blocks_of_one_lookup_may_share_a_slot_of_the_cache(filter: Map) -> None:
+    """Those of the first and of the last row do, in an image of this size, and WRAP joins them."""
+    rng = np.random.default_rng(17)
+    t = Texturing(threads=THREADS)
+    t.surface(F.BC1_UNORM, 64, 264, pitch=128, data=rng.integers(0, 256, 1 << 14, np.uint8).tobytes())
+    t.sampler(filter, Mip.NONE, Mode.WRAP, maximum_anisotropy=4)
+    pixels = np.arange(8, dtype=np.float32)
+    same_in_all_variants(t, [[[(pixels + x) / 64, (pixels + x + 4) / 64, np.zeros(8, np.float32), pixels / 4096]] * THREADS
+                             for x in range(0, 64, 5)])
+
+
 def gradient(texels_per_pixel: float, slope: float = 0.0) -> list[list[np.ndarray]]:
     """Payloads of a screen that shows so many texels a pixel, more and more with a slope, of 128."""
     lane = np.arange(16)
