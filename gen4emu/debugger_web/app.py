@@ -26,7 +26,7 @@ LINGER_SECONDS = 30.0  # after the last page has left
 _PROGRESS_SECONDS = 0.2
 _MOST_COMMAND = 4096  # characters
 _MOST_WAITING = 64  # commands
-# Modules of this page alone.
+# The modules of this page alone.
 _OWN = ("debug", "live_source", "scrub", "area", "pixel", "why", "thread", "memory", "console")
 
 

@@ -71,7 +71,7 @@ def fetched_stage(follower: PointerFollower, draw: Command, topology: str) -> St
     left = f", the first {len(sequence)} of {count} vertices" if count > len(sequence) else ""
     return {"name": FETCHED, "columns": columns, "rows": rows, "objects": objects, "position": position, "flip": True,
             "from": [[] for _ in rows],
-            "note": f"{len(rows)} vertices, {len(objects)} objects, before the vertex shader{left}"}
+            "note": f"{_counted(len(rows), len(objects))}, before the vertex shader{left}"}
 
 
 class ExecutedMeshes:
@@ -133,7 +133,7 @@ def executed_stages(records: dict[MeshStage, MeshRecords], gen: Gen) -> list[Sta
                         for vertices, culled in zip(objects, dropped, strict=True)],
             "position": [at, at + 1, divisor] if window is None else [window, window + 1, None],
             "flip": window is None, "from": sources,
-            "note": f"{len(vertices)} vertices, {len(objects)} objects"
+            "note": _counted(len(vertices), len(objects))
                     + (f", {len(objects) - sum(dropped)} of them set up" if stage is MeshStage.CLIP else "")
                     + ("" if one.complete else f", the first ones of more than {LIMIT} vertices")})
         numbers = _Numbers(kept.number, objects)
@@ -256,3 +256,7 @@ def assembled(vertices: Sequence[int], topology: str) -> list[tuple[int, ...]]:
     if topology == "LINELOOP":
         return [(vertices[i], vertices[(i + 1) % n]) for i in range(n)] if n > 1 else []
     return []
+
+
+def _counted(vertices: int, objects: int) -> str:
+    return f"{vertices} {'vertex' if vertices == 1 else 'vertices'}, {objects} object{'s' * (objects != 1)}"

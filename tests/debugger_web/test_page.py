@@ -351,6 +351,11 @@ def test_breakpoints_are_set_in_the_code_and_deleted(opened: Page) -> None:
 
 def test_memory_is_shown_in_four_ways(opened: Page) -> None:
     opened.go("draw=3&pane=memory", "document.querySelector('.pane.memory .dump div') !== null")
+    begins = opened.evaluate("document.querySelector('.memory input').value")
+    assert begins == "0x0010e000", "a surface that draw 3 writes"
+    press(opened, ".memory .bar button", "picture")
+    opened.wait("document.querySelector('.memory .note').textContent.includes('B8G8R8A8_UNORM')")
+    press(opened, ".memory .bar button", "dwords")
     opened.evaluate("""(() => { const input = document.querySelector('.memory input'); input.value = '0x001093c0';
         input.dispatchEvent(new Event('change')); })()""")
     opened.wait("document.querySelector('.memory .dump').textContent.startsWith('0x001093c0')")
@@ -366,6 +371,15 @@ def test_memory_is_shown_in_four_ways(opened: Page) -> None:
     opened.evaluate("""(() => { const input = document.querySelectorAll('.options input')[1]; input.value = '<b>';
         input.dispatchEvent(new Event('change')); })()""")
     opened.wait("document.querySelector('.memory .note').textContent.startsWith(\"unknown format '<b>'\")")
+
+
+def test_memory_beyond_4_gib_is_paged_through(opened: Page) -> None:
+    opened.go("draw=3&pane=memory", "document.querySelector('.pane.memory .dump div') !== null")
+    opened.evaluate("document.querySelector('.memory input').value = '0xfffefdd00000'")
+    for text, place in (("▶", "0xfffefdd00400"), ("▶", "0xfffefdd00800"), ("◀", "0xfffefdd00400")):
+        press(opened, ".memory .bar button", text)
+        assert opened.evaluate("document.querySelector('.memory input').value") == place
+    opened.wait("document.querySelector('.memory .note').textContent.includes('address must be')")
 
 
 def test_an_edited_register_changes_pixels_that_are_compared(opened: Page) -> None:

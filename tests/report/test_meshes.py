@@ -77,3 +77,11 @@ def test_executed_meshes_are_those_that_the_user_selects() -> None:
 def test_objects_of_topologies(topology: str, objects: list[tuple[int, ...]]) -> None:
     assert assembled(range(6), topology) == objects
     assert assembled([], topology) == []
+
+
+def test_one_object_is_no_plural() -> None:
+    """The rectangle with which the driver clears."""
+    trace = GEARS.parent / "later" / "triangle-kbl.aub.xz"
+    chunks = Recorder(open_trace(str(trace), again=True), None, "triangle", Choices()).record().chunks
+    stages = json.loads(zlib.decompress(base64.b64decode(chunks["mesh-1"])))["stages"]
+    assert stages[-1]["note"] == "3 vertices, 1 object, 1 of them set up"

@@ -3,13 +3,13 @@ import { add, button, hex } from "../dom.js";
 import { PictureView } from "../picture.js";
 
 const KINDS = ["dwords", "floats", "struct", "picture"];
-const ROW_BYTES = 32, PAGE_BYTES = 1024;
+const ROW_BYTES = 32, PAGE_BYTES = 1024, LAST_PAGE = 2 ** 48 - PAGE_BYTES;
 
 export class MemoryPane {
   constructor(parent, app) {
     this.app = app;
     this.kind = "dwords";
-    this.address = 0;
+    this.isFresh = true;  // no address was chosen
     this.bar = add(parent, "div", undefined, "bar");
     this.fields = {};
     this.note = add(parent, "p", "", "faint note");
@@ -23,17 +23,17 @@ export class MemoryPane {
   field(parent, name, value, width, list) {
     const label = add(parent, "label", `${name} `);
     const input = add(label, "input");
-    input.value = value;
+    input.defaultValue = input.value = value;
     input.style.width = `${width}px`;
     input.spellcheck = false;
     if (list) input.setAttribute("list", list);
-    input.addEventListener("change", () => this.show());
+    input.addEventListener("change", () => { this.isFresh = false; this.show(); });
     this.fields[name] = input;
   }
 
   inputs() {
     const { bar } = this;
-    this.field(bar, "address", "0x00100000", 110);
+    this.field(bar, "address", "0x00000000", 126);
     button(bar, "◀", () => this.move(-PAGE_BYTES)).title = "1 KiB back";
     button(bar, "▶", () => this.move(PAGE_BYTES)).title = "1 KiB forward";
     this.tabs = KINDS.map(kind => button(bar, kind, () => { this.kind = kind; this.show(); }, kind === this.kind));
@@ -54,11 +54,29 @@ export class MemoryPane {
 
   look(address) {
     this.fields.address.value = hex(address);
+    this.isFresh = false;
     this.show();
   }
 
+  // Begin with a surface that the draw has written, or with any other.
+  async begin() {
+    const { draw } = this.app, known = this.surfaces = await this.app.source.surfaces();
+    const one = known.find(s => s.width && s.writers.includes(draw)) ?? known.find(s => s.width) ?? known[0];
+    if (!this.isFresh || !one) return;
+    this.fields.address.value = hex(one.address);
+    for (const name of ["format", "width", "height", "pitch", "tiling"]) if (one[name]) this.fields[name].value = one[name];
+  }
+
+  // The blocks of this device, of which later ones have other names.
+  async nameBlocks() {
+    const { names } = await this.app.link.ask(`struct ${this.app.draw}`).catch(() => ({ names: [] })), { block } = this.fields;
+    for (const name of names) add(this.names, "option").value = name;
+    if (block.value === block.defaultValue && names.length && !names.includes(block.value))
+      block.value = names.find(name => name.endsWith(block.value)) ?? names[0];
+  }
+
   move(by) {
-    const address = Math.max(0, Math.min(0xffffffff, (Number(this.value("address")) || 0) + by));
+    const address = Math.max(0, Math.min(LAST_PAGE, (Number(this.value("address")) || 0) + by));
     this.fields.address.value = hex(address);
     this.show();
   }
@@ -71,6 +89,9 @@ export class MemoryPane {
     this.picture.box.hidden = kind !== "picture";
     this.text.hidden = kind === "picture";
     if (!rows.count) { this.note.textContent = "This trace has no draws."; return; }
+    if (this.isFresh) await this.begin();
+    this.isFresh = false;
+    if (kind === "struct" && !this.names.childElementCount) await this.nameBlocks();
     const at = this.value("address"), empty = this.inputsOf(kind).find(name => !/^\S+$/.test(this.value(name)));
     if (empty) { this.note.textContent = `${empty}: expected one word`; return; }
     const command = kind === "struct" ? `struct ${this.value("block")} ${at} ${draw}` : kind === "picture"
@@ -80,8 +101,6 @@ export class MemoryPane {
     this.origin.textContent = "";
     let found;
     try {
-      if (kind === "struct" && !this.names.childElementCount)
-        for (const name of (await link.ask(`struct ${draw}`)).names) add(this.names, "option").value = name;
       found = await (kind === "picture" ? link.picture(command) : link.ask(command));
     } catch (error) {
       if (this.wanted !== command) return;
