@@ -5,7 +5,7 @@ A device executes trace events (`apply`) or batches (`run_batch`).  Devices shar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -60,7 +60,7 @@ class DeviceState:
 
     core: bytes
     registers: dict[int, int]
-    streamers: dict[events.Engine, StreamerState]
+    streamers: dict[events.Engine, StreamerState]  # of engines that have been used
     engine: events.Engine
     numbers: tuple[object, ...]
     blitter: tuple[object, ...]
@@ -75,6 +75,26 @@ class DeviceState:
     def is_inside(self) -> bool:
         """Whether this is inside a submission."""
         return self.streamers[self.engine].pause is not None
+
+
+class Streamers(Mapping[events.Engine, CommandStreamer]):
+    """The command streamers of all engines.  Each is made when it is first used: most programs use one engine."""
+
+    def __init__(self, make: Callable[[events.Engine], CommandStreamer]) -> None:
+        self._make = make
+        self.made: dict[events.Engine, CommandStreamer] = {}
+
+    def __getitem__(self, engine: events.Engine) -> CommandStreamer:
+        found = self.made.get(engine)
+        if found is None:
+            found = self.made[engine] = self._make(engine)
+        return found
+
+    def __iter__(self) -> Iterator[events.Engine]:
+        return iter(events.Engine)
+
+    def __len__(self) -> int:
+        return len(events.Engine)
 
 
 class Device:
@@ -98,7 +118,8 @@ class Device:
         self.blitter = Blitter(self.memory, info.gen)
         self.numbers = DrawNumbers()
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
-        self.streamers = {engine: self._new_streamer(engine) for engine in events.Engine}
+        self._at_rest: Callable[[], object] | None = None
+        self.streamers = Streamers(self._new_streamer)
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
         self.targets = TargetFinder(info.gen)
@@ -111,11 +132,9 @@ class Device:
         self.observer = Observer(self.native)
         self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state, self.observer,
                            self.options.reduction)
-        self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
-                                                 self.streamers[events.Engine.RENDER])}
+        self.rings = {events.Engine.RENDER: self._new_ring("RENDER", events.Engine.RENDER)}
         if info.has_bsd:
-            self.rings[events.Engine.BSD] = Ring("VIDEO", self.memory, self.registers,
-                                                 self.streamers[events.Engine.BSD])
+            self.rings[events.Engine.BSD] = self._new_ring("VIDEO", events.Engine.BSD)
 
     def _new_native(self) -> Any:
         o = self.options
@@ -130,15 +149,23 @@ class Device:
         return device
 
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
-        ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
         executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self._core_drew,
                             core_failed=self._core_failed, fault=self._fault,
                             depth_operation=self._depth_operation, compute=self._compute, blit=self._blit,
                             media=self._media, wait_for_media=self._wait_for_media, reset_counts=self._reset_counts,
                             flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
-        return kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
-                    self.options.max_batch_dwords, ring, self.numbers)
+        streamer = kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
+                        self.options.max_batch_dwords, self._ring_of(engine), self.numbers)
+        streamer.at_rest = self._at_rest
+        return streamer
+
+    def _ring_of(self, engine: events.Engine) -> str:
+        """The prefix of the registers of an engine's ring."""
+        return "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
+
+    def _new_ring(self, prefix: str, engine: events.Engine) -> Ring:
+        return Ring(prefix, self.memory, self.registers, lambda: self.streamers[engine])
 
     def _hook_registers(self) -> None:
         streamer = self.streamers[events.Engine.RENDER]
@@ -222,7 +249,8 @@ class Device:
 
     def notify_at_rest(self, at_rest: Callable[[], object]) -> None:
         """Call a function inside submissions, too, after draws: between two commands, when `save` is possible."""
-        for streamer in self.streamers.values():
+        self._at_rest = at_rest
+        for streamer in self.streamers.made.values():
             streamer.at_rest = at_rest
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
@@ -458,9 +486,10 @@ class Device:
         Contexts that ran have their initial state; saved contexts and memory stay.
         """
         lib.g4_device_media_reset(self.native)
-        for engine, streamer in self.streamers.items():
+        for streamer in self.streamers.made.values():
             streamer.reset()
-            prefix = streamer.ring
+        for engine in events.Engine:
+            prefix = self._ring_of(engine)
             if engine in self.rings:
                 for name in ("HEAD", "TAIL", "CTL"):
                     self.registers.poke(self.registers.offset(f"{prefix}_RING_{name}"), 0)
@@ -480,16 +509,18 @@ class Device:
         if not lib.g4_device_save(self.native, core):
             return None
         return DeviceState(bytes(ffi.buffer(core)), self.registers.save(),
-                           {engine: streamer.save() for engine, streamer in self.streamers.items()}, self._engine,
-                           self.numbers.save(), self.blitter.save(), self.debug.save(), self.targets.save(),
-                           self.submissions, self.frame, save_log(self.memory.port), self.blitter.budget)
+                           {engine: streamer.save() for engine, streamer in self.streamers.made.items()},
+                           self._engine, self.numbers.save(), self.blitter.save(), self.debug.save(),
+                           self.targets.save(), self.submissions, self.frame, save_log(self.memory.port),
+                           self.blitter.budget)
 
     def load(self, saved: DeviceState) -> None:
         """Take over what `save` of a device of the same chip with the same options has returned."""
         lib.g4_device_load(self.native, saved.core)
         self.registers.load(saved.registers)
-        for engine, streamer in self.streamers.items():
-            streamer.load(saved.streamers[engine])
+        for engine in self.streamers.made.keys() | saved.streamers.keys():
+            state = saved.streamers.get(engine)
+            self.streamers[engine].load(self._new_streamer(engine).save() if state is None else state)
         self._use(saved.engine)
         self.blitter.budget = saved.blit_budget
         self.numbers.load(saved.numbers)
@@ -508,7 +539,7 @@ class Device:
     def findings(self) -> Findings:
         """Commands that are not modelled or not valid, of all command streamers."""
         merged = Findings()
-        for streamer in self.streamers.values():
+        for streamer in self.streamers.made.values():
             merged.count += streamer.findings.count
             for kind, where in streamer.findings.first.items():
                 merged.first.setdefault(kind, where)
@@ -518,7 +549,7 @@ class Device:
     def faults(self) -> Faults:
         """Failed accesses to memory: of draws, blits, command streamers and the host."""
         found = self.memory.faults + log_faults(lib.g4_device_faults(self.native)) + self.blitter.faults
-        for streamer in self.streamers.values():
+        for streamer in self.streamers.made.values():
             found = found + streamer.faults
         return found
 

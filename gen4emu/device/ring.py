@@ -5,6 +5,8 @@ A write to TAIL executes the commands between HEAD and TAIL.  Traces that carry 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.memory import Memory, Missing, Unit
 from gen4emu.device.registers import RegisterFile
@@ -13,7 +15,8 @@ from gen4emu.device.registers import RegisterFile
 class Ring:
     """The registers of one ring; `prefix` is RENDER or VIDEO."""
 
-    def __init__(self, prefix: str, memory: Memory, registers: RegisterFile, streamer: CommandStreamer) -> None:
+    def __init__(self, prefix: str, memory: Memory, registers: RegisterFile,
+                 streamer: Callable[[], CommandStreamer]) -> None:
         self._memory, self._registers, self._streamer = memory, registers, streamer
         self._tail, self._head, self._start, self._ctl = (
             f"{prefix}_RING_{name}" for name in ("TAIL", "HEAD", "START", "CTL"))
@@ -32,6 +35,6 @@ class Ring:
         wraps = end < at
         pieces = [(at, size), (0, end)] if wraps else [(at, end)]
         data = b"".join(self._memory.read(start + a, b - a, Missing.ZERO, Unit.CS) for a, b in pieces if a < b)
-        self._streamer.run_ring(data, start + at, wrap=(start, size))
+        self._streamer().run_ring(data, start + at, wrap=(start, size))
         turns = head.wrap_count + wraps & r.field(self._head, "wrap_count").mask
         r.poke(r.offset(self._head), r.pack(self._head, wrap_count=turns, head_offset=end))

@@ -364,6 +364,7 @@ class Connection:
         self.program = "?"
         self.activity = Activity()
         self.device: LiveDevice | None = None
+        self._ready: LiveDevice | None = None  # the device before its first use
         self._engines = chip_facts(host.chip)["engines"]  # bits by number in the protocol
         self._space = AddressSpace(host.chip.address_space_bytes)
         self._contexts = contexts_of(host.chip)
@@ -414,6 +415,9 @@ class Connection:
         if self.device is not None:
             self.device.close()
             self.device = None
+        if self._ready is not None:
+            self._ready.close()
+            self._ready = None
         self._space.close()
         self._packets.close()
 
@@ -611,14 +615,21 @@ class Connection:
         self._host.warn_once(text(self._packets.packet("note").text), self)
 
     def _used(self) -> None:
+        """Make the device while the driver compiles its first shaders."""
         self.activity.used = True
+        if self.device is None and self._ready is None:
+            self._ready = self._new_device()
+
+    def _new_device(self) -> LiveDevice:
+        chip, options = self._host.chip, self._host.options
+        if not chip.executes:
+            return Acknowledger(chip)
+        return Device(chip, options, finds_targets=self._host.finds_targets)
 
     def _running_device(self) -> LiveDevice:
         """The device, created on first use: many programs open device files only to probe them."""
         if self.device is None:
-            chip, options = self._host.chip, self._host.options
-            self.device = (Device(chip, options, finds_targets=self._host.finds_targets) if chip.executes
-                           else Acknowledger(chip))
+            self.device, self._ready = self._ready or self._new_device(), None
             self._space.attach(self.device.memory)
             self._observers = self._host.observers(self, self.device)
         return self.device

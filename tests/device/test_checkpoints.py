@@ -155,6 +155,17 @@ def test_a_checkpoint_keeps_missed_pages_and_faults() -> None:
         assert restored.faults == faults
 
 
+def test_an_engine_that_had_run_nothing_at_a_checkpoint_has_its_initial_state_again() -> None:
+    with Device(BY_NAME["ivb"]) as device:
+        state, initial = device.save(), device.streamers[Engine.BLT].save()
+        assert state is not None and list(state.streamers) == [Engine.RENDER]
+        device.memory.write(0x10000, struct.pack("<III", 0x0F000000, 0, 0x05000000))  # unknown, then the end
+        device.run_batch(0x10000, Engine.BLT)
+        assert device.findings.count and device.streamers[Engine.BLT].save() != initial
+        device.load(state)
+        assert not device.findings.count and device.streamers[Engine.BLT].save() == initial
+
+
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 1000])
 def test_all_missed_pages_are_kept(count: int) -> None:
     with Device(BY_NAME["g45"]) as device:

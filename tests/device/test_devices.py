@@ -8,6 +8,7 @@ from gen4emu.device.device import Device
 from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
 from gen4emu.hw.gen import Gen, generation_name
+from gen4emu.trace.events import Engine
 
 
 @pytest.mark.parametrize("info", chips.DEVICES, ids=lambda info: info.name)
@@ -19,6 +20,18 @@ def test_devices_of_later_generations_refuse_to_execute(info: chips.Device) -> N
         return
     with pytest.raises(NotExecutedError, match=rf"^{info.name} \(Intel .*\) cannot execute yet"):
         Device(info)
+
+
+@pytest.mark.parametrize("name", ["g45", "ivb", "hsw", "kbl"])
+def test_command_streamers_are_made_when_their_engines_are_used(name: str) -> None:
+    with Device(chips.BY_NAME[name]) as device:
+        assert list(device.streamers.made) == [Engine.RENDER]
+        rests: list[Engine] = []
+        device.notify_at_rest(lambda: rests.append(device.engine))
+        blitter = device.streamers[Engine.BLT]
+        assert blitter is device.streamers[Engine.BLT] and blitter.at_rest is not None
+        assert list(device.streamers.made) == [Engine.RENDER, Engine.BLT]
+        assert list(device.streamers) == list(Engine)
 
 
 def test_every_part_has_a_generation_with_a_name() -> None:

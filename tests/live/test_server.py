@@ -14,17 +14,19 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gen4emu._native import ffi, lib
 from gen4emu.cli.main import run as command_line
+from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.picture import without_opaque_alpha
-from gen4emu.live import program, summary
+from gen4emu.live import connection, program, summary
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.server import Server
@@ -73,6 +75,32 @@ def test_a_batch_writes_the_client_s_memory(client: FakeClient) -> None:
     store(client, 0x12345678)
     assert client.run(BATCH) == DONE
     assert client.dwords(0x20000, 2) == (0x12345678, 0)
+
+
+def test_the_device_is_made_as_soon_as_a_driver_works_with_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Device] = []
+
+    class Counted(Device):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            made.append(self)
+
+    monkeypatch.setattr(connection, "Device", Counted)
+    used = struct.pack("<IIQ", lib.G4_LIVE_USED, 16, 0)
+    with FakeClient(server.directory) as client:
+        assert not made
+        for _ in range(2):
+            client.send_raw(used)
+        wait_until(lambda: made)
+        assert made[0].native is not None
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.bind(DATA, 0x10000, 0x20000)
+        store(client, 1)
+        assert client.run(BATCH) == DONE and len(made) == 1
+    with FakeClient(server.directory) as client:
+        client.send_raw(used)
+        wait_until(lambda: len(made) == 2)
+    wait_until(lambda: not server.connections and all(device.native is None for device in made))
 
 
 def test_submissions_do_not_wait_and_results_arrive_in_order(client: FakeClient) -> None:
