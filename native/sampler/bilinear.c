@@ -98,20 +98,20 @@ INLINE struct weights store_places(vu left, vu right, vu top, vu bottom, vi x, v
     return (struct weights){(vu)(x & vi_all(255)), (vu)(y & vi_all(255))};
 }
 
-INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, uint32_t shift,
+INLINE struct weights find_places(const struct g4_bilinear *job, const struct offsets *o, uint32_t shift,
                                   enum wrap_shape shape, bool contiguous, const float *u, const float *v,
                                   struct texel_offsets *out) {
     if (shape == WRAP_POWER) {
         const vi x = fixed_of_power(&job->axis[0], true, true, u);
         const vi y = fixed_of_power(&job->axis[1], true, true, v);
         const vi next = vi_all(G4_WEIGHT_ONE);
-        return store_places(wrapped_column(job, l, x, shift), wrapped_column(job, l, x + next, shift),
-                            wrapped_row(job, l, y), wrapped_row(job, l, y + next), x, y, out);
+        return store_places(wrapped_column(o, x, shift), wrapped_column(o, x + next, shift), wrapped_row(o, y),
+                            wrapped_row(o, y + next), x, y, out);
     }
     const struct axis_texels x = texels_of(&job->axis[0], shape, contiguous, u);
     const struct axis_texels y = texels_of(&job->axis[1], shape, contiguous, v);
-    return store_places(column_of(job, l, x.first, shift), column_of(job, l, x.second, shift), row_of(job, l, y.first),
-                        row_of(job, l, y.second), x.weight, y.weight, out);
+    return store_places(column_of(o, x.first, shift), column_of(o, x.second, shift), row_of(o, y.first),
+                        row_of(o, y.second), x.weight, y.weight, out);
 }
 
 /* ---- the texels, two by two ---- */
@@ -319,6 +319,7 @@ INLINE void run_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
                       const float *u, const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
+    const struct offsets o = offsets_of(&j, &l, shift, shape);
     const uint8_t *const memory = memory_of(job, &l, shape, shift);
     struct texel_offsets places[G4_BATCH / LANES];
     struct weights weights[G4_BATCH / LANES];
@@ -326,7 +327,7 @@ INLINE void run_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
 
     for
         EACH_VECTOR(i, n) {
-            weights[i / LANES] = find_places(&j, &l, shift, shape, contiguous, &u[i], &v[i], &places[i / LANES]);
+            weights[i / LANES] = find_places(&j, &o, shift, shape, contiguous, &u[i], &v[i], &places[i / LANES]);
         }
     for
         EACH_VECTOR(i, n) {
@@ -390,7 +391,7 @@ INLINE vu load_vector(const uint8_t *memory, uint32_t shift, vu offset) {
 /* Mostly, lookups walk along two lines of the image, the pixels of a subspan's rows.  Where the texels of each line are
  * within one vector from that of the first pixel on, both vectors are loaded and their texels permuted, which takes a
  * third of a gather's time.  False: they are not. */
-INLINE bool load_lines(const uint8_t *memory, vu offset, vu *texel) {
+INLINE bool load_lines(const uint8_t *memory, uint32_t shift, vu offset, vu *texel) {
     enum {
         WITHIN = (int)(LANES * sizeof(uint32_t)),
         IN_PAGE = G4_PAGE_SIZE - WITHIN,
@@ -422,7 +423,7 @@ INLINE bool load_lines(const uint8_t *memory, vu offset, vu *texel) {
     const vu dwords = (vu)_mm256_blend_epi32(_mm256_permutevar8x32_epi32(above, index),
                                              _mm256_permutevar8x32_epi32(below, index), 0xcc);
 #endif
-    *texel = dwords >> ((from & vu_all(3)) << 3);
+    *texel = shift == G4_BYTES_SHIFT ? dwords : dwords >> ((from & vu_all(3)) << 3);
     return true;
 }
 
@@ -437,14 +438,15 @@ INLINE void nearest_of_shape(const struct g4_bilinear *job, uint32_t shift, enum
                              bool contiguous, const float *u, const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
+    const struct offsets o = offsets_of(&j, &l, shift, shape);
     const uint8_t *const memory = memory_of(job, &l, shape, shift);
 
     for
         EACH_VECTOR(i, n) {
-            const vu offset = nearest_offset(&j, &l, shift, shape, round, &u[i], &v[i]);
+            const vu offset = nearest_offset(j.axis, &o, shift, shape, round, &u[i], &v[i]);
             vu texel;
             if (contiguous) {
-                if (!load_lines(memory, offset, &texel)) {
+                if (!load_lines(memory, shift, offset, &texel)) {
                     texel = load_vector(memory, shift, offset);
                 }
             } else {

@@ -259,6 +259,7 @@ INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
                       const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
+    const struct offsets o = offsets_of(&j, &l, shift, ANY); /* find_corners() wraps */
     const bool finite = j.texture->finite;
     const uint8_t *const memory = memory_of(&j);
 
@@ -268,7 +269,7 @@ INLINE void run_words(const struct g4_bilinear *job, uint32_t shift, enum wrap_s
             struct texels texels[CORNERS];
             find_corners(&j, shape, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
-                const vu offset = column_of(&j, &l, corner[c].x, shift) + row_of(&j, &l, corner[c].y);
+                const vu offset = column_of(&o, corner[c].x, shift) + row_of(&o, corner[c].y);
                 texels[c] = load_texels(memory, shift, offset);
             }
             for (uint32_t k = 0; k < j.texture->components; k++) {
@@ -328,11 +329,12 @@ INLINE void words_nearest_of_shape(const struct g4_bilinear *job, uint32_t shift
                                    const float *u, const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
+    const struct offsets o = offsets_of(&j, &l, shift, shape);
     const uint8_t *const memory = memory_of(&j) + (shape == WRAP_POWER ? first_texel(&j, &l, shift) : 0);
 
     for
         EACH_VECTOR(i, n) {
-            const vu offset = nearest_offset(&j, &l, shift, shape, round, &u[i], &v[i]);
+            const vu offset = nearest_offset(j.axis, &o, shift, shape, round, &u[i], &v[i]);
             const struct texels texels = load_texels(memory, shift, offset);
             for (uint32_t k = 0; k < j.texture->components; k++) {
                 const struct g4_component *const component = &j.texture->component[k];
@@ -385,9 +387,8 @@ struct block_texels {
     uint32_t offset[LANES], number[LANES];
 };
 
-INLINE void find_in_blocks(const struct g4_bilinear *job, const struct layout *l, uint32_t shift, vi x, vi y,
-                           struct block_texels *out) {
-    const vu at = column_of(job, l, x >> 2, shift) + row_of(job, l, y >> 2);
+INLINE void find_in_blocks(const struct offsets *o, uint32_t shift, vi x, vi y, struct block_texels *out) {
+    const vu at = column_of(o, x >> 2, shift) + row_of(o, y >> 2);
     store(out->offset, (vi)at);
     store(out->number, ((y & vi_all(3)) << 2) + (x & vi_all(3)));
 }
@@ -434,6 +435,7 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, con
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     const uint32_t shift = shift_of(j.texture->bits);
+    const struct offsets o = offsets_of(&j, &l, shift, ANY);
     struct recent_block recent[CORNERS] = {{0, NULL}};
 
     for
@@ -444,7 +446,7 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, con
             v4_f32 color[LANES];
             find_corners(&j, shape, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
-                find_in_blocks(&j, &l, shift, corner[c].x, corner[c].y, &at[c]);
+                find_in_blocks(&o, shift, corner[c].x, corner[c].y, &at[c]);
                 memcpy(weight[c], &corner[c].weight, sizeof weight[c]);
             }
             for (uint32_t lane = 0; lane < LANES; lane++) {
@@ -472,6 +474,7 @@ static void blocks_nearest(const struct g4_bilinear *job, const float *u, const 
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     const uint32_t shift = shift_of(j.texture->bits);
+    const struct offsets o = offsets_of(&j, &l, shift, ANY);
     struct recent_block recent = {0, NULL};
 
     for
@@ -479,7 +482,7 @@ static void blocks_nearest(const struct g4_bilinear *job, const float *u, const 
             const struct texel_place place = nearest_place(&j, &u[i], &v[i]);
             struct block_texels at;
             v4_f32 color[LANES];
-            find_in_blocks(&j, &l, shift, place.x, place.y, &at);
+            find_in_blocks(&o, shift, place.x, place.y, &at);
             for (uint32_t lane = 0; lane < LANES; lane++) {
                 color[lane] = block_texel(&j, &recent, 0, 1, at.offset[lane], at.number[lane]);
             }

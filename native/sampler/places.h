@@ -25,17 +25,6 @@ INLINE struct layout layout_of(enum g4_tiling tiling) {
     }
 }
 
-/* `shift`: logarithm of the bytes of a texel, or of a block if the image is compressed. */
-INLINE vu column_of(const struct g4_bilinear *job, const struct layout *l, vi x, uint32_t shift) {
-    const vu at = ((vu)x + vu_all(job->column)) << shift;
-    return (at & vu_all(~l->piece)) << l->piece_shift | (at & vu_all(l->piece));
-}
-
-INLINE vu row_of(const struct g4_bilinear *job, const struct layout *l, vi y) {
-    const vu line = (vu)y + vu_all(job->row);
-    return (line & vu_all(~l->rows)) * vu_all(job->pitch) + ((line & vu_all(l->rows)) << l->row_shift);
-}
-
 /* The addressing modes that the loop distinguishes. */
 enum wrap_shape {
     ANY,
@@ -68,40 +57,79 @@ INLINE enum wrap_shape common_shape(const struct g4_bilinear *job) {
     return x == y ? x : ANY;
 }
 
-/* ---- images whose width and height are powers of two: the bits of a texel number become bits of the offset ---- */
+/* ---- from numbers of texels to offsets.  If an image's width and height are powers of two, the bits of such a number
+ * become bits of the offset. ---- */
 
-/* Shifts by a number that is not known to the compiler; by instructions that shift each lane by its own number, since
+/* Shifts by numbers that the compiler does not know; by instructions that shift each lane by its own number, since
  * those for a common number take two steps. */
-INLINE vu shift_left(vu v, uint32_t by) {
+INLINE vu shift_left(vu v, vu by) {
 #ifdef G4_LANES_WIDE
-    return (vu)_mm512_sllv_epi32((__m512i)v, (__m512i)vu_all(by));
+    return (vu)_mm512_sllv_epi32((__m512i)v, (__m512i)by);
 #else
-    return (vu)_mm256_sllv_epi32((__m256i)v, (__m256i)vu_all(by));
+    return (vu)_mm256_sllv_epi32((__m256i)v, (__m256i)by);
 #endif
 }
 
-INLINE vu shift_right(vu v, uint32_t by) {
+INLINE vu shift_right(vu v, vu by) {
 #ifdef G4_LANES_WIDE
-    return (vu)_mm512_srlv_epi32((__m512i)v, (__m512i)vu_all(by));
+    return (vu)_mm512_srlv_epi32((__m512i)v, (__m512i)by);
 #else
-    return (vu)_mm256_srlv_epi32((__m256i)v, (__m256i)vu_all(by));
+    return (vu)_mm256_srlv_epi32((__m256i)v, (__m256i)by);
 #endif
 }
 
-/* From a texel number with 8 fraction bits, not yet wrapped. */
-INLINE vu wrapped_column(const struct g4_bilinear *job, const struct layout *l, vi fixed, uint32_t shift) {
-    const uint32_t bytes = (job->axis[0].size - 1) << shift;
-    const vu near = (vu)fixed >> (8 - shift) & vu_all(l->piece_shift ? bytes & l->piece : bytes);
-    const vu far = shift_right((vu)fixed, 8 - shift - l->piece_shift) &
-                   vu_all(l->piece_shift ? (bytes & ~l->piece) << l->piece_shift : 0);
-    return near | far;
+/* How numbers of texels become offsets, as vectors: made before a loop, because the compiler would make some of them
+ * for each vector of lookups. */
+struct offsets {
+    vu column, row;              /* of the image's first texel; unused in shape WRAP_POWER */
+    vu piece, pieces, to_pieces; /* bits of a column in its piece, those of pieces, and how far these move */
+    vu line, tiles, to_line;     /* bits of a row in its tile, those of tiles, and how far the former move */
+    vu pitch;
+};
+
+/* `shift`: logarithm of the bytes of a texel, or of a block if the image is compressed. */
+INLINE struct offsets offsets_of(const struct g4_bilinear *job, const struct layout *l, uint32_t shift,
+                                 enum wrap_shape shape) {
+    struct offsets out = {
+        .column = vu_all(job->column),
+        .row = vu_all(job->row),
+        .piece = vu_all(l->piece),
+        .pieces = vu_all(~l->piece),
+        .to_pieces = vu_all(l->piece_shift),
+        .line = vu_all(l->rows),
+        .tiles = vu_all(~l->rows),
+        .to_line = vu_all(l->row_shift),
+        .pitch = vu_all(job->pitch),
+    };
+    if (shape == WRAP_POWER) { /* from numbers with 8 fraction bits, which are not wrapped yet */
+        const uint32_t bytes = (job->axis[0].size - 1) << shift;
+        const uint32_t last = job->axis[1].size - 1;
+        out.piece = vu_all(l->piece_shift ? bytes & l->piece : bytes);
+        out.pieces = vu_all(l->piece_shift ? (bytes & ~l->piece) << l->piece_shift : 0);
+        out.to_pieces = vu_all(8 - shift - l->piece_shift);
+        out.line &= vu_all(last);
+        out.tiles &= vu_all(last);
+    }
+    return out;
 }
 
-INLINE vu wrapped_row(const struct g4_bilinear *job, const struct layout *l, vi fixed) {
-    const uint32_t last = job->axis[1].size - 1;
+INLINE vu column_of(const struct offsets *o, vi x, uint32_t shift) {
+    const vu at = ((vu)x + o->column) << shift;
+    return shift_left(at & o->pieces, o->to_pieces) | (at & o->piece);
+}
+
+INLINE vu row_of(const struct offsets *o, vi y) {
+    const vu line = (vu)y + o->row;
+    return (line & o->tiles) * o->pitch + shift_left(line & o->line, o->to_line);
+}
+
+INLINE vu wrapped_column(const struct offsets *o, vi fixed, uint32_t shift) {
+    return ((vu)fixed >> (8 - shift) & o->piece) | (shift_right((vu)fixed, o->to_pieces) & o->pieces);
+}
+
+INLINE vu wrapped_row(const struct offsets *o, vi fixed) {
     const vu line = (vu)fixed >> 8;
-    return (line & vu_all(last & ~l->rows)) * vu_all(job->pitch) +
-           shift_left(line & vu_all(last & l->rows), l->row_shift);
+    return (line & o->tiles) * o->pitch + shift_left(line & o->line, o->to_line);
 }
 
 /* The offset of the image's first texel from the start of the surface. */
@@ -183,15 +211,14 @@ INLINE vi nearest_texel(const struct g4_axis *axis, enum wrap_shape shape, bool 
 
 /* The offsets of a vector of lookups that are not filtered: from first_texel() in shape WRAP_POWER, else from the start
  * of the surface. */
-INLINE vu nearest_offset(const struct g4_bilinear *job, const struct layout *l, uint32_t shift, enum wrap_shape shape,
+INLINE vu nearest_offset(const struct g4_axis axis[2], const struct offsets *o, uint32_t shift, enum wrap_shape shape,
                          bool round, const float *u, const float *v) {
-    const struct g4_axis *const axis = job->axis;
     if (shape == WRAP_POWER) {
-        return wrapped_column(job, l, fixed_of_power(&axis[0], false, round, u), shift) +
-               wrapped_row(job, l, fixed_of_power(&axis[1], false, round, v));
+        return wrapped_column(o, fixed_of_power(&axis[0], false, round, u), shift) +
+               wrapped_row(o, fixed_of_power(&axis[1], false, round, v));
     }
-    return column_of(job, l, nearest_texel(&axis[0], shape, round, u), shift) +
-           row_of(job, l, nearest_texel(&axis[1], shape, round, v));
+    return column_of(o, nearest_texel(&axis[0], shape, round, u), shift) +
+           row_of(o, nearest_texel(&axis[1], shape, round, v));
 }
 
 #endif
