@@ -453,7 +453,8 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
                          .status = G4_OK,
                          .one = 1,
                          .translated = translated,
-                         .outside = g4_fpenv_get()};
+                         .outside = g4_fpenv_get(),
+                         .inside = g4_fpenv_of(eu->ctx)};
     const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX - G4_GANG_THREADS;
     uint8_t runnable;
 
@@ -463,7 +464,7 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
         run.counted = run.tables;
         run.tables = counting;
     }
-    g4_fpenv_set(g4_fpenv_of(eu->ctx));
+    g4_fpenv_set(run.inside);
     while (run.status == G4_OK && eu->instructions < until &&
            (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
         uint32_t ip;

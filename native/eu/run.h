@@ -34,7 +34,7 @@ struct g4_run {
     bool own_floats;                        /* cr0 of a thread has another rounding mode, or keeps denormals */
     bool stopped;                           /* a thread has stopped with an error */
     enum g4_status status;
-    g4_fpenv outside;                 /* floating point environment of the caller */
+    g4_fpenv outside, inside;         /* floating point environments of the caller and of instructions */
     uint64_t clock_base, clock_reads; /* instructions counted at the last read of tm0, and reads since they changed */
     uint32_t next;                    /* ip of the next instruction of the group */
     float one;                        /* 1, unknown to the compiler: products with it are not optimized away */

@@ -83,18 +83,12 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
     }
 }
 
-static void enables(const struct g4_run *run, const struct g4_op *op, int pass, struct g4_send *send) {
-    const bool shifted = op->half || pass; /* channels 8 to 15 are delivered as 0 to 7 */
-
+/* The enabled channels of a half. */
+static g4_lanes enabled(const struct g4_run *run, const struct g4_op *op, int half) {
     /* Vertex shaders write single components to scratch, so the enables of the message include the channel enables. */
     const g4_lanes written = UINT64_C(0x1111111111111111) * op->dst.writemask;
-
-    send->emask[1] = 0;
-    for (int h = 0; h < (op->channels > 8 ? 2 : 1); h++) {
-        const int from = shifted ? 1 : h;
-        send->emask[h] = (op->nomask ? run->group : run->exec[from]) & g4_predicate(run->gang, op, from) &
-                         op->size_lanes & run->group & written;
-    }
+    return (op->nomask ? run->group : run->exec[half]) & g4_predicate(run->gang, op, half) & op->size_lanes &
+           run->group & written;
 }
 
 /* Those of `threads` that have the same descriptor as the first of them. */
@@ -142,13 +136,12 @@ static unsigned second_length(const struct g4_gang *gang, const struct g4_op *op
     return op->length_in_register ? gang->a0[thread][op->length_address & 6] >> 6 & 15 : op->second_length;
 }
 
-static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *send, const struct g4_send *whole) {
+static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *send, g4_lanes low, g4_lanes high) {
     struct g4_gang *const gang = run->gang;
     const g4_lanes lanes = g4_lanes_of(send->threads);
 
-    for (int h = 0; h < 2; h++) {
-        send->emask[h] = whole->emask[h] & lanes;
-    }
+    send->emask[0] = low & lanes;
+    send->emask[1] = high & lanes;
     unpack_descriptor(op, send);
     if (send->split) {
         send->mlen = (uint8_t)(send->mlen + second_length(gang, op, __builtin_ctz(send->threads)));
@@ -160,24 +153,25 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
     if (send->eot && !(MAY_END_THREAD >> send->sfid & 1)) {
         g4_message_report(run->eu, gang, send, G4_EVENT_EOT_WRONG_UNIT);
     }
-    const g4_fpenv inside = g4_fpenv_get();
     g4_fpenv_set(run->outside);
     const enum g4_status status = run->eu->functions[send->sfid](run->eu, gang, send);
-    g4_fpenv_set(inside);
-    run->eu->messages[send->sfid] += (unsigned)__builtin_popcount(send->threads);
+    g4_fpenv_set(run->inside);
+    run->eu->messages[send->sfid] +=
+        send->threads == (1u << G4_GANG_THREADS) - 1 ? G4_GANG_THREADS : (unsigned)__builtin_popcount(send->threads);
     if (status != G4_OK && run->status == G4_OK) {
         run->status = status;
     }
 }
 
 static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
-    struct g4_send whole = {0};
+    const bool shifted = op->half || pass; /* channels 8 to 15 are delivered as 0 to 7 */
+    const g4_lanes low = enabled(run, op, shifted ? 1 : 0);
+    const g4_lanes high = op->channels > 8 ? enabled(run, op, 1) : 0;
     uint8_t left = run->threads;
 
     if (op->src[0].kind != G4_KIND_NULL && !op->grf_payload) {
         implied_move(run, op, pass);
     }
-    enables(run, op, pass, &whole);
     while (left) {
         struct g4_send send = {
             .grf_payload = op->grf_payload,
@@ -188,7 +182,7 @@ static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
             .exec_size = op->channels,
         };
         send.threads = same_descriptor(run, op, left, &send.descriptor);
-        deliver(run, op, &send, &whole);
+        deliver(run, op, &send, low, high);
         left &= (uint8_t)~send.threads;
         if ((run->gang->stalled & send.threads) && !run->split) {
             g4_run_place(run, run->next);
