@@ -64,15 +64,17 @@ INLINE void write_halves(struct g4_target *target, struct g4_port *port, const s
 
 /* ---- inputs ---- */
 
-INLINE void load_source(const struct g4_target *target, const float *const color[4], bool saturate, vf out[4]) {
+INLINE vf load_channel(const struct g4_target *target, const float *const color[4], uint32_t c) {
+    vf v = vf_load(color[c]);
+    if (target->pre_clamp) {
+        v = vf_clamp(v, target->channel[c].low, target->channel[c].high);
+    }
+    return target->saturate ? vf_saturate(v) : v;
+}
+
+INLINE void load_source(const struct g4_target *target, const float *const color[4], vf out[4]) {
     for (uint32_t c = 0; c < 4; c++) {
-        out[c] = vf_load(color[c]);
-        if (target->pre_clamp) {
-            out[c] = vf_clamp(out[c], target->channel[c].low, target->channel[c].high);
-        }
-        if (saturate) {
-            out[c] = vf_saturate(out[c]);
-        }
+        out[c] = load_channel(target, color, c);
     }
 }
 
@@ -90,8 +92,10 @@ static vi dither_pattern(const struct g4_target *target, const struct g4_pixels 
 
 /* ---- any format of numbers ---- */
 
+/* `blend` is target->blend.  `one_plane`: pixels have up to four bytes; then `new` is a register, while an array
+ * indexed by the planes of channels is in memory, where each channel waits for the one before. */
 INLINE void general_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
-                         uint8_t *const row[4]) {
+                         uint8_t *const row[4], bool blend, bool one_plane) {
     struct blend_inputs in;
     vu old[4] = {{0}};
     vu new[4] = {{0}};
@@ -101,11 +105,11 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
     if (have_old) {
         gather(row, target->map.bytes, old);
     }
-    load_source(target, pixels->color[half], target->saturate, in.source);
     if (target->dither) {
         pattern = dither_pattern(target, pixels, half);
     }
-    if (target->blend) {
+    if (blend) {
+        load_source(target, pixels->color[half], in.source);
         for (uint32_t c = 0; c < 4; c++) {
             const struct g4_channel *const channel = &target->channel[c];
             in.constant[c] = vf_all(target->constant[c]);
@@ -117,16 +121,17 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
                 }
             }
         }
-        load_source(target, target->dual_source ? pixels->color1[half] : pixels->color[half], target->saturate,
-                    in.source1);
+        load_source(target, target->dual_source ? pixels->color1[half] : pixels->color[half], in.source1);
     }
     for (uint32_t c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
         if (!channel->written) {
             continue;
         }
-        vf v = in.source[c];
-        if (target->blend) {
+        vf v;
+        if (!blend) {
+            v = load_channel(target, pixels->color[half], c);
+        } else {
             v = blend_channel(target, &in, c);
             if (target->post_clamp) {
                 v = vf_clamp(v, channel->post_low, channel->post_high);
@@ -136,9 +141,29 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
                 v = vf_select(vf_is_nan(v), (vf)vu_all(0x7fc00000), v);
             }
         }
-        new[channel->plane] |= (encode(channel, v, pattern) & channel->mask) << channel->shift;
+        new[one_plane ? 0 : channel->plane] |= (encode(channel, v, pattern) & channel->mask) << channel->shift;
     }
     store(target, target->map.bytes, live, have_old, row, old, new);
+}
+
+INLINE void blended_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
+    general_half(target, pixels, half, live, row, true, false);
+}
+
+INLINE void blended_half_of_one_plane(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half,
+                                      uint32_t live, uint8_t *const row[4]) {
+    general_half(target, pixels, half, live, row, true, true);
+}
+
+INLINE void replaced_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                          uint8_t *const row[4]) {
+    general_half(target, pixels, half, live, row, false, false);
+}
+
+INLINE void replaced_half_of_one_plane(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half,
+                                       uint32_t live, uint8_t *const row[4]) {
+    general_half(target, pixels, half, live, row, false, true);
 }
 
 /* ---- integers ---- */
@@ -152,8 +177,8 @@ INLINE vu vu_least(vu a, vu b) {
 #endif
 }
 
-INLINE void integer_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
-                         uint8_t *const row[4]) {
+INLINE void any_integer_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half,
+                             uint32_t live, uint8_t *const row[4], bool one_plane) {
     vu old[4] = {{0}};
     vu new[4] = {{0}};
 
@@ -176,9 +201,19 @@ INLINE void integer_half(const struct g4_target *target, const struct g4_pixels 
             const vi below = vi_select(vi_less(high, (vi)v), high, (vi)v);
             v = (vu)vi_select(vi_less(below, low), low, below);
         }
-        new[channel->plane] |= (v & channel->mask) << channel->shift;
+        new[one_plane ? 0 : channel->plane] |= (v & channel->mask) << channel->shift;
     }
     store(target, target->map.bytes, live, have_old, row, old, new);
+}
+
+INLINE void integer_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
+    any_integer_half(target, pixels, half, live, row, false);
+}
+
+INLINE void integer_half_of_one_plane(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half,
+                                      uint32_t live, uint8_t *const row[4]) {
+    any_integer_half(target, pixels, half, live, row, true);
 }
 
 /* ---- packed video ---- */
@@ -305,12 +340,30 @@ static void read_colors(struct g4_target *target, struct g4_port *port, const st
         write_halves(target, port, pixels, half);                                                                      \
     }
 
-WRITE(write_general, general_half)
-WRITE(write_integer, integer_half)
+WRITE(write_blended, blended_half)
+WRITE(write_blended_one_plane, blended_half_of_one_plane)
+WRITE(write_replaced, replaced_half)
+WRITE(write_replaced_one_plane, replaced_half_of_one_plane)
+WRITE(write_integers, integer_half)
+WRITE(write_integers_one_plane, integer_half_of_one_plane)
 WRITE(write_yuv, yuv_half)
 WRITE(write_unorm8_replace, replace_half)
 WRITE(write_unorm8_blend, blend_half)
 WRITE(write_unorm8_over, over_half)
+
+static void write_general(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels) {
+    const bool one_plane = planes_of(target->map.bytes) == 1;
+    if (target->blend) {
+        (one_plane ? write_blended_one_plane : write_blended)(target, port, pixels);
+    } else {
+        (one_plane ? write_replaced_one_plane : write_replaced)(target, port, pixels);
+    }
+}
+
+static void write_integer(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels) {
+    const bool one_plane = planes_of(target->map.bytes) == 1;
+    (one_plane ? write_integers_one_plane : write_integers)(target, port, pixels);
+}
 
 const struct g4_color_ops G4_V(g4_color_ops) = {
     .general = write_general,

@@ -141,11 +141,9 @@ static inline bool g4_pixel_map_subspan(struct g4_pixel_map *map, struct g4_port
 
 /* True if four subspans are side by side, as in most threads of a large object. */
 static inline bool g4_pixel_map_side_by_side(const uint16_t x[4], const uint16_t y[4]) {
-    const uint64_t each = UINT64_C(0x0001000100010001);
-    uint64_t xs, ys;
-    memcpy(&xs, x, sizeof xs);
-    memcpy(&ys, y, sizeof ys);
-    return x[0] < UINT16_MAX - 6 && xs == x[0] * each + UINT64_C(0x0006000400020000) && ys == y[0] * each;
+    /* One by one: a load of all four would wait until the stores of each are in the cache. */
+    return x[0] < UINT16_MAX - 6 && x[1] == x[0] + 2 && x[2] == x[0] + 4 && x[3] == x[0] + 6 && y[1] == y[0] &&
+           y[2] == y[0] && y[3] == y[0];
 }
 
 /* Finds the rows of four subspans side by side.  False: they are not contiguous. */

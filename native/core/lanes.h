@@ -278,7 +278,6 @@ INLINE vi vi_mask(uint32_t bits) {
 typedef uint64_t v4_u64 __attribute__((vector_size(32)));
 typedef uint32_t v4_u32 __attribute__((vector_size(16)));
 typedef uint16_t v8_u16 __attribute__((vector_size(16)));
-typedef uint16_t v4_u16 __attribute__((vector_size(8)));
 typedef uint8_t v8_u8 __attribute__((vector_size(8)));
 
 INLINE vu gather32(uint8_t *const row[4]) {
@@ -306,15 +305,42 @@ INLINE void scatter16(uint8_t *const row[4], vu raw) {
     }
 }
 
+/* Between eight bytes and eight lanes.  By intrinsics, because GCC 12 makes vectors of bytes in memory. */
+#ifdef G4_LANES_AVX2
+
+INLINE vu lanes_of_bytes(uint64_t bytes) {
+    return (vu)_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bytes));
+}
+
+INLINE uint64_t bytes_of_lanes(vu raw) {
+    const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1,
+                                         -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    const __m256i bytes = _mm256_shuffle_epi8((__m256i)raw, low);
+    return (uint64_t)_mm_cvtsi128_si64(
+        _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
+}
+
+#else
+
+INLINE vu lanes_of_bytes(uint64_t bytes) {
+    return __builtin_convertvector((v8_u8)bytes, vu);
+}
+
+INLINE uint64_t bytes_of_lanes(vu raw) {
+    return (uint64_t) __builtin_convertvector(raw, v8_u8);
+}
+
+#endif
+
 INLINE vu gather8(uint8_t *const row[4]) {
-    const v4_u16 v = {load16(row[0]), load16(row[1]), load16(row[2]), load16(row[3])};
-    return __builtin_convertvector((v8_u8)v, vu);
+    return lanes_of_bytes(load16(row[0]) | (uint64_t)load16(row[1]) << 16 | (uint64_t)load16(row[2]) << 32 |
+                          (uint64_t)load16(row[3]) << 48);
 }
 
 INLINE void scatter8(uint8_t *const row[4], vu raw) {
-    const v4_u16 v = (v4_u16) __builtin_convertvector(raw, v8_u8);
+    const uint64_t bytes = bytes_of_lanes(raw);
     for (int r = 0; r < 4; r++) {
-        const uint16_t pair = v[r];
+        const uint16_t pair = (uint16_t)(bytes >> (16 * r));
         memcpy(row[r], &pair, sizeof pair);
     }
 }
