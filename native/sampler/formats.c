@@ -504,6 +504,7 @@ INLINE void add_words_of_size(const struct g4_bilinear *job, uint32_t shift, con
                               const double *scale, uint32_t n, double sum[G4_BYTES][G4_BATCH]) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
+    const struct offsets o = offsets_of(&j, &l, shift, ANY);
     const uint8_t *const memory = memory_of(&j);
 
     for
@@ -514,7 +515,7 @@ INLINE void add_words_of_size(const struct g4_bilinear *job, uint32_t shift, con
             memcpy(&factor, &scale[i], sizeof factor);
             find_corners(&j, ANY, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
-                const vu offset = column_of(&j, &l, corner[c].x, shift) + row_of(&j, &l, corner[c].y);
+                const vu offset = column_of(&o, corner[c].x, shift) + row_of(&o, corner[c].y);
                 texels[c] = load_texels(memory, shift, offset);
             }
             for (uint32_t k = 0; k < j.texture->components; k++) {
@@ -559,6 +560,7 @@ static void add_blocks(const struct g4_bilinear *job, const float *u, const floa
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     const uint32_t shift = shift_of(j.texture->bits);
+    const struct offsets o = offsets_of(&j, &l, shift, ANY);
     struct recent_block recent[CORNERS] = {{0, NULL}};
 
     for
@@ -569,7 +571,7 @@ static void add_blocks(const struct g4_bilinear *job, const float *u, const floa
             double color[LANES][4];
             find_corners(&j, ANY, &u[i], &v[i], corner);
             for (int c = 0; c < CORNERS; c++) {
-                find_in_blocks(&j, &l, shift, corner[c].x, corner[c].y, &at[c]);
+                find_in_blocks(&o, shift, corner[c].x, corner[c].y, &at[c]);
                 memcpy(weight[c], &corner[c].weight, sizeof weight[c]);
             }
             for (uint32_t lane = 0; lane < LANES; lane++) {

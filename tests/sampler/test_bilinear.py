@@ -134,8 +134,8 @@ def test_blocks_of_one_lookup_may_share_a_slot_of_the_cache(filter: Map) -> None
     t.surface(F.BC1_UNORM, 64, 264, pitch=128, data=rng.integers(0, 256, 1 << 14, np.uint8).tobytes())
     t.sampler(filter, Mip.NONE, Mode.WRAP, maximum_anisotropy=4)
     pixels = np.arange(8, dtype=np.float32)
-    same_in_all_variants(t, [[[(pixels + x) / 64, (pixels + x + 4) / 64, np.zeros(8, np.float32), pixels / 4096]] * THREADS
-                             for x in range(0, 64, 5)])
+    v = [np.zeros(8, np.float32), pixels / 4096]
+    same_in_all_variants(t, [[[(pixels + x) / 64, (pixels + x + 4) / 64, *v]] * THREADS for x in range(0, 64, 5)])
 
 
 def gradient(texels_per_pixel: float, slope: float = 0.0) -> list[list[np.ndarray]]:
