@@ -12,6 +12,7 @@ from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.messages import GatewayFunctionGen6
 from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
 from gen4emu.hw.gen7.messages import AtomicOperation, DataCacheTypeGen7
 from gen4emu.hw.gen7.state import buffer_entry_fields
@@ -19,6 +20,7 @@ from gen4emu.hw.gen9.state import SharedLocalMemoryCode
 from gen4emu.hw.gen75.messages import DataCache1Type, SurfaceSimdMode
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
+from tests.harness.messages import descriptor
 
 BATCH, KERNEL, DYNAMIC, SURFACES, DATA, SCRATCH = 0x20000, 0x30000, 0x40000, 0x50000, 0x100000, 0x200000
 _TABLE, _CONSTANTS = 0x400, 0x1000  # offsets
@@ -30,13 +32,15 @@ _SELECTION = 3  # the bits of Gen9's PIPELINE_SELECT that select the pipeline
 
 def end(sources: int = 127) -> str:
     """The message that ends a thread: to the spawner, "do not dereference URB"."""
+    message = descriptor("THREAD_SPAWNER_MESSAGE", Gen.IVB, end_of_thread=True, keep_urb_handle=True)
     return (f"mov(8) g{sources}<1>UD g0<8,8,1>UD {{ align1 WE_all 1Q }};\n"
-            f"send(8) null<1>UW g{sources}<8,8,1>UW 0x82000010 thread_spawner {{ align1 WE_all 1Q EOT }};")
+            f"send(8) null<1>UW g{sources}<8,8,1>UW 0x{message:08x} thread_spawner {{ align1 WE_all 1Q EOT }};")
 
 
+_ARRIVE = descriptor("GATEWAY_MESSAGE", Gen.IVB, gateway_function=GatewayFunctionGen6.BARRIER_MSG)
 # The header has the barrier of the thread's group, as R0.2 has it.
 BARRIER = ("and(8) g126<1>UD g0.2<0,1,0>UD 0x0f000000UD { align1 WE_all 1Q };\n"
-           "send(8) null<1>UW g126<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };\n"
+           f"send(8) null<1>UW g126<8,8,1>UD 0x{_ARRIVE:08x} gateway {{ align1 WE_all 1Q }};\n"
            "wait(1) n0<1>UD { align1 WE_all 1N };")
 
 

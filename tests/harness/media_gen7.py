@@ -12,24 +12,30 @@ from gen4emu.device.memory import Missing
 from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen7.messages import RenderCacheTypeGen7
 from gen4emu.isa import assemble
+from tests.harness.messages import descriptor
 
 BATCH, CURBE, DESCRIPTORS, DATA, KERNELS = 0x1000000, 0x22000, 0x21000, 0x100000, 0x40000
 DYNAMIC, SURFACES, TABLE, SCRATCH, PICTURES = 0x20000, 0x90000, 0x800, 0xA0000, 0x200000
 KERNEL_ROOM = 0x2000
-END = "send(1) null<1>D g0<0,1,0>UD 0x82000010D thread_spawner { align1 nomask EOT };"
+_KEEP = descriptor("THREAD_SPAWNER_MESSAGE", Gen.IVB, end_of_thread=True, keep_urb_handle=True)
+END = f"send(1) null<1>D g0<0,1,0>UD 0x{_KEEP:08x}D thread_spawner {{ align1 nomask EOT }};"
 
 
 def write_block(surface: int, header: int, registers: int) -> str:
     """A media block write of the registers after the header."""
-    descriptor = (registers + 1) << 25 | 1 << 19 | 10 << 14 | surface
-    return f"send(8) null<1>UD g{header}<8,8,1>UD 0x{descriptor:08x} render {{ align1 nomask }};\n"
+    message = descriptor("RENDER_CACHE_DATA_PORT_MESSAGE", Gen.IVB, length=registers + 1, header_present=True,
+                         message_type=RenderCacheTypeGen7.MEDIA_BLOCK_WRITE, binding_table_index=surface)
+    return f"send(8) null<1>UD g{header}<8,8,1>UD 0x{message:08x} render {{ align1 nomask }};\n"
 
 
 def read_block(surface: int, header: int, to: int, registers: int, *, cache: str = "dp_sampler") -> str:
     """A media block read."""
-    descriptor = 1 << 25 | registers << 20 | 1 << 19 | 4 << 14 | surface
-    return f"send(8) g{to}<1>UD g{header}<8,8,1>UD 0x{descriptor:08x} {cache} {{ align1 nomask }};\n"
+    message = descriptor("RENDER_CACHE_DATA_PORT_MESSAGE", Gen.IVB, response=registers, header_present=True,
+                         message_type=RenderCacheTypeGen7.MEDIA_BLOCK_READ, binding_table_index=surface)
+    return f"send(8) g{to}<1>UD g{header}<8,8,1>UD 0x{message:08x} {cache} {{ align1 nomask }};\n"
 
 
 def block_header(reg: int, x: str, y: str, width: int, height: int) -> str:
@@ -111,8 +117,8 @@ class MediaGen7:
             self.command("MEDIA_CURBE_LOAD", curbe_total_data_length=len(self.constants),
                          curbe_data_start_address=CURBE - DYNAMIC)
         count = max(self.descriptors) + 1
-        for number, descriptor in self.descriptors.items():
-            self.memory.write(self.far + DESCRIPTORS + 32 * number, descriptor)
+        for number, block in self.descriptors.items():
+            self.memory.write(self.far + DESCRIPTORS + 32 * number, block)
         self.command("MEDIA_INTERFACE_DESCRIPTOR_LOAD", interface_descriptor_total_length=32 * count,
                      interface_descriptor_data_start_address=DESCRIPTORS - DYNAMIC)
 
