@@ -371,12 +371,16 @@ class Recorder:
                       "tiling": "" if chosen is None else chosen.tiling.name.lower(),
                       "level": 0 if chosen is None else chosen.level, "slice": 0 if chosen is None else chosen.slice,
                       "first_written": entry["writers"][0] if entry["writers"] else None,
-                      "written_by": _ranges(entry["writers"]), "read_by": _ranges(entry["readers"]),
+                      "written_by": self._numbers(entry["writers"]), "read_by": self._numbers(entry["readers"]),
                       "images": images,
                       "bytes": None if contents is None else contents.bytes_of(address, chosen)}
             shown.append(entry)
         self._surfaces_lost = 0 if contents is None else contents.lost
         return shown
+
+    def _numbers(self, rows: list[int]) -> str:
+        """The draws of rows as people name them."""
+        return _ranges([self._rows[at].counted.place.draw for at in rows])
 
     def _overview(self, run: Replay, known: Decoded, rows: dict[str, list[Any]],
                   kernels: list[dict[str, Any]]) -> dict[str, Any]:
@@ -447,7 +451,7 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
     written = counters.pixels_blitted if is_blit else fragments.written
     idle = counted.kind is DrawKind.PRIMITIVE and not counters.written_bytes
     return {
-        "frame": place.frame, "submission": place.submission, "name": name,
+        "draw": place.draw, "frame": place.frame, "submission": place.submission, "name": name,
         "topology": counted.topology.removeprefix("_3DPRIM_"),
         "target": "" if target is None
         else f"0x{target.address:08x} {target.width}x{target.height} {target.format.name}",

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -348,12 +349,12 @@ def test_exports_are_complete_and_can_be_read(opened: Page, report: Path) -> Non
     del wanted["thumb"]
     count = len(wanted["frame"])
     assert json.loads(saved(opened, "JSON")) == [
-        {"draw": i} | {name: column[i] for name, column in wanted.items()} for i in range(count)]
+        {name: column[i] for name, column in wanted.items()} for i in range(count)]
 
     lines = list(csv.DictReader(saved(opened, "CSV").splitlines()))
     assert len(lines) == count
     for i, line in enumerate(lines):
-        assert line.pop("draw") == str(i) and line.keys() == wanted.keys()
+        assert line["draw"] == str(i) and line.keys() == wanted.keys()
         for name, cell in line.items():
             value = wanted[name][i]
             shown = [f"0x{one:08x}" if isinstance(one, int) else one for one in value] if isinstance(value, list) \
@@ -372,6 +373,33 @@ def test_exports_are_complete_and_can_be_read(opened: Page, report: Path) -> Non
     assert frame["name"] == "frame 0" and frame["dur"] == pytest.approx(sum(wanted["instructions"]) / 1000)
 
 
+def test_draws_are_named_by_their_numbers_in_the_trace(page: Page, report: Path, tmp_path: Path) -> None:
+    """Of which some have no row: they draw nothing, or belong to a frame that is not in the report."""
+    copytree(report.parent, tmp_path / "gaps")
+    made = tmp_path / "gaps" / report.name
+    numbers = [1, 2, 5, 6, 9, 12]
+    change_chunk(made.parent, "rows-0", lambda rows: rows.update(draw=numbers))
+    title = "document.querySelector('.pane.draw:not([hidden]) h2')?.textContent"
+    page.console.clear()
+    page.open(made.as_uri() + "#pane=events")
+    page.wait("document.querySelector('.events .inner .row') !== null")
+    assert rows(page) == [str(number) for number in numbers]
+    titles = page.evaluate("""[...document.querySelectorAll('.inner .row')]
+        .map(row => row.querySelector('.name').firstChild.data)""")
+    type_filter(page, "draw>=5 and draw<9")
+    assert rows(page) == ["5", "6"]
+    for wanted, row in ((1, 0), (5, 2), (7, 3), (100, 5), (0, 0)):
+        page.go(f"pane=draw&draw={wanted}", f"document.querySelector('.steps input').value === '{numbers[row]}'")
+        page.wait(f"{title} === {titles[row]!r}")
+    page.evaluate("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'j' }))")
+    assert page.evaluate("new URLSearchParams(location.hash.slice(1)).get('draw')") == "2"
+    page.go("pane=kernels", "document.querySelector('.pane.kernels:not([hidden]) a') !== null")
+    links = page.evaluate("""[...document.querySelectorAll('.pane.kernels a')]
+        .map(link => link.textContent).filter(text => /^[0-9-]+$/.test(text))""")
+    assert links and {int(part) for text in links for part in text.split("-")} <= set(numbers)
+    assert page.console == []
+
+
 def repeated(recorded: Recorded, draws: int) -> Recorded:
     """A report of so many draws, which are those of a short one again and again."""
     def read(name: str) -> Any:
@@ -383,7 +411,9 @@ def repeated(recorded: Recorded, draws: int) -> Recorded:
     chunks = {name: text for name, text in recorded.chunks.items() if not name.startswith(("rows-", "states-"))}
     for at in range(0, draws, ROWS):
         part = order[at:at + ROWS]
-        chunks[f"rows-{at // ROWS}"] = deflated_json({name: [column[i] for i in part] for name, column in rows.items()})
+        chunks[f"rows-{at // ROWS}"] = deflated_json(
+            {name: [column[i] for i in part] for name, column in rows.items()}
+            | {"draw": list(range(at, at + len(part)))})
     for at in range(0, draws, STATES):
         part = order[at:at + STATES]
         chunks[f"states-{at // STATES}"] = deflated_json(

@@ -41,7 +41,7 @@ class DebuggerApp extends App {
   }
 
   showMemory(address, draw) {
-    this.go({ pane: "memory", draw });
+    this.go({ pane: "memory", draw: this.rowOf(draw) });
     this.paneNamed("memory").look(address);
   }
 

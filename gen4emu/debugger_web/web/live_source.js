@@ -15,7 +15,7 @@ export class LiveSource extends ReportSource {
   }
 
   async details(draw) {
-    const found = await super.details(draw), { topology } = await this.rows();
-    return { ...found, counters: { ...found.counters, mesh: topology[draw] ? `mesh-${draw}` : null } };
+    const found = await super.details(draw), { topology, draw: numbers } = await this.rows();
+    return { ...found, counters: { ...found.counters, mesh: topology[draw] ? `mesh-${numbers[draw]}` : null } };
   }
 }

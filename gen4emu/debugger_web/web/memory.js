@@ -69,7 +69,7 @@ export class MemoryPane {
 
   // The blocks of this device, of which later ones have other names.
   async nameBlocks() {
-    const { names } = await this.app.link.ask(`struct ${this.app.draw}`).catch(() => ({ names: [] })), { block } = this.fields;
+    const { names } = await this.app.link.ask(`struct ${this.app.numberOf(this.app.draw)}`).catch(() => ({ names: [] })), { block } = this.fields;
     for (const name of names) add(this.names, "option").value = name;
     if (block.value === block.defaultValue && names.length && !names.includes(block.value))
       block.value = names.find(name => name.endsWith(block.value)) ?? names[0];
@@ -82,7 +82,7 @@ export class MemoryPane {
   }
 
   async show() {
-    const { kind, app: { draw, link, rows } } = this;
+    const { kind, app: { link, rows } } = this, draw = this.app.numberOf(this.app.draw);
     KINDS.forEach((one, i) => this.tabs[i].setAttribute("aria-pressed", String(one === kind)));
     this.block.hidden = kind !== "struct";
     this.image.hidden = kind !== "picture";
@@ -123,13 +123,13 @@ export class MemoryPane {
     const known = this.surfaces.filter(one => one.address <= address && address < one.address + size(one)).pop();
     if (!known) return "";
     const last = known.writers.filter(one => one <= draw).pop(), next = known.writers.find(one => one > draw);
-    const reader = known.readers.find(one => one > draw), named = one => one === undefined ? "by no draw" : `by draw ${one}`;
+    const reader = known.readers.find(one => one > draw), named = row => row === undefined ? "by no draw" : `by draw ${this.app.numberOf(row)}`;
     return `: in ${known.kind} ${hex(known.address)}, written last ${named(last)}, next ${named(next)}, read next ${named(reader)}`;
   }
 
   // The draw or upload that changed a dword last.
   async from(address) {
-    const { draw, link } = this.app;
+    const { link } = this.app, draw = this.app.numberOf(this.app.draw);
     this.origin.textContent = `${hex(address)}: looking for its origin ...`;
     const found = await link.ask(`change ${hex(address)} 4 ${draw}`).catch(error => ({ text: error.message }));
     this.origin.textContent = `${hex(address)}: ${found.text}`;

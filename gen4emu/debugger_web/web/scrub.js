@@ -30,7 +30,7 @@ export class LiveDrawPane extends DrawPane {
     row.classList.toggle("current", draw === this.app.draw);
     row.classList.toggle("idle", Boolean(rows.idle[draw]));
     row.classList.toggle("flagged", rows.flags[draw].includes("finding"));
-    add(row, "span", String(draw), "cell draw number");
+    add(row, "span", String(this.app.numberOf(draw)), "cell draw number");
     const cell = add(row, "span", undefined, "cell thumb");
     thumbnail(add(cell, "i"), this.app, draw);
     add(row, "span", this.app.title(draw), "cell name");
@@ -80,7 +80,7 @@ export class LiveDrawPane extends DrawPane {
   }
 
   async load() {
-    const { app } = this, { draw, link } = app;
+    const { app } = this, { draw: row, link } = app, draw = app.numberOf(row);
     let after, before = null;
     try {
       after = await link.picture(`picture ${draw} after ${this.target ?? 0}`);
@@ -95,9 +95,9 @@ export class LiveDrawPane extends DrawPane {
       return;
     }
     const live = EDITED.includes(this.view) && after.targets.length ? await this.live(draw) : null;
-    const maps = after.targets.length && this.active.size ? await this.maps(draw, after) : null;
+    const maps = after.targets.length && this.active.size ? await this.maps(row, after) : null;
     this.shown = { ...after, bytes: null };
-    this.buttons(after, draw);
+    this.buttons(after, row);
     this.explain(this.layers(maps));
     this.note.textContent = after.targets.length ? `after draw ${draw}: ${after.title}` : "This draw has no picture.";
     if (!after.targets.length) { this.picture.show(null); return; }
@@ -119,7 +119,7 @@ export class LiveDrawPane extends DrawPane {
     let first = draw;
     if (this.counted !== "draw") while (first > 0 && frame[first - 1] === frame[draw]) first--;
     try {
-      const found = await app.source.maps(first === draw ? `maps-${draw}` : `maps-${draw}-${first}`);
+      const found = await app.source.maps(first === draw ? `maps-${app.numberOf(draw)}` : `maps-${app.numberOf(draw)}-${app.numberOf(first)}`);
       return found.width === width && found.height === height ? found : null;
     } catch (error) {
       app.complain(error);

@@ -64,10 +64,10 @@ async function computed(parent, entry, app, x, y) {
 
 // The tree below a fragment.  `app` has the tables of the report.
 export async function why(parent, entry, app, x, y) {
-  const { source } = app, { draw } = entry;
+  const { source } = app, row = app.rowOf(entry.draw);
   const made = add(parent, "div", undefined, "tree");
   if (!entry.thread && entry.fate === "blit") { add(made, "p", "A blit or a media object wrote it; the draw has its state."); return; }
-  const details = await source.details(draw);
+  const details = await source.details(row);
   const mesh = details.counters.mesh ? await source.extra(details.counters.mesh) : null;
   if (entry.sent) {
     const sent = colorText(Object.fromEntries(["R", "G", "B", "A"].map((name, i) => [name, entry.sent[i]])));
@@ -81,7 +81,7 @@ export async function why(parent, entry, app, x, y) {
   }
   if (entry.thread) {
     const { thread } = entry, shader = node(made, `pixel shader thread ${thread.number}, kernel ${hex(thread.kernel)}`, true);
-    const number = app.rows.ps?.[draw];
+    const number = app.rows.ps?.[row];
     if (number > 0) link(add(shader, "p"), `disassembly of kernel ${number}`, `pane=kernels&kernel=${number}`);
     await sampled(shader, details, app);
   }
@@ -105,6 +105,10 @@ async function sampled(parent, details, app) {
     const known = surfaces.find(({ address }) => address === one.address);
     const line = add(parent, "p", `reads ${one.role} ${hex(one.address)}${known?.format ? ` ${known.format} ${known.width}x${known.height}` : ""}, `);
     if (!known || known.first_written === null) add(line, "span", "which was uploaded");
-    else { add(line, "span", `written by draws ${known.written_by}, first by `); link(line, `draw ${known.first_written}`, `draw=${known.first_written}&pane=draw`); }
+    else {
+      const first = app.numberOf(known.first_written);
+      add(line, "span", `written by draws ${known.written_by}, first by `);
+      link(line, `draw ${first}`, `draw=${first}&pane=draw`);
+    }
   }
 }

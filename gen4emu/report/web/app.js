@@ -49,7 +49,10 @@ export class App {
     this.number = add(steps, "input");
     this.number.title = "go to a draw: g";
     this.number.inputMode = "numeric";
-    this.number.addEventListener("change", () => this.go({ [this.pane === "compare" ? "pair" : "draw"]: Number(this.number.value) || 0 }));
+    this.number.addEventListener("change", () => {
+      const wanted = Number(this.number.value) || 0;
+      this.go(this.pane === "compare" ? { pair: wanted } : { draw: this.rowOf(wanted) });
+    });
     button(steps, "▶", () => this.step(1)).title = "next draw: j";
     this.total = add(steps, "span", "", "faint");
     this.main = add(document.body, "main");
@@ -65,10 +68,13 @@ export class App {
 
   get view() { return this.views[Math.max(0, SIDES.indexOf(this.place.get("side"))) % this.views.length]; }
 
-  get draw() {
-    const wanted = Number(this.place.get("draw") ?? 0) || 0;
-    return Math.max(0, Math.min(this.rows.count - 1, Math.trunc(wanted)));
-  }
+  // A row; the address has its number in the trace.
+  get draw() { return this.rowOf(Number(this.place.get("draw") ?? 0) || 0); }
+
+  numberOf(row) { return this.rows.draw?.[row] ?? row; }
+
+  // Or of the last draw before it.
+  rowOf(number) { return Math.max(0, (this.rows.draw ?? []).findLastIndex(n => n <= number)); }
 
   get pane() {
     const wanted = this.place.get("pane");
@@ -83,7 +89,9 @@ export class App {
   }
 
   // The place changes at once, not with the next event: two quick keys are two steps.
+  // With the row of a draw.
   go(change) {
+    if ("draw" in change) change.draw = this.numberOf(change.draw);
     const next = changed(this.place, change);
     if (next !== location.hash) history.pushState(null, "", next);
     dispatchEvent(new HashChangeEvent("hashchange"));
@@ -132,9 +140,9 @@ export class App {
     const isCompared = pane === "compare";
     this.kinds.forEach(([name], i) => this.tabs[i].setAttribute("aria-pressed", String(name === pane)));
     this.sides?.forEach((made, i) => made.setAttribute("aria-pressed", String(!isCompared && this.views[i] === view)));
-    this.number.value = String(isCompared ? Number(this.place.get("pair") ?? 0) : view.draw);
+    this.number.value = String(isCompared ? Number(this.place.get("pair") ?? 0) : view.numberOf(view.draw));
     this.total.textContent = isCompared ? `of ${plural(this.source.overview.comparison.pairs, "pair")}` :
-      `of ${plural(view.rows.count, "draw")}`;
+      plural(view.rows.count, "draw");
     for (const [name, { box }] of this.panes) box.hidden = name !== paneKey;
     if (!this.panes.has(paneKey)) {
       const box = add(this.main, "div", "", "pane " + pane);

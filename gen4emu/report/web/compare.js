@@ -139,7 +139,7 @@ export class ComparePane {
     row.title = text;
     if (pair === this.pair) row.classList.add("current");
     add(row, "span", sign, "cell mark");
-    for (const side of SIDES) add(row, "span", rows[side][pair] < 0 ? "" : String(rows[side][pair]), "cell which number");
+    SIDES.forEach((side, i) => add(row, "span", rows[side][pair] < 0 ? "" : String(this.app.views[i].numberOf(rows[side][pair])), "cell which number"));
     const small = add(row, "span", "", "cell thumbs");
     SIDES.forEach((side, i) => {
       const image = add(small, "i");
@@ -163,9 +163,9 @@ export class ComparePane {
     title.replaceChildren();
     add(title, "b", `pair ${pair}: ${this.name(pair)}`);
     add(title, "span", `frame ${rows.frame[pair]}`, "faint");
-    SIDES.forEach(side => {
-      const draw = rows[side][pair];
-      if (draw < 0) add(title, "span", `no counterpart on the ${side}`, "faint");
+    SIDES.forEach((side, i) => {
+      const draw = this.app.views[i].numberOf(rows[side][pair]);
+      if (rows[side][pair] < 0) add(title, "span", `no counterpart on the ${side}`, "faint");
       else link(title, `draw ${draw} ${side}`, `draw=${draw}&pane=draw&side=${side}`);
     });
   }

@@ -156,7 +156,7 @@ export class Events {
     if (draw === app.draw) row.classList.add("current");
     for (const [name] of COLUMNS) {
       const place = add(row, "span", "", cell(name));
-      if (name === "draw") place.textContent = String(draw);
+      if (name === "draw") place.textContent = String(app.numberOf(draw));
       else if (name === "thumb") thumbnail(add(place, "i"), app, draw);
       else if (name === "name") {
         place.textContent = app.title(draw);

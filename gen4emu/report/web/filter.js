@@ -80,8 +80,7 @@ export function compile(text, rows, flags) {
     if (TEXTS.includes(name)) return draw => compare((rows[name]?.[draw] ?? "").toUpperCase(), value.toUpperCase());
     const number = Number(value);
     if (Number.isNaN(number)) throw new Error(`invalid number '${value}'`);
-    if (name === "draw") return draw => compare(draw, number);
-    if (!numbers.includes(name)) throw new Error(`unknown column '${name}' (known: draw, ${numbers.join(", ")})`);
+    if (!numbers.includes(name)) throw new Error(`unknown column '${name}' (known: ${numbers.join(", ")})`);
     return draw => compare(rows[name][draw], number);
   }
 

@@ -46,7 +46,7 @@ export class KernelsPane {
       made.textContent = copy(kernel.lines.map(line => line.text).join("\n") + "\n") ? "copied" : "not copied";
     });
     const draws = add(this.code, "p", "draws ", "faint");
-    for (const [first, last] of kernel.draws.slice(0, 30)) {
+    for (const [first, last] of kernel.draws.slice(0, 30).map(rows => rows.map(row => this.app.numberOf(row)))) {
       link(draws, first === last ? String(first) : `${first}-${last}`, `draw=${first}&pane=draw`);
       add(draws, "span", " ");
     }

@@ -37,7 +37,7 @@ export class Overview {
       const item = add(list, "li", "", finding.severity);
       add(item, "span", finding.text);
       if (finding.count > 1) add(item, "span", ` ${whole(finding.count)} times`, "faint");
-      if (finding.draw !== null && finding.draw < app.rows.count) {
+      if (app.rows.draw?.includes(finding.draw)) {
         add(item, "span", " ");
         link(item, `draw ${finding.draw}`, `draw=${finding.draw}&pane=draw`);
       }
@@ -49,7 +49,7 @@ export class Overview {
     const strip = add(box, "div", "", "filmstrip");
     const [cost, written] = ["instructions", "written"].map(name => Math.max(1, ...frames.map(frame => frame[name])));
     for (const frame of frames.slice(0, 2000)) {
-      const one = link(strip, "", `draw=${frame.last ?? 0}&pane=draw`);
+      const one = link(strip, "", `draw=${app.numberOf(frame.last ?? 0)}&pane=draw`);
       one.className = "frame";
       one.title = `frame ${frame.number}: ${plural(frame.draws, "draw")}, ${whole(frame.instructions)} instructions, ` +
         `${whole(frame.written)} fragments written`;
@@ -73,7 +73,7 @@ export class Overview {
     const order = Array.from({ length: rows.count }, (_, i) => i).sort((a, b) => rows.instructions[b] - rows.instructions[a] || a - b);
     const total = rows.instructions?.reduce((a, b) => a + b, 0) || 1;
     table(box, ["draw", "", "written", "instructions", "share"], order.slice(0, MOST).map(draw => [
-      link(document.createDocumentFragment(), String(draw), `draw=${draw}&pane=draw`), app.title(draw),
+      link(document.createDocumentFragment(), String(app.numberOf(draw)), `draw=${app.numberOf(draw)}&pane=draw`), app.title(draw),
       rows.written[draw], rows.instructions[draw], share(rows.instructions[draw] / total)]));
   }
 

@@ -60,14 +60,14 @@ export class StatisticsPane {
     const places = value => value.map(one => typeof one === "number" ? hex(one) : one).join(" ");
     const quote = value => typeof value === "number" ? value :
       `"${(Array.isArray(value) ? places(value) : value).replaceAll('"', '""')}"`;
-    const lines = Array.from({ length: rows.count }, (_, i) => [i, ...names.map(name => quote(rows[name][i]))].join(","));
-    return [["draw", ...names].join(","), ...lines, ""].join("\n");
+    const lines = Array.from({ length: rows.count }, (_, i) => names.map(name => quote(rows[name][i])).join(","));
+    return [names.join(","), ...lines, ""].join("\n");
   }
 
   json() {
     const names = this.columns(), { rows } = this.app;
-    return JSON.stringify(Array.from({ length: rows.count }, (_, draw) =>
-      ({ draw, ...Object.fromEntries(names.map(name => [name, rows[name][draw]])) })), null, 1);
+    return JSON.stringify(Array.from({ length: rows.count }, (_, row) =>
+      Object.fromEntries(names.map(name => [name, rows[name][row]]))), null, 1);
   }
 
   // For Perfetto and chrome://tracing: a microsecond stands for 1,000 instructions.
@@ -80,7 +80,7 @@ export class StatisticsPane {
     for (let draw = 0; draw < rows.count; draw++) {
       if (rows.frame[draw] !== frame) { end(); [frame, begin] = [rows.frame[draw], at]; }
       const dur = rows.instructions[draw] / 1000;
-      events.push({ name: `${draw} ${this.app.title(draw)}`, ph: "X", pid: 1, tid: 2, ts: at, dur,
+      events.push({ name: `${this.app.numberOf(draw)} ${this.app.title(draw)}`, ph: "X", pid: 1, tid: 2, ts: at, dur,
         args: { written: rows.written[draw], instructions: rows.instructions[draw] } });
       at += dur;
     }

@@ -71,9 +71,10 @@ export class SurfacesPane {
     else add(this.table, "p", "No draw used a surface.", "faint");
   }
 
-  first(surface) {
-    if (surface.first_written === null) return "uploaded";
-    return link(document.createDocumentFragment(), `draw ${surface.first_written}`, `draw=${surface.first_written}&pane=draw`);
+  first({ first_written: row }) {
+    if (row === null) return "uploaded";
+    const draw = this.app.numberOf(row);
+    return link(document.createDocumentFragment(), `draw ${draw}`, `draw=${draw}&pane=draw`);
   }
 
   show() {}
@@ -92,7 +93,7 @@ export class SurfacesPane {
     for (const [text, draws] of [["written by", surface.writers], ["read by", surface.readers]]) {
       if (!draws.length) continue;
       const line = add(this.about, "p", `${text} `);
-      for (const draw of draws.slice(0, 40)) {
+      for (const draw of draws.slice(0, 40).map(row => this.app.numberOf(row))) {
         link(line, String(draw), `draw=${draw}&pane=draw`);
         add(line, "span", " ");
       }
