@@ -6,6 +6,7 @@ command left.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from gen4emu._native import ffi, lib
@@ -16,11 +17,12 @@ from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.command_reader import Words
+from gen4emu.hw.fields import Field
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import blt
 from gen4emu.hw.gen9.blt import FastCopyDepth, FastCopyTiling
-from gen4emu.hw.layout import Command, View
+from gen4emu.hw.layout import Command
 
 _BYTES = {blt.ColorDepth.BPP_8: 1, blt.ColorDepth.BPP_16_565: 2, blt.ColorDepth.BPP_16_1555: 2,
           blt.ColorDepth.BPP_32: 4}
@@ -47,6 +49,32 @@ FAST_COPY_BYTES = {FastCopyDepth.BPP_8: 1, FastCopyDepth.BPP_16: 2, FastCopyDept
 _COPY_SOURCE = 0xCC
 _USES_SETUP = {"XY_PIXEL_BLT", "XY_SCANLINES_BLT", "XY_TEXT_BLT", "XY_TEXT_IMMEDIATE_BLT"}
 _SETUPS = {"XY_SETUP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"}
+
+
+class _Brought:
+    """What a command brings: the values of its fields as attributes.
+
+    They are read all at once, because reading them one by one through a view takes most of the time of a small blit.
+    """
+
+    def __init__(self, command: Command, words: Words, gen: Gen) -> None:
+        self.command, self.words, self.gen = command, words, gen
+        values = self.__dict__
+        for f, name, dword, low, mask, is_plain in _plan(command, gen):
+            if f.last_dword < len(words):
+                raw = words[dword] >> low & mask if mask else f.extract(words)
+                values[name] = raw if is_plain else f.decode(raw)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self.command.name} has no field {name} on {self.gen!r}")
+
+
+@cache
+def _plan(command: Command, gen: Gen) -> list[tuple[Field, str, int, int, int, bool]]:
+    """The fields of a command: dword, lowest bit and mask, which is 0 for those of two dwords, and whether the raw
+    number is the value."""
+    return [(f, f.name, f.dword, f.lo, f.mask if f.hi < 32 else 0, type(f).decode is Field.decode)
+            for f in command.fields_for(gen)]
 
 
 class BlitTooLarge(Gen4emuError):
@@ -83,7 +111,7 @@ class Blitter:
 
     def execute(self, command: Command, words: Words) -> Target | None:
         """Draw.  Returns the surface that was drawn to."""
-        v = command.view(words, gen=self.gen, dwords=len(words))
+        v = _Brought(command, words, self.gen)
         self.pixels, self._drawn = 0, None
         if command.name == "XY_SETUP_CLIP_BLT" or command.name in _SETUPS:
             self._clip = (v.clip_x1, v.clip_y1, v.clip_x2, v.clip_y2)
@@ -102,13 +130,13 @@ class Blitter:
         return self._draw(raw) if raw else None
 
     # --- what a command brings -------------------------------------------------------------------------------------
-    def _has(self, v: View, name: str) -> bool:
-        return name in v.layout.by_name(self.gen)
+    def _has(self, v: _Brought, name: str) -> bool:
+        return name in v.__dict__
 
-    def _get(self, v: View, name: str, default: Any = 0) -> Any:
-        return getattr(v, name) if self._has(v, name) else default
+    def _get(self, v: _Brought, name: str, default: Any = 0) -> Any:
+        return v.__dict__.get(name, default)
 
-    def _common(self, v: View) -> dict[str, Any]:
+    def _common(self, v: _Brought) -> dict[str, Any]:
         size = _BYTES[v.color_depth]
         mask = 0xFFFFFFFF
         if size == 4:
@@ -119,18 +147,18 @@ class Blitter:
             "source_transparent": bool(self._get(v, "monochrome_source_transparency")),
         }
 
-    def _destination(self, v: View) -> dict[str, Any]:
+    def _destination(self, v: _Brought) -> dict[str, Any]:
         tiled = bool(self._get(v, "destination_tiled"))
         return {"destination": v.destination_base_address, "destination_tiling": _tiling(tiled),
                 "destination_pitch": _pitch(v.destination_pitch, tiled)}
 
-    def _rectangle(self, v: View) -> dict[str, Any]:
+    def _rectangle(self, v: _Brought) -> dict[str, Any]:
         return {"x1": v.destination_x1, "y1": v.destination_y1, "x2": v.destination_x2, "y2": v.destination_y2}
 
-    def _colors(self, v: View) -> dict[str, Any]:
+    def _colors(self, v: _Brought) -> dict[str, Any]:
         return {"foreground": self._get(v, "foreground_color"), "background": self._get(v, "background_color")}
 
-    def _pattern(self, v: View) -> dict[str, Any]:
+    def _pattern(self, v: _Brought) -> dict[str, Any]:
         seeds = {"seed_x": self._get(v, "pattern_horizontal_seed"), "seed_y": self._get(v, "pattern_vertical_seed")}
         if self._has(v, "color"):
             return seeds | {"pattern_kind": BltPattern.SOLID, "pattern_foreground": v.color}
@@ -140,12 +168,12 @@ class Blitter:
             size = _BYTES[v.color_depth]
             data = self.memory.read(v.pattern_address, 64 * size, Missing.REPORT, Unit.BLT)
             return seeds | {"pattern_kind": BltPattern.COLOR, "pattern": _pixels(data, size)}
-        if _immediate_pattern(v.layout.name):
+        if _immediate_pattern(v.command.name):
             size = _BYTES[v.color_depth]
             return seeds | {"pattern_kind": BltPattern.COLOR, "pattern": _pixels(_data(v), size)}
         return {}
 
-    def _mono_pattern(self, v: View) -> dict[str, Any]:
+    def _mono_pattern(self, v: _Brought) -> dict[str, Any]:
         if self._has(v, "fixed_pattern"):
             rows = _FIXED.get(int(v.fixed_pattern), bytes(8))
         else:
@@ -160,12 +188,12 @@ class Blitter:
             "pattern_transparent": bool(self._get(v, "monochrome_pattern_transparency")),
         }
 
-    def _source(self, v: View, raw: dict[str, Any]) -> dict[str, Any]:
+    def _source(self, v: _Brought, raw: dict[str, Any]) -> dict[str, Any]:
         if self._has(v, "source_base_address"):
             tiled = bool(self._get(v, "source_tiled"))
             return {"source_kind": BltSource.COLOR, "source": v.source_base_address, "source_tiling": _tiling(tiled),
                     "source_pitch": _pitch(v.source_pitch, tiled), "source_x": v.source_x1, "source_y": v.source_y1}
-        immediate = v.layout.name in ("XY_MONO_SRC_COPY_IMMEDIATE_BLT",)
+        immediate = v.command.name in ("XY_MONO_SRC_COPY_IMMEDIATE_BLT",)
         if not immediate and not self._has(v, "source_bits_address"):
             return {}
         start = self._get(v, "monochrome_source_start")
@@ -175,13 +203,13 @@ class Blitter:
             mono |= {"foreground": v.source_foreground_color, "background": v.source_background_color}
         return mono | ({"bits": _data(v)} if immediate else {"source": v.source_bits_address})
 
-    def _range(self, v: View) -> dict[str, Any]:
+    def _range(self, v: _Brought) -> dict[str, Any]:
         if not self._has(v, "transparency_range_mode"):
             return {}
         return {"range_mode": int(v.transparency_range_mode), "range_low": v.transparency_color_low,
                 "range_high": v.transparency_color_high}
 
-    def _setup_drawing(self, v: View, name: str) -> dict[str, Any]:
+    def _setup_drawing(self, v: _Brought, name: str) -> dict[str, Any]:
         """PIXEL, SCANLINES and TEXT, with the colours, pattern and destination of the last SETUP."""
         if not self._setup:
             return {}
@@ -199,7 +227,7 @@ class Blitter:
         raw |= {"source_kind": BltSource.MONO, "bits_row": 8 * -(-width // 8) if packed else width}
         return raw | ({"source": v.source_bits_address} if name == "XY_TEXT_BLT" else {"bits": _data(v)})
 
-    def _rows_of_bytes(self, v: View) -> dict[str, Any]:
+    def _rows_of_bytes(self, v: _Brought) -> dict[str, Any]:
         """COLOR_BLT and SRC_COPY_BLT: a width in bytes, no coordinates."""
         raw = self._common(v) | {
             "destination": v.destination_address, "destination_pitch": v.destination_pitch, "y2": v.height,
@@ -210,7 +238,7 @@ class Blitter:
             "bytes": 1, "x2": v.width_bytes, "source_kind": BltSource.COLOR, "source": v.source_address,
             "source_pitch": v.source_pitch, "right_to_left": v.direction == blt.CopyDirection.RIGHT_TO_LEFT}
 
-    def _fast_copy(self, v: View) -> dict[str, Any]:
+    def _fast_copy(self, v: _Brought) -> dict[str, Any]:
         """A copy without raster operations; pixels of 8 and 16 bytes are several of 4."""
         size = FAST_COPY_BYTES[v.color_depth]
         scale = max(size // 4, 1)
@@ -283,11 +311,10 @@ def _pixels(data: bytes, size: int) -> list[int]:
     return [int.from_bytes(data[i:i + size], "little") for i in range(0, 64 * size, size)]
 
 
-def _data(v: View) -> bytes:
+def _data(v: _Brought) -> bytes:
     """The immediate dwords at the end of a command."""
-    array = v.layout.array_by_name(v.gen)["data"]
-    words = v.words[v.at + array.dword:v.at + v.dwords]
-    return b"".join(int(w).to_bytes(4, "little") for w in words)
+    array = v.command.array_by_name(v.gen)["data"]
+    return b"".join(int(w).to_bytes(4, "little") for w in v.words[array.dword:])
 
 
 def _immediate_pattern(name: str) -> bool:
