@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -19,6 +20,7 @@ from typing import Any, BinaryIO, Protocol
 _LOG_BYTES = 16 << 10  # of what a process printed last
 _MESSAGE_BYTES = 64 << 20
 _GRACE_SECONDS = 10.0  # for a child that is asked to end
+_POLL_SECONDS = 0.002
 
 
 class Process(Protocol):
@@ -80,7 +82,13 @@ class _Forked:
         self._process = process
 
     def wait(self, timeout: float | None = None) -> int:
-        self._process.join(timeout)
+        # join() with a time limit waits without one: the pipe by which it sees the end is closed at the start.
+        if timeout is None:
+            self._process.join()
+        else:
+            end = time.monotonic() + timeout
+            while self._process.exitcode is None and time.monotonic() < end:
+                time.sleep(_POLL_SECONDS)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("worker", timeout or 0.0)
         return self._process.exitcode

@@ -54,6 +54,7 @@ class Ahead(Generic[_C]):
     def close(self) -> None:
         for worker in self._workers:
             worker.child.ask_to_end()
+            worker.child.connection.close()  # a signal just before a read does not end the read
         for worker in self._workers:
             worker.child.end(_GRACE_SECONDS)
         self._workers.clear()
