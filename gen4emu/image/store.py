@@ -88,6 +88,7 @@ class _Job:
     path: Path
     entry: dict[str, Any]
     done: bool = False
+    error: BaseException | None = None
     files: list[Path] = field(default_factory=list)
 
 
@@ -203,8 +204,8 @@ class PictureStore:
                 job.entry["digest"] = save_stripped(job.path, pixels)
                 job.files.append(job.path)
                 self._write_planes(job, planes)
-        except BaseException as e:  # raised again by the next call
-            self._error = self._error or e
+        except BaseException as e:
+            job.error = e
         finally:
             self._buffers.give_back(buffer)
             self._complete(job)
@@ -218,13 +219,14 @@ class PictureStore:
             job.entry["planes"] = path.name
 
     def _complete(self, job: _Job) -> None:
-        """Announce what is complete, in order."""
+        """Announce what is complete, in order.  The first error in this order is raised by the next call."""
         with self._lock:
             job.done = True
             while self._waiting and self._waiting[0].done:
                 first = self._waiting.popleft()
+                self._error = self._error or first.error
                 if not first.files:
-                    continue  # its error is raised elsewhere
+                    continue
                 try:
                     first.entry["bytes"] = sum(path.stat().st_size for path in first.files)
                     self._enter(first.entry, first.files)
