@@ -39,6 +39,8 @@ with server:
         client.words(0x10000, 0x05000000, 0)
         _, hard = resource.getrlimit(getattr(resource, limit))
         top = max(map(int, os.listdir("/proc/self/fd")))
+        while os.dup(0) < top:
+            pass  # no number below is free
         resource.setrlimit(getattr(resource, limit), (int(number) if number else top, hard))
         show(client, 1)
         client.words(0x10000, 0x18800000, 0x7F000000)
