@@ -209,6 +209,18 @@ INLINE bool are_finite(const vf value[CORNERS]) {
     return vi_bits(largest >= vi_all(0x7f800000)) == 0;
 }
 
+/* 2^16 times the sum of four finite texels. */
+INLINE struct doubles weighted_sum(const struct weighted_texel corner[CORNERS], const vf value[CORNERS]) {
+    struct doubles sum = {{{0}}};
+    for (int i = 0; i < CORNERS; i++) {
+        const struct doubles texel = doubles_of_float(value[i]);
+        for (int p = 0; p < PARTS; p++) {
+            sum.part[p] = plus_product(sum.part[p], corner[i].weight.part[p], texel.part[p]);
+        }
+    }
+    return sum;
+}
+
 INLINE vf filter(const struct g4_component *component, enum g4_component_kind kind, bool finite,
                  const struct weighted_texel corner[CORNERS], const struct texels texels[CORNERS]) {
     struct doubles sum = {{{0}}};
@@ -218,13 +230,7 @@ INLINE vf filter(const struct g4_component *component, enum g4_component_kind ki
         value[i] = decode(component, kind, true, &texels[i]);
     }
     if (finite || __builtin_expect(are_finite(value), 1)) {
-        for (int i = 0; i < CORNERS; i++) {
-            const struct doubles texel = doubles_of_float(value[i]);
-            for (int p = 0; p < PARTS; p++) {
-                sum.part[p] = plus_product(sum.part[p], corner[i].weight.part[p], texel.part[p]);
-            }
-        }
-        return rounded(sum);
+        return rounded(weighted_sum(corner, value));
     }
     for (int i = 0; i < CORNERS; i++) { /* Inf and NaN of weight 0 do not count */
         const struct doubles texel = doubles_of_float((vf)((vi)value[i] & corner[i].used));
@@ -430,6 +436,28 @@ INLINE void store_channels(const struct g4_bilinear *job, uint32_t i, const v4_f
     }
 }
 
+/* The sums of four texels of a vector of lookups, in double precision. */
+INLINE void sum_in_blocks(const struct g4_bilinear *job, const struct offsets *o, uint32_t shift, enum wrap_shape shape,
+                          struct recent_block recent[CORNERS], const float *u, const float *v, v4_f64 out[LANES]) {
+    struct weighted_texel corner[CORNERS];
+    struct block_texels at[CORNERS];
+    double weight[CORNERS][LANES];
+
+    find_corners(job, shape, u, v, corner);
+    for (int c = 0; c < CORNERS; c++) {
+        find_in_blocks(o, shift, corner[c].x, corner[c].y, &at[c]);
+        memcpy(weight[c], &corner[c].weight, sizeof weight[c]);
+    }
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        v4_f64 sum = {0};
+        for (int c = 0; c < CORNERS; c++) {
+            const v4_f32 texel = block_texel(job, recent, c, CORNERS, at[c].offset[lane], at[c].number[lane]);
+            sum += (v4_f64)_mm256_broadcast_sd(&weight[c][lane]) * (v4_f64)_mm256_cvtps_pd((__m128)texel);
+        }
+        out[lane] = sum * (1.0 / 65536.0);
+    }
+}
+
 INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, const float *u, const float *v,
                        uint32_t n) {
     const struct g4_bilinear j = *job;
@@ -440,22 +468,11 @@ INLINE void run_blocks(const struct g4_bilinear *job, enum wrap_shape shape, con
 
     for
         EACH_VECTOR(i, n) {
-            struct weighted_texel corner[CORNERS];
-            struct block_texels at[CORNERS];
-            double weight[CORNERS][LANES];
+            v4_f64 sum[LANES];
             v4_f32 color[LANES];
-            find_corners(&j, shape, &u[i], &v[i], corner);
-            for (int c = 0; c < CORNERS; c++) {
-                find_in_blocks(&o, shift, corner[c].x, corner[c].y, &at[c]);
-                memcpy(weight[c], &corner[c].weight, sizeof weight[c]);
-            }
+            sum_in_blocks(&j, &o, shift, shape, recent, &u[i], &v[i], sum);
             for (uint32_t lane = 0; lane < LANES; lane++) {
-                v4_f64 sum = {0};
-                for (int c = 0; c < CORNERS; c++) {
-                    const v4_f32 texel = block_texel(&j, recent, c, CORNERS, at[c].offset[lane], at[c].number[lane]);
-                    sum += (v4_f64)_mm256_broadcast_sd(&weight[c][lane]) * (v4_f64)_mm256_cvtps_pd((__m128)texel);
-                }
-                color[lane] = (v4_f32)_mm256_cvtpd_ps((__m256d)(sum * (1.0 / 65536.0)));
+                color[lane] = (v4_f32)_mm256_cvtpd_ps((__m256d)sum[lane]);
             }
             store_channels(&j, i, color);
             store_channels(&j, i + 4, color + 4);
@@ -520,18 +537,16 @@ INLINE void add_words_of_size(const struct g4_bilinear *job, uint32_t shift, con
             }
             for (uint32_t k = 0; k < j.texture->components; k++) {
                 const struct g4_component *const component = &j.texture->component[k];
-                struct doubles value = {{{0}}};
-#define ADD(kind)                                                                                                      \
+                vf value[CORNERS];
+#define DECODE_CORNERS(kind)                                                                                           \
     for (int c = 0; c < CORNERS; c++) {                                                                                \
-        const struct doubles texel = doubles_of_float(decode(component, kind, true, &texels[c]));                      \
-        for (int p = 0; p < PARTS; p++) {                                                                              \
-            value.part[p] = plus_product(value.part[p], corner[c].weight.part[p], texel.part[p]);                      \
-        }                                                                                                              \
+        value[c] = decode(component, kind, true, &texels[c]);                                                          \
     }
-                WITH_KIND(component, ADD)
+                WITH_KIND(component, DECODE_CORNERS)
+                const struct doubles texel = weighted_sum(corner, value);
                 for (int p = 0; p < PARTS; p++) {
                     add_to_sum(&sum[k][i + (uint32_t)p * LANES / PARTS], factor.part[p],
-                               value.part[p] * (1.0 / 65536.0));
+                               texel.part[p] * (1.0 / 65536.0));
                 }
             }
         }
@@ -565,28 +580,12 @@ static void add_blocks(const struct g4_bilinear *job, const float *u, const floa
 
     for
         EACH_VECTOR(i, n) {
-            struct weighted_texel corner[CORNERS];
-            struct block_texels at[CORNERS];
-            double weight[CORNERS][LANES];
-            double color[LANES][4];
-            find_corners(&j, ANY, &u[i], &v[i], corner);
-            for (int c = 0; c < CORNERS; c++) {
-                find_in_blocks(&o, shift, corner[c].x, corner[c].y, &at[c]);
-                memcpy(weight[c], &corner[c].weight, sizeof weight[c]);
-            }
-            for (uint32_t lane = 0; lane < LANES; lane++) {
-                v4_f64 value = {0};
-                for (int c = 0; c < CORNERS; c++) {
-                    const v4_f32 texel = block_texel(&j, recent, c, CORNERS, at[c].offset[lane], at[c].number[lane]);
-                    value += (v4_f64)_mm256_broadcast_sd(&weight[c][lane]) * (v4_f64)_mm256_cvtps_pd((__m128)texel);
-                }
-                value *= 1.0 / 65536.0;
-                memcpy(color[lane], &value, sizeof value);
-            }
+            v4_f64 texel[LANES];
+            sum_in_blocks(&j, &o, shift, ANY, recent, &u[i], &v[i], texel);
             for (uint32_t k = 0; k < j.texture->components; k++) {
                 const uint8_t channel = j.texture->channel[k];
                 for (uint32_t lane = 0; lane < LANES; lane++) {
-                    sum[k][i + lane] += scale[i + lane] * color[lane][channel];
+                    sum[k][i + lane] += scale[i + lane] * texel[lane][channel];
                 }
             }
         }

@@ -21,7 +21,7 @@ def missing() -> str:
     if not program.SHIM.exists():
         return "the shim is not built"
     if shutil.which("ffmpeg") is None:
-        return "there is no ffmpeg"
+        return "ffmpeg is not installed"
     if not any(Path(p, "i965_drv_video.so").exists() for p in DRIVERS):
         return "the i965 VA driver is not installed"
     return ""

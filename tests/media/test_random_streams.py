@@ -56,7 +56,7 @@ def test_threads_and_pictures_of_random_syntax(kind: str, size: tuple[int, int])
 
 
 @pytest.mark.client
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg")
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 @ALL_SIZES
 @BOTH
 def test_the_streams_say_to_ffmpeg_what_they_say_to_us(kind: str, size: tuple[int, int], tmp_path: Path) -> None:

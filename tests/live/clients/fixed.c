@@ -150,7 +150,7 @@ static int has_extension(const char *name) {
     return strstr((const char *)glGetString(GL_EXTENSIONS), name) != NULL;
 }
 
-/* Random numbers: splitmix64, started anew for each feature of each step. */
+/* Random numbers: splitmix64, seeded again for each feature of each step. */
 static uint32_t next(void) {
     uint64_t z = stream += 0x9e3779b97f4a7c15;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
