@@ -12,7 +12,6 @@
 #include <EGL/egl.h>
 #include <GL/gl.h>
 #include <GL/glext.h>
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1221,7 +1220,10 @@ int main(int argc, char **argv) {
         fail("no display");
     }
     if (!strcmp(argv[1], "-")) {
-        while (scanf("%" SCNu32 " %" SCNx64, &seed, &features) == 2) {
+        char line[64], *end;
+        while (fgets(line, sizeof line, stdin)) {
+            seed = (uint32_t)strtoul(line, &end, 10);
+            features = strtoull(end, NULL, 16);
             in_new_context(display, out);
             if (fflush(out)) {
                 fail("the picture could not be written");
