@@ -1,4 +1,5 @@
-"""The blitter: unpacks 2D commands; the C core draws them.
+"""The blitter: unpacks 2D commands; the C core draws them, and unpacks the two that drivers use by itself if nothing
+has to be done in Python.
 
 What a command brings is known from the fields its layout has; PIXEL, SCANLINES and TEXT draw with what the last SETUP
 command left.
@@ -88,10 +89,26 @@ class Blitter:
         self.memory, self.gen = memory, gen
         self._port = memory.new_port(Unit.BLT)
         self._setup: dict[str, Any] = {}
-        self.budget = 1 << 40  # pixels
+        self.native = ffi.new("struct g4_blitter *", {
+            "port": self._port, "address_mask": memory.size - 1, "budget": 1 << 40, "source_tiling": Tiling.X,
+            "destination_tiling": Tiling.X})
         self.pixels = 0  # of the last blit, clipped
         self._drawn: Any = None  # the last blit: the core's `struct g4_blit`
         self._clip = (0, 0, 0, 0)  # x1, y1, x2, y2 of the last SETUP or SETUP_CLIP
+
+    @property
+    def budget(self) -> int:
+        """The pixels that the blits of a submission may still visit."""
+        return int(self.native.budget)
+
+    @budget.setter
+    def budget(self, pixels: int) -> None:
+        self.native.budget = pixels
+
+    def tile_in_y(self, source: bool, destination: bool) -> None:
+        """Whether surfaces that a command calls tiled are tiled in Y instead of X."""
+        self.native.source_tiling, self.native.destination_tiling = (
+            Tiling.Y if in_y else Tiling.X for in_y in (source, destination))
 
     @property
     def faults(self) -> Faults:
@@ -149,7 +166,8 @@ class Blitter:
 
     def _destination(self, v: _Brought) -> dict[str, Any]:
         tiled = bool(self._get(v, "destination_tiled"))
-        return {"destination": v.destination_base_address, "destination_tiling": _tiling(tiled),
+        return {"destination": v.destination_base_address,
+                "destination_tiling": self.native.destination_tiling if tiled else Tiling.LINEAR,
                 "destination_pitch": _pitch(v.destination_pitch, tiled)}
 
     def _rectangle(self, v: _Brought) -> dict[str, Any]:
@@ -191,7 +209,8 @@ class Blitter:
     def _source(self, v: _Brought, raw: dict[str, Any]) -> dict[str, Any]:
         if self._has(v, "source_base_address"):
             tiled = bool(self._get(v, "source_tiled"))
-            return {"source_kind": BltSource.COLOR, "source": v.source_base_address, "source_tiling": _tiling(tiled),
+            return {"source_kind": BltSource.COLOR, "source": v.source_base_address,
+                    "source_tiling": self.native.source_tiling if tiled else Tiling.LINEAR,
                     "source_pitch": _pitch(v.source_pitch, tiled), "source_x": v.source_x1, "source_y": v.source_y1}
         immediate = v.command.name in ("XY_MONO_SRC_COPY_IMMEDIATE_BLT",)
         if not immediate and not self._has(v, "source_bits_address"):
@@ -215,7 +234,7 @@ class Blitter:
             return {}
         raw = dict(self._setup)
         if self._get(v, "destination_tiled"):
-            raw["destination_tiling"] = Tiling.X
+            raw["destination_tiling"] = self.native.destination_tiling
         if name == "XY_PIXEL_BLT":
             return raw | {"x1": v.destination_x, "y1": v.destination_y, "x2": v.destination_x + 1,
                           "y2": v.destination_y + 1}
@@ -276,9 +295,9 @@ class Blitter:
         if keep is not None:
             native.bits, native.bits_size = keep, len(keep)
         self.pixels, self._drawn = int(lib.g4_blt_pixels(native)), native
-        self.budget -= self.pixels
-        if self.budget < 0:
+        if self.pixels > self.budget:
             raise BlitTooLarge("the blits of this batch do not end")
+        self.budget -= self.pixels
         lib.g4_blt(self._port, native)
         if native.x2 <= native.x1 or native.y2 <= native.y1 or native.destination_pitch <= 0:
             return None
@@ -295,10 +314,6 @@ def _reads_destination(raw: Any) -> bool:
     every_bit = (1 << 8 * raw.bytes) - 1
     operation = (raw.rop ^ raw.rop >> 1) & 0x55 != 0
     return bool(operation or raw.write_mask & every_bit != every_bit or raw.range_mode == 2)
-
-
-def _tiling(tiled: bool) -> Tiling:
-    return Tiling.X if tiled else Tiling.LINEAR
 
 
 def _pitch(pitch: int, tiled: bool) -> int:

@@ -1,7 +1,7 @@
 """The command streamer: parses rings and batches and executes MI and 3D commands.
 
 State commands go to the running context (state.py), primitives and media objects to the C core, BLT commands to the
-blitter.  The C core executes runs of state commands and plain draws without calling back (`_run`).
+blitter.  The C core executes runs of state commands, plain draws and blits without calling back (`_run`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gen4emu.device.memory import PAGE_SIZE, Faults, Memory, Missing, PageFlags,
 from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import InterruptNames, Interrupts, RegisterFile
 from gen4emu.device.state import ContextState
-from gen4emu.device.stored_commands import StoredCommand, draw, leave_if, pointer, write_immediate
+from gen4emu.device.stored_commands import StoredCommand, copy_blit, draw, fill, leave_if, pointer, write_immediate
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position, ReaderState, Words
@@ -110,6 +110,7 @@ class Executor:
     depth_operation: Callable[[], None]  # the clear or resolve that 3DSTATE_WM_HZ_OP has set up
     compute: Handler  # GPGPU_WALKER, with its dimensions
     blit: Callable[[Command, Words], None]
+    blitter: Any  # struct g4_blitter *, with which the core executes plain blits
     media: Handler  # MEDIA_OBJECT, MEDIA_OBJECT_EX, MEDIA_OBJECT_PRT
     wait_for_media: Callable[[bool], None]  # until media threads cannot continue or, with True, have ended
     reset_counts: Callable[[], None]  # MI_FLUSH with Global Snapshot Count Reset
@@ -182,6 +183,9 @@ class CommandStreamer:
         self._pause: Pause | None = None  # during `at_rest`, and between `load` and `resume`
         self._handlers = self._own_handlers()
         self._draws = self._handlers["3DPRIMITIVE"]
+        self.state.stored.use_blitter(executor.blitter)
+        self._blits = {"XY_COLOR_BLT": self.state.stored.add(fill()),
+                       "XY_SRC_COPY_BLT": self.state.stored.add(copy_blit())}  # in runs; `_pipeline_handler` has all
         self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
         if strict:
             for name in {c.name for catalogue in _family(gen) for c in catalogue.commands if c.privileged}:
@@ -332,7 +336,7 @@ class CommandStreamer:
                 self.commands += run.commands
                 last = run.last
                 self.position.address, self.position.header = start + 4 * last, words[last]
-                if run.draws or run.status:
+                if run.draws or run.blits or run.status:
                     self._count_draws(start, run)
             if at >= end:
                 return at
@@ -346,8 +350,10 @@ class CommandStreamer:
         """The core has drawn by itself."""
         at, draws = run.last_draw, run.draws
         address, words = start + 4 * at, self._window[at:at + self._headers[False][self._window[at]].dwords]
+        if draws or run.blits:
+            self.numbers.core_drew(draws, run.blits, DrawKind.BLIT if run.last_is_blit else DrawKind.PRIMITIVE,
+                                   address, words)
         if draws:
-            self.numbers.primitives(draws, address, words)
             self.executor.core_drew(draws)
         if run.status:
             self.numbers.begin(DrawKind.PRIMITIVE, address, words)
@@ -364,7 +370,7 @@ class CommandStreamer:
 
     def _stored(self, known: Command, command: Command | None, length: int) -> StoredCommand | None:
         """The command, if the core may execute it without a notification and its operands are complete."""
-        handler = self._handlers.get(known.name)
+        handler = self._blits.get(known.name) or self._handlers.get(known.name)
         if (not isinstance(handler, StoredCommand) or self._threads or self._listener is not None
                 or command is None or length < _least_dwords(known.header, self.gen)):
             return None

@@ -152,8 +152,8 @@ class Device:
         executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self._core_drew,
                             core_failed=self._core_failed, fault=self._fault,
                             depth_operation=self._depth_operation, compute=self._compute, blit=self._blit,
-                            media=self._media, wait_for_media=self._wait_for_media, reset_counts=self._reset_counts,
-                            flip=self._flip)
+                            blitter=self.blitter.native, media=self._media, wait_for_media=self._wait_for_media,
+                            reset_counts=self._reset_counts, flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
         streamer = kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
                         self.options.max_batch_dwords, self._ring_of(engine), self.numbers)
@@ -187,6 +187,13 @@ class Device:
             streamer.state.constants_absolute = bool(value & absolute)
 
         self.registers.on_write(self.registers.offset("RENDER_INSTPM"), instpm)
+        if self.registers.has("BCS_SWCTRL"):
+            self.registers.on_write(self.registers.offset("BCS_SWCTRL"), lambda value: self._tile_blits())
+
+    def _tile_blits(self) -> None:
+        if self.registers.has("BCS_SWCTRL"):
+            control = self.registers.view("BCS_SWCTRL")
+            self.blitter.tile_in_y(control.source_is_y_tiled, control.destination_is_y_tiled)
 
     def close(self) -> None:
         if self.native is not None:
@@ -523,6 +530,7 @@ class Device:
             self.streamers[engine].load(self._new_streamer(engine).save() if state is None else state)
         self._use(saved.engine)
         self.blitter.budget = saved.blit_budget
+        self._tile_blits()
         self.numbers.load(saved.numbers)
         self.blitter.load(saved.blitter)
         self.debug.load(saved.debug)

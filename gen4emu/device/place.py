@@ -82,10 +82,11 @@ class DrawNumbers:
         self.ended = False
         self.kind, self.address, self.words = kind, address, words
 
-    def primitives(self, count: int, address: int, words: memoryview) -> None:
-        """So many primitives have run, and `words` at `address` was the last."""
-        self.total += count
-        self.counts[DrawKind.PRIMITIVE] += count
+    def core_drew(self, primitives: int, blits: int, kind: DrawKind, address: int, words: memoryview) -> None:
+        """So many primitives and blits have run; the last was of this kind, `words` at `address`."""
+        self.total += primitives + blits
+        self.counts[DrawKind.PRIMITIVE] += primitives
+        self.counts[DrawKind.BLIT] += blits
         self.draw = self.first = self.total - 1
         self.ended = True
-        self.kind, self.address, self.words = DrawKind.PRIMITIVE, address, words
+        self.kind, self.address, self.words = kind, address, words

@@ -1,4 +1,4 @@
-"""Commands that the C core executes by itself: those that only store into the state of a context, and plain draws.
+"""Commands that the C core executes by itself: those that only store into the state of a context, draws and blits.
 
 A command is a list of steps (native/api/streamer.h), with the positions that `gen4emu.hw` gives its fields.
 """
@@ -100,6 +100,16 @@ def draw() -> Step:
     return _step(lib.G4_STEP_DRAW)
 
 
+def fill() -> Step:
+    """Fill a rectangle: the command is an XY_COLOR_BLT."""
+    return _step(lib.G4_STEP_FILL)
+
+
+def copy_blit() -> Step:
+    """Copy a rectangle: the command is an XY_SRC_COPY_BLT."""
+    return _step(lib.G4_STEP_COPY_BLIT)
+
+
 def leave_if(dword: int, mask: int) -> Step:
     """Leave commands to Python that have one of these bits."""
     return _step(lib.G4_STEP_LEAVE_IF, dword=dword, mask=mask)
@@ -137,7 +147,7 @@ class StoredCommand:
 class StoredCommands:
     """The commands of one `struct g4_state` that the core executes."""
 
-    __slots__ = ("_native", "_owners", "run")
+    __slots__ = ("_blitter", "_native", "_owners", "run")
 
     def __init__(self, state: Any, port: Any) -> None:
         native = lib.g4_streamer_new(state, port)
@@ -154,6 +164,11 @@ class StoredCommands:
             raise MemoryError("not enough memory for a command")
         return StoredCommand(self._native, number, fallback)
 
+    def use_blitter(self, blitter: Any) -> None:
+        """Execute blits with this `struct g4_blitter`."""
+        self._blitter = blitter  # which the core uses
+        lib.g4_streamer_use_blitter(self._native, blitter)
+
     def set_constants_absolute(self, absolute: bool) -> None:
         lib.g4_streamer_constants_absolute(self._native, absolute)
 
@@ -168,7 +183,7 @@ class StoredCommands:
     def execute(self, words: Any, at: int, end: int, device: Any, fault: Any) -> int:
         """Execute known commands between two indices of `words` (`uint32_t *`), and return the index after them.
 
-        Draws are executed by `device`, unless that is NULL.  `run` has the numbers.
+        Draws and blits are executed by `device`, unless that is NULL.  `run` has the numbers.
         """
         return int(lib.g4_streamer_run(self._native, words, at, end, device, fault, self.run))
 

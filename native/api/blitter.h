@@ -44,6 +44,14 @@ struct g4_blt {
     uint32_t range_low, range_high;
 };
 
+/* What the blits of a device share. */
+struct g4_blitter {
+    struct g4_port *port;
+    g4_address address_mask;                    /* the bits of graphics addresses */
+    uint64_t budget;                            /* pixels that the blits of a submission may still visit */
+    uint32_t source_tiling, destination_tiling; /* enum g4_tiling, where a command only says that a surface is tiled */
+};
+
 enum g4_status g4_blt(struct g4_port *port, const struct g4_blt *blt);
 /* The number of pixels that a blit visits. */
 uint64_t g4_blt_pixels(const struct g4_blt *blt);

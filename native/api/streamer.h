@@ -1,6 +1,6 @@
 /*
- * Runs of commands that need no Python: those that only store into the state of a context, and plain draws
- * (draw/streamer.c).
+ * Runs of commands that need no Python: those that only store into the state of a context, plain draws and the two
+ * blits that drivers use (draw/streamer.c).
  *
  * gen4emu/device/state.py describes each command as a list of steps, with the positions that gen4emu/hw gives its
  * fields.  The command streamer decodes each header once and names its command here; from then on
@@ -9,6 +9,7 @@
 #ifndef G4_API_STREAMER_H
 #define G4_API_STREAMER_H
 
+#include "api/blitter.h"
 #include "api/device.h"
 
 enum {
@@ -31,6 +32,8 @@ enum g4_step_kind {
     G4_STEP_WRITE_64,   /* the same; dword + 1 has bits 32 to 47 of the address */
     G4_STEP_SLOT,       /* `count` dwords from `dword` on, to slot (word & mask) >> shift of `addend` slots */
     G4_STEP_DRAW,       /* 3DPRIMITIVE; the last step */
+    G4_STEP_FILL,       /* XY_COLOR_BLT without a clip rectangle, which Python has */
+    G4_STEP_COPY_BLIT,  /* XY_SRC_COPY_BLT, likewise */
     G4_STEP_MOVE,       /* `count` dwords of the state, from base on */
     G4_STEP_LEAVE_IF,   /* word & mask: Python executes the command; such steps come first */
     G4_STEP_LEAVE_IF_0, /* not word & mask */
@@ -51,8 +54,10 @@ struct g4_streamer_run {
     uint32_t commands;  /* executed, a draw that failed included */
     uint32_t last;      /* index of the last one of them */
     uint32_t draws;     /* 3DPRIMITIVEs that have ended */
-    uint32_t last_draw; /* index of the last one of them, or of the one that failed */
-    uint32_t status;    /* enum g4_status of the last draw */
+    uint32_t blits;     /* that have ended */
+    uint32_t last_draw; /* index of the last one of both, or of the draw that failed */
+    bool last_is_blit;
+    uint32_t status; /* enum g4_status of the last draw */
 };
 
 struct g4_streamer;
@@ -62,6 +67,8 @@ struct g4_streamer *g4_streamer_new(struct g4_state *state, struct g4_port *port
 void g4_streamer_free(struct g4_streamer *streamer);
 /* Add a command, and return its number; 0 if memory is short. */
 uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *steps, uint32_t count);
+/* Execute blits with this blitter, which the caller keeps. */
+void g4_streamer_use_blitter(struct g4_streamer *streamer, struct g4_blitter *blitter);
 /* Whether CONSTANT_BUFFER has an address instead of an offset (INSTPM). */
 void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute);
 /* Let a header start the command `number`, of `dwords` dwords. */
@@ -71,7 +78,8 @@ void g4_streamer_forget(struct g4_streamer *streamer);
 /* Execute a command of `count` dwords; false: one of its steps leaves it to Python.  Draws are left to Python. */
 bool g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words, uint32_t count);
 /* Execute the commands from index `at` on while their headers are known, up to `end`, and return the index of the first
- * one that remains.  `device` executes draws, and `fault` describes one that failed; without a device, draws remain. */
+ * one that remains.  `device` executes draws, and `fault` describes one that failed; without a device, draws and blits
+ * remain. */
 uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, uint32_t at, uint32_t end,
                          struct g4_device *device, struct g4_fault *fault, struct g4_streamer_run *run);
 

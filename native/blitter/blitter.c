@@ -218,19 +218,37 @@ static struct box visible(const struct g4_blt *b) {
     return box;
 }
 
-/* Whether two byte ranges, rounded outwards, do not overlap; then the order of pixels does not matter. */
-static bool apart(const struct g4_blt *b, const struct box *box) {
-    if (b->destination_tiling != G4_TILING_LINEAR || b->source_tiling != G4_TILING_LINEAR || b->destination_pitch < 0 ||
-        b->source_pitch < 0 || box->x1 < 0 || box->y1 < 0 || b->source_x < 0 || b->source_y < 0) {
+/* The bytes from the first to the last pixel of a box on one side of a blit, rounded outwards; false: they are not in
+ * the order of rows and columns, or wrap. */
+static bool bytes_of(const struct g4_blt *b, g4_address base, int32_t pitch, uint32_t tiling, const struct box *box,
+                     uint64_t *start, uint64_t *end) {
+    if (pitch < 0 || box->x1 < 0 || box->y1 < 0) {
         return false;
     }
-    const uint64_t rows = (uint64_t)(box->y2 - b->y1);
-    const uint64_t columns = (uint64_t)(box->x2 - b->x1) * b->bytes;
-    const uint64_t to = b->destination + (uint64_t)b->y1 * (uint32_t)b->destination_pitch;
-    const uint64_t to_end = to + rows * (uint32_t)b->destination_pitch + (uint64_t)b->x1 * b->bytes + columns;
-    const uint64_t from = b->source + (uint64_t)b->source_y * (uint32_t)b->source_pitch;
-    const uint64_t from_end = from + rows * (uint32_t)b->source_pitch + (uint64_t)b->source_x * b->bytes + columns;
-    return to_end <= b->address_mask && from_end <= b->address_mask && (to_end <= from || from_end <= to);
+    const uint32_t height = g4_tile_height(tiling);
+    const uint64_t tile_row = (uint64_t)(uint32_t)pitch * height;
+    const uint64_t first = (uint32_t)box->y1 / height * tile_row;
+    const uint64_t columns = (uint64_t)(uint32_t)box->x2 * b->bytes;
+    const uint64_t last = ((uint32_t)box->y2 + height - 1) / height * tile_row +
+                          (tiling == G4_TILING_LINEAR ? columns : (columns / g4_tile_width(tiling) + 1) * G4_PAGE_SIZE);
+    const uint64_t origin = tiling == G4_TILING_LINEAR ? base : base & ~(uint64_t)G4_PAGE_OFFSET;
+    *start = origin + first;
+    *end = origin + last;
+    return *end <= b->address_mask && (tiling == G4_TILING_LINEAR || last <= UINT32_MAX);
+}
+
+/* Whether the bytes of both sides do not overlap; then the order of pixels does not matter. */
+static bool apart(const struct g4_blt *b, const struct box *box) {
+    const int32_t x = b->source_x - b->x1;
+    const int32_t y = b->source_y - b->y1;
+    const struct box source = {box->x1 + x, box->y1 + y, box->x2 + x, box->y2 + y};
+    uint64_t to;
+    uint64_t to_end;
+    uint64_t from;
+    uint64_t from_end;
+    return bytes_of(b, b->destination, b->destination_pitch, b->destination_tiling, box, &to, &to_end) &&
+           bytes_of(b, b->source, b->source_pitch, b->source_tiling, &source, &from, &from_end) &&
+           (to_end <= from || from_end <= to);
 }
 
 uint64_t g4_blt_pixels(const struct g4_blt *b) {

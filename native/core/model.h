@@ -93,6 +93,12 @@ typedef enum g4_status g4_load_compute_fn(const struct g4_context *ctx, struct g
                                           const uint32_t *command, struct g4_compute_state *compute,
                                           struct g4_fault *fault);
 
+/* Unpack a blit; false: it needs a clip rectangle, which another command has set. */
+struct g4_blitter;
+struct g4_blt;
+typedef bool g4_load_blit_fn(const struct g4_blitter *blitter, const uint32_t *command, uint32_t gen,
+                             struct g4_blt *blt);
+
 /* Whether a message to a shared function may write to memory other than render targets, which threads of other
  * workers could see.  `known` is false if the descriptor comes from a register. */
 typedef bool g4_message_writes_fn(uint32_t function, uint32_t descriptor, bool known);
@@ -196,10 +202,11 @@ struct g4_model {
     g4_start_pixels_fn *start_pixels;
     g4_decide_tests_fn *decide_tests;
     g4_begin_depth_fn *begin_depth;
-    g4_message_fn *const *functions;      /* shared functions by number (functions/table.h) */
-    g4_message_writes_fn *message_writes; /* NULL: no message writes */
-    g4_message_use_fn *message_use;       /* NULL: any message may access anything */
-    g4_load_compute_fn *load_compute;     /* NULL: there is no GPGPU_WALKER */
+    g4_message_fn *const *functions;        /* shared functions by number (functions/table.h) */
+    g4_message_writes_fn *message_writes;   /* NULL: no message writes */
+    g4_message_use_fn *message_use;         /* NULL: any message may access anything */
+    g4_load_compute_fn *load_compute;       /* NULL: there is no GPGPU_WALKER */
+    g4_load_blit_fn *load_fill, *load_copy; /* XY_COLOR_BLT, XY_SRC_COPY_BLT; NULL: Python unpacks them */
     const struct g4_surface_loader *surfaces;
     const struct g4_sampler_loader *samplers;
     const struct g4_media_loader *media;

@@ -33,6 +33,7 @@ struct header {
 struct g4_streamer {
     struct g4_state *state;
     struct g4_port *port;
+    struct g4_blitter *blitter;
     bool constants_absolute;
     uint32_t commands; /* the first is unused: commands are numbered from 1 */
     struct command command[MOST_COMMANDS];
@@ -45,6 +46,7 @@ struct run {
     struct g4_device *device; /* NULL: draws are left */
     struct g4_fault *fault;
     struct g4_streamer_run *result;
+    uint32_t at;                              /* index of the command */
     uint32_t draws;                           /* that were started */
     uint32_t place[PLACES], commands[PLACES]; /* of the last ones: index, and the commands before them */
 };
@@ -90,6 +92,10 @@ uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *ste
         command->ends_wait = command->ends_wait || ends_wait(&steps[i]);
     }
     return streamer->commands++;
+}
+
+void g4_streamer_use_blitter(struct g4_streamer *streamer, struct g4_blitter *blitter) {
+    streamer->blitter = blitter;
 }
 
 void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute) {
@@ -187,11 +193,12 @@ static bool finish_draws(struct run *run) {
     return !run->device || run->result->status == G4_OK;
 }
 
-static void start_draw(struct run *run, const uint32_t *words, uint32_t at) {
-    run->place[run->draws % PLACES] = at;
+static void start_draw(struct run *run, const uint32_t *words) {
+    run->place[run->draws % PLACES] = run->at;
     run->commands[run->draws % PLACES] = run->result->commands;
     run->draws++;
-    run->result->last_draw = at;
+    run->result->last_draw = run->at;
+    run->result->last_is_blit = false;
     run->result->status = g4_device_draw_later(run->device, words, &run->result->draws, run->fault);
 }
 
@@ -199,6 +206,7 @@ static void start_draw(struct run *run, const uint32_t *words, uint32_t at) {
 static void go_back(struct run *run) {
     const uint32_t failed = run->result->draws % PLACES;
     run->result->last_draw = run->result->last = run->place[failed];
+    run->result->last_is_blit = false;
     run->result->commands = run->commands[failed];
 }
 
@@ -235,6 +243,29 @@ static enum outcome write_words(struct run *run, g4_address address, const uint3
         return FAILED;
     }
     (void)g4_mem_write(run->streamer->port, address, words, 2 * sizeof *words);
+    return DONE;
+}
+
+/* Python reports a blit that is too large. */
+static enum outcome blit(struct run *run, g4_load_blit_fn *load, const uint32_t *words) {
+    struct g4_blitter *const blitter = run->streamer->blitter;
+    struct g4_blt blt;
+
+    if (!blitter || !load || !load(blitter, words, run->device->ctx.gen, &blt)) {
+        return LEFT;
+    }
+    const uint64_t pixels = g4_blt_pixels(&blt);
+    if (pixels > blitter->budget) {
+        return LEFT;
+    }
+    if (!finish_draws(run)) {
+        return FAILED;
+    }
+    blitter->budget -= pixels;
+    (void)g4_blt(blitter->port, &blt); /* what is not mapped is in the port's log */
+    run->result->blits++;
+    run->result->last_draw = run->at;
+    run->result->last_is_blit = true;
     return DONE;
 }
 
@@ -291,6 +322,12 @@ static enum outcome run_steps(struct run *run, const struct command *command, co
             break;
         case G4_STEP_DRAW:
             return DRAW;
+        case G4_STEP_FILL:
+            outcome = run->device ? blit(run, run->device->ctx.model->load_fill, words) : LEFT;
+            break;
+        case G4_STEP_COPY_BLIT:
+            outcome = run->device ? blit(run, run->device->ctx.model->load_copy, words) : LEFT;
+            break;
         case G4_STEP_LEAVE_IF:
             if (word & step->mask) {
                 return LEFT;
@@ -330,6 +367,7 @@ uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, ui
 
     memset(result, 0, sizeof *result);
     while (at < end && result->status == G4_OK) {
+        run.at = at;
         const struct header *const header = find(streamer, words[at]);
         if (!header || header->dwords > end - at) {
             break;
@@ -341,7 +379,7 @@ uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, ui
         result->commands++;
         result->last = at;
         if (outcome == DRAW) {
-            start_draw(&run, words + at, at);
+            start_draw(&run, words + at);
         }
         at += header->dwords;
     }

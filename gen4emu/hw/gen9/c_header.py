@@ -7,11 +7,14 @@ from gen4emu.hw.family import Family
 from gen4emu.hw.gen9 import GEN9
 from gen4emu.hw.layout import Block, Client, Command, Engine, Register
 
+_BLITS = ("XY_COLOR_BLT", "XY_SRC_COPY_BLT")
+
 
 def _is_executed(block: Block) -> bool:
-    """Whether the core unpacks a layout: not MI and BLT commands and registers, nor what the video engines have."""
+    """Whether the core unpacks a layout: not MI commands, most blits and registers, nor what the video engines have."""
     if isinstance(block, Command):
-        return block.client == Client.GFXPIPE and block.engine in (None, Engine.RENDER)
+        drawn = block.client == Client.GFXPIPE and block.engine in (None, Engine.RENDER)
+        return drawn or block.name in _BLITS
     return not (isinstance(block, Register) or block.name.startswith(("MF", "VEBOX", "HCP"))
                 or "INLINE_DATA_DESCRIPTION" in block.name)
 
