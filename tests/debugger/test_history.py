@@ -19,6 +19,7 @@ from gen4emu.hw.gen4.blt import XY_COLOR_BLT
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace.reader import open as open_trace
+from tests.harness.messages import WRITE_8_WITH_DEPTH, urb_write
 from tests.harness.scene import KERNELS, TARGET, Scene, vertex
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
@@ -127,7 +128,7 @@ def test_fragments_that_fail_the_depth_test_leave_the_pixel_unchanged(early: boo
     if not early:  # the source depth arrives in g2 and is passed on with the message
         code = scene.pixel_kernel[:-16] + assemble(
             "mov(8) m6<1>F g2<8,8,1>F { align1 };"
-            "send(8) 0 null<1>UW g0<8,8,1>UW 0x85704c00 write { align1 EOT };", Gen.CTG)
+            f"send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8_WITH_DEPTH} write {{ align1 EOT }};", Gen.CTG)
         scene.pixel_kernel = code
     found = history(scene, 2, 2, [*triangle(0.25), *triangle(0.75)])
     passed, failed = found.fragments()
@@ -284,11 +285,11 @@ def test_a_fragment_leads_back_through_a_clipper_s_thread() -> None:
         "clip_mode": "ALL", "kernel_start_pointer": KERNELS + 0x6000, "grf_register_count": 128,
         "dispatch_grf_start_register": 1, "vertex_urb_entry_read_length": 2, "urb_entry_allocation_size": 2,
         "number_of_urb_entries": 8, "maximum_number_of_threads": 1})
-    scene.memory.write(KERNELS + 0x6000, assemble("""
-        mov(1) g0.2<1>UD 7UD { align1 nomask };
-        mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
-        mov(8) m2<1>UD g2<8,8,1>UD { align1 nomask };
-        send(8) 0 null<1>UD g0<8,8,1>UD 0x8630c000 urb { align1 nomask EOT };
+    scene.memory.write(KERNELS + 0x6000, assemble(f"""
+        mov(1) g0.2<1>UD 7UD {{ align1 nomask }};
+        mov(8) m1<1>UD g1<8,8,1>UD {{ align1 nomask }};
+        mov(8) m2<1>UD g2<8,8,1>UD {{ align1 nomask }};
+        send(8) 0 null<1>UD g0<8,8,1>UD {urb_write(3)} urb {{ align1 nomask EOT }};
     """, Gen.CTG))
     recorder = Recorder(scene.device, 5, 6)
     scene.draw([vertex(0, 0), vertex(0, 1), vertex(1, 0), vertex(5.5, 6.5), vertex(0, 9), vertex(9, 0)])

@@ -12,8 +12,9 @@ from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.resources import ResourceOf
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
+from tests.harness.messages import WRITE_8
 
-END = "send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };\n"
+END = f"send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8} write {{ align1 EOT }};\n"
 SHORT, LONG = (assemble("nop;\n" * count + END, Gen.CTG) for count in (1, 3))
 
 

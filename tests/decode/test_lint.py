@@ -12,6 +12,7 @@ from gen4emu.decode import Document, Item, Options, lint_rules
 from gen4emu.decode.lint_rules import RULES, Severity, documentation
 from gen4emu.hw.formats import SurfaceFormat
 from tests.harness.batch import PS, Machine, bases, diagnostics, pixel_pipeline, rules, surface, table, triangle
+from tests.harness.messages import PLANES
 
 TRACES = Path(__file__).parents[2] / "traces"
 FENCE = [0x60003F01, 0x05212040, 0x18000062]  # 64 72 82 98 0 384
@@ -38,7 +39,7 @@ def drawing(**changes: object) -> tuple[Machine, list[list[int]]]:
     pointers = pixel_pipeline(machine, kernel=str(changes.get("kernel", PS)))
     machine.dwords(0x40, 0x80)
     surface(machine, 0x80)
-    machine.kernel(0x1000, "send(8) 1 null<1>F g0<8,8,1>F 0x8640c800 { align1 };")
+    machine.kernel(0x1000, f"send(8) 1 null<1>F g0<8,8,1>F {PLANES} {{ align1 }};")
     constants = machine.command("CS_URB_STATE", number_of_urb_entries=1)
     return machine, [[0x02000000], bases(machine), pointers, [0] * 3, FENCE, constants, table(machine),
                      *triangle(machine)]

@@ -25,11 +25,12 @@ from tests.harness.batch import (
     table,
     triangle,
 )
+from tests.harness.messages import MEDIA_END, WRITE_16
 
 GENERAL, SURFACE = 0x0040_0000, 0x0080_0000
-SAMPLE = """
-send(16) 1 g10<1>UW g0<8,8,1>UW 0x02580103 { align1 };
-send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 { align1 };
+SAMPLE = f"""
+send(16) 1 g10<1>UW g0<8,8,1>UW 0x02580103 {{ align1 }};
+send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} {{ align1 }};
 """
 
 
@@ -205,8 +206,8 @@ def test_picture_of_the_va_driver() -> None:
     for i in range(3):
         machine.put("INTERFACE_DESCRIPTOR", 0x200 + 16 * i, kernel_start_pointer=0x1000, grf_register_count=128,
                     constant_urb_entry_read_length=30, binding_table_pointer=0x40)
-    machine.kernel(0x1000, """send(16) 0 g10<1>UW g0<8,8,1>UW 0x0411a003 { align1 };
-                              send(16) 0 acc0<1>UW g0<8,8,1>UW 0x87100000 { align1 };""")
+    machine.kernel(0x1000, f"""send(16) 0 g10<1>UW g0<8,8,1>UW 0x0411a003 {{ align1 }};
+                              send(16) 0 acc0<1>UW g0<8,8,1>UW {MEDIA_END} {{ align1 }};""")
     machine.dwords(0x40, 0, 0, 0, 0x80)
     surface(machine, 0x80)
     machine.dwords(0x0070_0000, *range(4))

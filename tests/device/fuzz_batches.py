@@ -42,6 +42,7 @@ from tests.harness import media_gen7
 from tests.harness.commands import END, command, joined, load_register
 from tests.harness.media_gen7 import block_header
 from tests.harness.media_gen9 import MediaGen9, media_block, shared
+from tests.harness.messages import INVERSE, NO_VERTEX, WRITE_8
 from tests.harness.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 ROOT = Path(__file__).parent.parent.parent
@@ -79,25 +80,25 @@ def scene_subject(name: str, scene: Scene, batch_bytes: int = 0x180) -> Subject:
                    [(at, scene.memory.read(at, size, Missing.ZERO)) for at, size in regions], kernels=[2, 3, 4])
 
 
-GIVE_BACK = """
-mov(8) m0<1>UD g0<8,8,1>UD { align1 nomask };
-mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
-send(8) 0 null<1>UD null<8,8,1>UD 0x86108000 urb { align1 nomask EOT };
+GIVE_BACK = f"""
+mov(8) m0<1>UD g0<8,8,1>UD {{ align1 nomask }};
+mov(8) m1<1>UD g1<8,8,1>UD {{ align1 nomask }};
+send(8) 0 null<1>UD null<8,8,1>UD {NO_VERTEX} urb {{ align1 nomask EOT }};
 """
-TO_EVERYBODY = """
-mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
-mov(8) m2<1>UD g2<8,8,1>UD { align1 nomask };
-mov(8) m3<1>F 0.5F { align1 };
-mov(8) m4<1>F 0.25F { align1 };
-send(8) 1 g20<1>F g3<8,8,1>F 0x01110001 math { align1 };
-send(8) 1 g24<1>UW g0<8,8,1>UW 0x02440001 sampler { align1 };
-send(8) 1 g28<1>UW g0<8,8,1>UW 0x04110200 read { align1 };
-send(8) 1 g32<1>UW g0<8,8,1>UW 0x04212400 read { align1 };
-send(8) 1 null<1>UW g0<8,8,1>UW 0x05202200 write { align1 };
-send(8) 1 null<1>UW g0<8,8,1>UW 0x03100000 gateway { align1 };
-send(8) 1 null<1>UW g0<8,8,1>UW 0x06200400 urb { align1 };
-send(8) 1 null<1>UW g0<8,8,1>UW 0x00100000 null { align1 };
-send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };
+TO_EVERYBODY = f"""
+mov(8) m1<1>UD g1<8,8,1>UD {{ align1 nomask }};
+mov(8) m2<1>UD g2<8,8,1>UD {{ align1 nomask }};
+mov(8) m3<1>F 0.5F {{ align1 }};
+mov(8) m4<1>F 0.25F {{ align1 }};
+send(8) 1 g20<1>F g3<8,8,1>F {INVERSE} math {{ align1 }};
+send(8) 1 g24<1>UW g0<8,8,1>UW 0x02440001 sampler {{ align1 }};
+send(8) 1 g28<1>UW g0<8,8,1>UW 0x04110200 read {{ align1 }};
+send(8) 1 g32<1>UW g0<8,8,1>UW 0x04212400 read {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW 0x05202200 write {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW 0x03100000 gateway {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW 0x06200400 urb {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW 0x00100000 null {{ align1 }};
+send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8} write {{ align1 EOT }};
 """
 
 

@@ -25,17 +25,18 @@ from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace import open as open_trace
 from gen4emu.trace.events import Engine
+from tests.harness.messages import NO_VERTEX, WRITE_8, WRITE_8_WITH_DEPTH
 from tests.harness.scene import DEPTH, INDICES, KERNELS, TARGET, VERTICES, Scene, vertex
 
 TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.aub.xz"))
 D24S8 = 2
 CONSTANT = [f"mov(8) m{2 + i}<1>F g{8 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 }};" for i in range(4)]
 HEADER = "mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };"
-SEND8 = "send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };"
+SEND8 = f"send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8} write {{ align1 EOT }};"
 ONE_PIXEL = "mov(1) g0<1>UD 0x00010001UD { align1 nomask };"  # of every thread
 WITH_DEPTH = ("mov(8) m6<1>F g2<8,8,1>F { align1 };",
-              "send(8) 0 null<1>UW g0<8,8,1>UW 0x85704c00 write { align1 EOT };")
-NO_OUTPUT = "send(8) 0 null<1>UD g0<8,8,1>UD 0x86108000 urb { align1 nomask EOT };"
+              f"send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8_WITH_DEPTH} write {{ align1 EOT }};")
+NO_OUTPUT = f"send(8) 0 null<1>UD g0<8,8,1>UD {NO_VERTEX} urb {{ align1 nomask EOT }};"
 SQUARE = [vertex(8, 8), vertex(0, 8), vertex(0, 0)]
 
 

@@ -17,6 +17,7 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
+from tests.harness.messages import NO_VERTEX
 from tests.harness.scene import KERNELS, TARGET, VERTICES, Scene, vertex
 
 R8 = SurfaceFormat.R8_UNORM
@@ -182,10 +183,10 @@ def test_invalid_targets_leave_other_memory_alone(gen: Gen, surface: dict[str, A
 
 
 # A clip thread that gives its handle back: no vertices.
-GIVE_BACK = """
-mov(8) m0<1>UD g0<8,8,1>UD { align1 nomask };
-mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
-send(8) 0 null<1>UD null<8,8,1>UD 0x86108000 urb { align1 nomask EOT };
+GIVE_BACK = f"""
+mov(8) m0<1>UD g0<8,8,1>UD {{ align1 nomask }};
+mov(8) m1<1>UD g1<8,8,1>UD {{ align1 nomask }};
+send(8) 0 null<1>UD null<8,8,1>UD {NO_VERTEX} urb {{ align1 nomask EOT }};
 """
 
 

@@ -20,11 +20,12 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble, disassemble
 from gen4emu.trace import open as open_trace
+from tests.harness import messages
 from tests.harness.counted_replays import CAPTURES, SQUARE, TRACES, count_lines, counted, uncounted_pictures
 from tests.harness.replacement_shaders import FLAT_8, FLAT_16, WRITE_8, WRITE_16, Shader
 from tests.harness.scene import Scene
 
-END = "send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };"
+END = f"send(8) 0 null<1>UW g0<8,8,1>UW {messages.WRITE_8} write {{ align1 EOT }};"
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name.removesuffix(".aub.xz"))

@@ -17,6 +17,7 @@ from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
+from tests.harness.messages import WRITE_8_WITH_DEPTH, urb_write
 from tests.harness.scene import KERNELS, Scene, vertex
 
 COMPLETE = 1 << 31
@@ -107,7 +108,7 @@ def shaded_scene() -> Scene:
     """A vertex shader that passes two vertices through."""
     code = ["mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };", "mov(8) m2<1>UD g2<8,8,1>UD { align1 nomask };",
             "mov(8) m3<1>UD g3<8,8,1>UD { align1 nomask };", "mov(8) m4<1>UD g4<8,8,1>UD { align1 nomask };",
-            "send(8) 0 null<1>UD g0<4>UD 0x8650c400 urb { align16 EOT };"]
+            f"send(8) 0 null<1>UD g0<4>UD {urb_write(5, swizzle='INTERLEAVED')} urb {{ align16 EOT }};"]
     scene = Scene(Gen.CTG, 16, 16, vs={
         "vs_function_enable": True, "kernel_start_pointer": KERNELS + 0x5000, "grf_register_count": 128,
         "dispatch_grf_start_register": 1, "vertex_urb_entry_read_length": 2, "maximum_number_of_threads": 8})
@@ -194,7 +195,7 @@ def test_single_subspan_dispatch_has_one_block_a_thread_where_the_message_tests(
                       cc={"depth_test_enable": True, "depth_test_function": "LESS", "depth_buffer_write_enable": True})
         scene.pixel_kernel = scene.pixel_kernel[:-16] + assemble(
             "mov(8) m6<1>F g2<8,8,1>F { align1 };"
-            "send(8) 0 null<1>UW g0<8,8,1>UW 0x85704c00 write { align1 EOT };", Gen.CTG)
+            f"send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8_WITH_DEPTH} write {{ align1 EOT }};", Gen.CTG)
         blocks.clear()
         Debugger(scene.device, stop).add(Trap(TrapKind.EVERY_THREAD, units=1 << Unit.WM), "all")
         scene.run(load(scene, WIZ_CTL=single))

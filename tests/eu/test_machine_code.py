@@ -33,6 +33,7 @@ from tests.eu import gen7_programs
 from tests.eu.differential import PARTS, Bench, Case, Outcome, random_start, straight_case, text
 from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end, grf
+from tests.harness.messages import INVERSE
 from tests.harness.native import harness
 from tests.harness.probe import Event
 
@@ -224,21 +225,21 @@ def program(source: str, **registers: list[float]) -> Case:
     return case
 
 
-NEWTON = """
-    mov(16) g20<1>D 0D {align1 compr};
-    do(16) {align1};
+NEWTON = f"""
+    mov(16) g20<1>D 0D {{align1 compr}};
+    do(16) {{align1}};
     start:
-    mul(16) g12<1>F g10<8,8,1>F g10<8,8,1>F {align1 compr};
-    add(16) g12<1>F g12<8,8,1>F -g14<8,8,1>F {align1 compr};
-    send(16) 2 g16<1>F g10<8,8,1>F 0x01110001 {align1 compr};
-    mul(16) g12<1>F g12<8,8,1>F g16<8,8,1>F {align1 compr};
-    mul(16) g12<1>F g12<8,8,1>F 0.5F {align1 compr};
-    add(16) g10<1>F g10<8,8,1>F -g12<8,8,1>F {align1 compr};
-    cmp.l.f0.0(16) null<1>F (abs)g12<8,8,1>F 0.0001F {align1 compr};
-    (+f0.0) break(16) done {align1};
-    add(16) g20<1>D g20<8,8,1>D 1D {align1 compr};
-    cmp.l.f0.0(16) null<1>D g20<8,8,1>D 50D {align1 compr};
-    (+f0.0) while(16) start {align1};
+    mul(16) g12<1>F g10<8,8,1>F g10<8,8,1>F {{align1 compr}};
+    add(16) g12<1>F g12<8,8,1>F -g14<8,8,1>F {{align1 compr}};
+    send(16) 2 g16<1>F g10<8,8,1>F {INVERSE} {{align1 compr}};
+    mul(16) g12<1>F g12<8,8,1>F g16<8,8,1>F {{align1 compr}};
+    mul(16) g12<1>F g12<8,8,1>F 0.5F {{align1 compr}};
+    add(16) g10<1>F g10<8,8,1>F -g12<8,8,1>F {{align1 compr}};
+    cmp.l.f0.0(16) null<1>F (abs)g12<8,8,1>F 0.0001F {{align1 compr}};
+    (+f0.0) break(16) done {{align1}};
+    add(16) g20<1>D g20<8,8,1>D 1D {{align1 compr}};
+    cmp.l.f0.0(16) null<1>D g20<8,8,1>D 50D {{align1 compr}};
+    (+f0.0) while(16) start {{align1}};
     done:
 """
 
@@ -381,7 +382,7 @@ def test_operands_between_dwords_agree(op: Opcode, size: int, dst: tuple[RegType
 
 
 def test_messages_of_threads_that_failed_are_counted_once() -> None:
-    source = "send(16) 2 g16<1>F g10<8,8,1>F 0x01110001 {align1 compr};"
+    source = f"send(16) 2 g16<1>F g10<8,8,1>F {INVERSE} {{align1 compr}};"
     case = program(source, g10=[1.0, 2.0])
     case.grf[0, 10, 0] = 0  # its inverse is infinite
     assert len(case.dmasks) > 2

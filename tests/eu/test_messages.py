@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gen4emu.hw.gen import Gen
+from tests.harness.messages import END_MESSAGE
 from tests.harness.probe import Event, Probe, Status
 
 NULL_MESSAGE = 0x00100000  # one register to the null function
@@ -132,7 +133,7 @@ def test_an_end_of_thread_sent_to_the_math_unit_is_reported_and_ends_the_thread(
 def test_the_dummy_destination_of_shipped_kernels_may_end_a_thread() -> None:
     probe = Probe()
     probe.start(1, 0xFFFF)
-    assert probe.run("send(16) 0 acc0<1>UW g0<8,8,1>UW 0x80100000UD { align1 };\n") == Status.OK
+    assert probe.run(f"send(16) 0 acc0<1>UW g0<8,8,1>UW {END_MESSAGE}UD {{ align1 }};\n") == Status.OK
 
 
 def test_messages_run_in_the_usual_floating_point_environment() -> None:

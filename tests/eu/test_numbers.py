@@ -9,6 +9,7 @@ import pytest
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.eu.conftest import MakeMachine
+from tests.harness.messages import END_MESSAGE
 
 NAN, INF = float("nan"), float("inf")
 
@@ -577,6 +578,6 @@ def test_the_implied_move_fills_a_register_for_every_execution_size(machine: Mak
 
 def test_an_end_of_thread_may_name_a_destination(machine: MakeMachine) -> None:
     m = machine()
-    m.execute(assemble("mov(1) g10<1>UD 7UD {align1};\nsend(16) 0 acc0<1>UW g0<8,8,1>UW 0x80100000UD {align1};"
+    m.execute(assemble(f"mov(1) g10<1>UD 7UD {{align1}};\nsend(16) 0 acc0<1>UW g0<8,8,1>UW {END_MESSAGE}UD {{align1}};"
                        "\nmov(1) g10<1>UD 8UD {align1};", m.gen))
     assert m.get(10, count=1) == [7]

@@ -15,11 +15,12 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
+from tests.harness.messages import WRITE_8, WRITE_16
 from tests.harness.scene import DEPTH, TARGET, Scene, vertex
 
 D32, D24S8, D24X8, D16 = 1, 2, 3, 5
 HEADER = "mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };"
-SEND8 = "send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };"
+SEND8 = f"send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8} write {{ align1 EOT }};"
 # red, green, blue and alpha of the first vertex: attributes 8 to 11
 CONSTANT = [f"mov(8) m{2 + i}<1>F g{8 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 }};" for i in range(4)]
 CONSTANT_16 = [f"mov(16) m{3 + i}<1>F g{8 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 compr4 }};"
@@ -143,7 +144,7 @@ def test_every_size_of_pixel(format: F) -> None:
 
 def test_wide_threads_of_a_flat_kernel() -> None:
     code = kernel(*CONSTANT_16, "mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };",
-                  "send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 write { align1 EOT };")
+                  f"send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} write {{ align1 EOT }};")
     wide = {"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True}
     for seed in range(6):
         vertices = large(random.Random(seed), 130, 90)

@@ -8,15 +8,16 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from tests.harness.front_end import GS_KERNEL, FrontEnd, numbered
+from tests.harness.messages import NO_VERTEX, ONE_VERTEX, urb_write
 
 # Puts out one point: row 0 is dword 0 of up to six vertices (one register each from g1 on), then R0.2 and R0.0.
 STAGED = """
 mov(8) m1<1>UD 0UD { align1 nomask };
-""" + "\n".join(f"mov(1) m1.{v}<1>UD g{1 + v}<0,1,0>UD {{ align1 nomask }};" for v in range(6)) + """
-mov(1) m1.6<1>UD g0.2<0,1,0>UD { align1 nomask };
-mov(8) g10<1>UD g0<8,8,1>UD { align1 nomask };
-mov(1) g10.2<1>UD 0x7UD { align1 nomask };
-send(8) 0 null<1>UD g10<8,8,1>UD 0x8620c000 urb { align1 nomask EOT };
+""" + "\n".join(f"mov(1) m1.{v}<1>UD g{1 + v}<0,1,0>UD {{ align1 nomask }};" for v in range(6)) + f"""
+mov(1) m1.6<1>UD g0.2<0,1,0>UD {{ align1 nomask }};
+mov(8) g10<1>UD g0<8,8,1>UD {{ align1 nomask }};
+mov(1) g10.2<1>UD 0x7UD {{ align1 nomask }};
+send(8) 0 null<1>UD g10<8,8,1>UD {ONE_VERTEX} urb {{ align1 nomask EOT }};
 """
 FIRST = 1  # the vertices are numbered from 1, so that an absent one shows as 0
 
@@ -89,18 +90,19 @@ def test_the_viewport_must_be_within_the_state_maximum() -> None:
         assert end.objects(T.POINTLIST, 1)[0].viewport[0] == expected
 
 
+_ONE_MORE = urb_write(2, end=False, complete=True, allocate=True, response=1)  # the vertex is output
 # Two triangles of a strip from one point: allocates a handle for each of four vertices.
-STRIP = """
-mov(8) g10<1>UD g0<8,8,1>UD { align1 nomask };
-mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
-mov(1) g10.2<1>UD 0x16UD { align1 nomask };
-send(8) 0 g11<1>UD g10<8,8,1>UD 0x0621e000 urb { align1 nomask };
-mov(1) g11.2<1>UD 0x14UD { align1 nomask };
-send(8) 0 g12<1>UD g11<8,8,1>UD 0x0621e000 urb { align1 nomask };
-mov(1) g12.2<1>UD 0x14UD { align1 nomask };
-send(8) 0 g13<1>UD g12<8,8,1>UD 0x0621e000 urb { align1 nomask };
-mov(1) g13.2<1>UD 0x15UD { align1 nomask };
-send(8) 0 null<1>UD g13<8,8,1>UD 0x8620c000 urb { align1 nomask EOT };
+STRIP = f"""
+mov(8) g10<1>UD g0<8,8,1>UD {{ align1 nomask }};
+mov(8) m1<1>UD g1<8,8,1>UD {{ align1 nomask }};
+mov(1) g10.2<1>UD 0x16UD {{ align1 nomask }};
+send(8) 0 g11<1>UD g10<8,8,1>UD {_ONE_MORE} urb {{ align1 nomask }};
+mov(1) g11.2<1>UD 0x14UD {{ align1 nomask }};
+send(8) 0 g12<1>UD g11<8,8,1>UD {_ONE_MORE} urb {{ align1 nomask }};
+mov(1) g12.2<1>UD 0x14UD {{ align1 nomask }};
+send(8) 0 g13<1>UD g12<8,8,1>UD {_ONE_MORE} urb {{ align1 nomask }};
+mov(1) g13.2<1>UD 0x15UD {{ align1 nomask }};
+send(8) 0 null<1>UD g13<8,8,1>UD {ONE_VERTEX} urb {{ align1 nomask EOT }};
 """
 
 
@@ -115,7 +117,7 @@ def test_a_thread_puts_out_a_strip_with_allocated_handles() -> None:
 
 
 def test_a_thread_may_give_its_handle_back() -> None:
-    source = STRIP.splitlines()[1] + "\nsend(8) 0 null<1>UD g10<8,8,1>UD 0x86108000 urb { align1 nomask EOT };"
+    source = STRIP.splitlines()[1] + f"\nsend(8) 0 null<1>UD g10<8,8,1>UD {NO_VERTEX} urb {{ align1 nomask EOT }};"
     end = FrontEnd(gs={"single_program_flow": True})
     end.memory.write(GS_KERNEL, assemble(source, Gen.CTG))
     numbered(end, 4)

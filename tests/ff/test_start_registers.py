@@ -8,15 +8,16 @@ from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
+from tests.harness.messages import WRITE_16
 from tests.harness.scene import Scene, vertex
 
 GEN = Gen.CTG
 ZERO, HALF, ONE = 0x00000000, 0x80808080, 0xFFFFFFFF
 
 # Write g40 and g41 as red, green, blue and alpha.
-WRITE = "".join(f"mov(16) m{3 + channel}<1>F g40<8,8,1>F {{ align1 compr4 }};\n" for channel in range(4)) + """
-mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };
-send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 write { align1 EOT };
+WRITE = "".join(f"mov(16) m{3 + channel}<1>F g40<8,8,1>F {{ align1 compr4 }};\n" for channel in range(4)) + f"""
+mov(8) m2<1>UD g1<8,8,1>UD {{ align1 nomask }};
+send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} write {{ align1 EOT }};
 """
 # Leave 0.5 in all registers that the kernels below use.  It is made from the place of the pixel: one color for all
 # pixels would be found without running threads.  Machine code stores the registers because any could be read by its

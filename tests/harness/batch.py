@@ -10,13 +10,15 @@ from gen4emu.decode import Command, Decoder, Diagnostic, Item, Node, Options, St
 from gen4emu.hw import catalogue
 from gen4emu.hw.chips import device_named
 from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine, Submission
+from tests.harness.messages import PLANES, WRITE_16
 
 BATCH = 0x0010_0000
-END = 0x05000000
+(END,) = catalogue.command_named("MI_BATCH_BUFFER_END", Gen.CTG).pack(Gen.CTG)
 # A pixel shader that writes one colour to render target 0, a vertex shader that only ends.
-PS = "send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 { align1 };"
+PS = f"send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} {{ align1 }};"
 
 
 class Machine:
@@ -104,7 +106,7 @@ def pixel_pipeline(machine: Machine, general: int = 0, kernel: str = PS, entries
                 setup_urb_entry_read_length=4, dispatch_grf_start_register=2, maximum_number_of_threads=1)
     machine.put("COLOR_CALC_STATE", general + 0x400, color_calculator_viewport_state_pointer=0x500)
     machine.put("CC_VIEWPORT", general + 0x500, maximum_depth=1.0)
-    machine.kernel(general + 0x1000, "send(8) 0 null<1>F g0<8,8,1>F 0x8640c800 { align1 };")
+    machine.kernel(general + 0x1000, f"send(8) 0 null<1>F g0<8,8,1>F {PLANES} {{ align1 }};")
     machine.kernel(general + 0x2000, kernel)
     return machine.command(
         "3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=0x100, pointer_to_sf_state=0x200, pointer_to_wm_state=0x300,
@@ -116,8 +118,8 @@ def table(machine: Machine, at: int = 0x40) -> list[int]:
 
 
 def surface(machine: Machine, address: int, base: int = 0x0090_0000) -> int:
-    return machine.put("SURFACE_STATE", address, surface_type=1, surface_format=SurfaceFormat.B8G8R8A8_UNORM,
-                       surface_base_address=base, width=64, height=64, surface_pitch=256)
+    return machine.put("SURFACE_STATE", address, surface_type="SURFTYPE_2D", width=64, height=64, surface_pitch=256,
+                       surface_format=SurfaceFormat.B8G8R8A8_UNORM, surface_base_address=base)
 
 
 def triangle(machine: Machine) -> list[list[int]]:

@@ -14,19 +14,17 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.messages import GatewayFunctionGen6
 from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
-from gen4emu.hw.gen7.messages import AtomicOperation, DataCacheTypeGen7
+from gen4emu.hw.gen7.messages import DataCacheTypeGen7
 from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.gen9.state import SharedLocalMemoryCode
-from gen4emu.hw.gen75.messages import DataCache1Type, SurfaceSimdMode
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
-from tests.harness.messages import descriptor
+from tests.harness.messages import ONE_CHANNEL, control_of, data_port_gen7, descriptor
 
 BATCH, KERNEL, DYNAMIC, SURFACES, DATA, SCRATCH = 0x20000, 0x30000, 0x40000, 0x50000, 0x100000, 0x200000
 _TABLE, _CONSTANTS = 0x400, 0x1000  # offsets
 _DATA_BYTES = 0x10000
 BUFFER, SHARED = 0, 254  # binding table indices
-_ONE_CHANNEL = 0b1110  # disables the others
 _SELECTION = 3  # the bits of Gen9's PIPELINE_SELECT that select the pipeline
 
 
@@ -63,26 +61,31 @@ class Compute:
         self.memory.write(self.far + SURFACES + _TABLE, bytes(4))
 
     # --- kernels ------------------------------------------------------------------------------------------------------
-    def _untyped(self, length: int, response: int, old: int, new: int, control: int, index: int) -> str:
-        data_cache_1 = self.gen & (Gen.HSW | Gen.GEN9)
-        descriptor = length << 25 | response << 20 | (new if data_cache_1 else old) << 14 | control << 8 | index
-        return f"0x{descriptor:08x} {'dp data 1' if data_cache_1 else 'data'}"
+    def _untyped(self, length: int, response: int, kind: str, index: int, **control: Any) -> str:
+        fields: dict[str, Any] = {"length": length, "response": response, "message_type": kind}
+        if self.gen & (Gen.HSW | Gen.GEN9):
+            message = descriptor("DATA_CACHE_DATA_PORT_1_MESSAGE", self.gen, binding_table_index=index, **fields,
+                                 **control)
+            return f"0x{message:08x} dp data 1"
+        # Ivy Bridge has this control in its only data port.
+        split = descriptor("DATA_CACHE_DATA_PORT_1_MESSAGE", Gen.HSW, message_type=kind, **control)
+        message = data_port_gen7(self.gen, length, response, DataCacheTypeGen7[kind], control_of(split), index,
+                                 header=False)
+        return f"0x{message:08x} data"
 
     def store(self, offsets: int, index: int = BUFFER) -> str:
         """Write the dwords of the register after `offsets`, which has byte offsets."""
-        message = self._untyped(2, 0, DataCacheTypeGen7.UNTYPED_SURFACE_WRITE, DataCache1Type.UNTYPED_SURFACE_WRITE,
-                                SurfaceSimdMode.SIMD8 << 4 | _ONE_CHANNEL, index)
+        message = self._untyped(2, 0, "UNTYPED_SURFACE_WRITE", index, simd_mode="SIMD8", channel_mask=ONE_CHANNEL)
         return f"send(8) null<1>UW g{offsets}<8,8,1>UD {message} {{ align1 1Q }};"
 
     def load(self, to: int, offsets: int, index: int = BUFFER) -> str:
-        message = self._untyped(1, 1, DataCacheTypeGen7.UNTYPED_SURFACE_READ, DataCache1Type.UNTYPED_SURFACE_READ,
-                                SurfaceSimdMode.SIMD8 << 4 | _ONE_CHANNEL, index)
+        message = self._untyped(1, 1, "UNTYPED_SURFACE_READ", index, simd_mode="SIMD8", channel_mask=ONE_CHANNEL)
         return f"send(8) g{to}<1>UW g{offsets}<8,8,1>UD {message} {{ align1 1Q }};"
 
     def add(self, to: int, offsets: int, index: int = BUFFER) -> str:
         """Add the register after `offsets` atomically; the old values go to `to`."""
-        message = self._untyped(2, 1, DataCacheTypeGen7.UNTYPED_ATOMIC, DataCache1Type.UNTYPED_ATOMIC,
-                                AtomicOperation.ADD | 1 << 4 | 1 << 5, index)
+        message = self._untyped(2, 1, "UNTYPED_ATOMIC", index, atomic_operation="ADD", simd8=True,
+                                return_data=True)
         return f"send(8) g{to}<1>UW g{offsets}<8,8,1>UD {message} {{ align1 1Q }};"
 
     # --- commands -----------------------------------------------------------------------------------------------------

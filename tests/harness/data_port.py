@@ -7,15 +7,25 @@ from typing import Any
 
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
+from tests.harness.messages import descriptor
 from tests.harness.probe import Probe
 
 SURFACE_STATE_BASE = 0x100000
 BINDING_TABLE = 0x101000
 DATA = 0x200000
-READ, WRITE = 4 << 24, 5 << 24
-DATA_CACHE, RENDER_CACHE, SAMPLER_CACHE = 0 << 14, 1 << 14, 2 << 14
-COMMIT = 1 << 15
-OWORD_BLOCK, DUAL_BLOCK, MEDIA_BLOCK, SCATTERED = 0 << 12, 1 << 12, 2 << 12, 3 << 12
+READ, WRITE = (descriptor(f"DATA_PORT_{way}_MESSAGE", Gen.EL, length=0) for way in ("READ", "WRITE"))
+
+
+def _part(**fields: Any) -> int:
+    """The bits of a field of descriptors for reads."""
+    return descriptor("DATA_PORT_READ_MESSAGE", Gen.EL, length=0, **fields) & ~READ
+
+
+DATA_CACHE, RENDER_CACHE, SAMPLER_CACHE = (_part(target_cache=cache) for cache in ("DATA", "RENDER", "SAMPLER"))
+COMMIT = descriptor("DATA_PORT_WRITE_MESSAGE", Gen.EL, length=0, send_write_commit_message=True) & ~WRITE
+OWORD_BLOCK, DUAL_BLOCK, MEDIA_BLOCK, SCATTERED = (_part(message_type=name) for name in (
+    "OWORD_BLOCK", "OWORD_DUAL_BLOCK", "MEDIA_BLOCK", "DWORD_SCATTERED"))
 STATELESS = 255
 
 
@@ -57,4 +67,6 @@ class Port(Probe):
 
 
 def message(function: int, mlen: int, rlen: int, control: int, index: int) -> int:
-    return function | mlen << 20 | rlen << 16 | control | index
+    """`function` is READ or WRITE, `control` any of the bits above."""
+    (lengths,) = MESSAGE_DESCRIPTOR.pack(Gen.EL, message_length=mlen, response_length=rlen)
+    return function | lengths | control | index

@@ -11,6 +11,7 @@ from gen4emu.device.memory import Memory
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.state import buffer_entry_fields
+from tests.harness.messages import data_port_gen7
 from tests.harness.probe import Probe
 
 SURFACES, TABLE, DATA, SCRATCH = 0x1000, 0x2000, 0x100000, 0x200000
@@ -49,8 +50,8 @@ class Port7(Probe):
             self.grf(to + k)[:] = JUNK
         for i, register in enumerate(registers):
             self.grf(PAYLOAD + i)[:] = np.asarray(register, np.uint32)
-        descriptor = (len(registers) << 25 | rlen << 20 | int(header) << 19 | scratch << 18 | type << 14
-                      | control << 8 | index)
+        descriptor = data_port_gen7(self.gen, len(registers), rlen, type, control, index, header=header,
+                                    scratch=bool(scratch))
         self.send_gen7(sfid, descriptor, PAYLOAD, to if rlen else None, exec_size=exec_size, emask=emask)
         return np.array([self.grf(to + k) for k in range(8)])
 

@@ -15,18 +15,19 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
+from tests.harness.messages import ONE_VERTEX, urb_write
 from tests.harness.native import ffi, harness
 
 STATE, KERNEL, CLIP_KERNEL, GS_KERNEL, VS_KERNEL = 0x20000, 0x30000, 0x31000, 0x32000, 0x33000
 VERTICES, INDICES, BATCH = 0x40000, 0x60000, 0x10000
 STORE = {f"component_{c}_control": 1 for c in range(4)}
-EOT = "send(8) 0 null<1>F g0<8,8,1>F 0x8640c840 urb { align1 EOT };"
+EOT = f"send(8) 0 null<1>F g0<8,8,1>F {urb_write(4, swizzle='TRANSPOSE', offset=4)} urb {{ align1 EOT }};"
 # A thread of CLIP or GS that puts out one point whose first row is its own R0.
-ECHO_R0 = """
-mov(8) m1<1>UD g0<8,8,1>UD { align1 nomask };
-mov(8) g10<1>UD g0<8,8,1>UD { align1 nomask };
-mov(1) g10.2<1>UD 0x7UD { align1 nomask };
-send(8) 0 null<1>UD g10<8,8,1>UD 0x8620c000 urb { align1 nomask EOT };
+ECHO_R0 = f"""
+mov(8) m1<1>UD g0<8,8,1>UD {{ align1 nomask }};
+mov(8) g10<1>UD g0<8,8,1>UD {{ align1 nomask }};
+mov(1) g10.2<1>UD 0x7UD {{ align1 nomask }};
+send(8) 0 null<1>UD g10<8,8,1>UD {ONE_VERTEX} urb {{ align1 nomask EOT }};
 """
 
 

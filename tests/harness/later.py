@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from gen4emu.hw.catalogue import catalogue_of
+from gen4emu.hw.gen6.messages import RenderTargetWriteTypeGen6 as WriteType
 from gen4emu.isa import assemble
 from tests.harness.batch import Machine
+from tests.harness.messages import ONE_CHANNEL, operand
 
 DEVICES = ("snb", "ivb", "byt", "hsw", "bdw", "skl", "kbl")
 KERNELS, DYNAMIC, SURFACES = 0x1_0000, 0x2_0000, 0x3_0000
 SAMPLING_KERNEL = 0x400  # its place in KERNELS
+NO_SURFACE = 255  # binding table index
 
 
 class LaterMachine(Machine):
@@ -28,10 +31,17 @@ class LaterMachine(Machine):
     def words(self, address: int, *words: int) -> int:
         return self.dwords(self.high + address, *words)
 
+    def _target_write(self, index: int, kind: int = WriteType.SIMD8) -> str:
+        """The last instruction of a pixel shader."""
+        source = "m1<8,8,1>F" if self.device.name == "snb" else "g124<8,8,1>F"
+        message = operand("RENDER_CACHE_DATA_PORT_MESSAGE", self.gen, length=4, end_of_thread=True,
+                          message_type="RENDER_TARGET_WRITE", last_render_target_select=True,
+                          render_target_write_type=kind, binding_table_index=index)
+        return f"sendc(8) null<1>UW {source} {message} render {{ align1 1Q EOT }};"
+
     def target_kernel(self, at: int, index: int) -> int:
         """A pixel shader of 8 pixels that writes a render target."""
-        m, bits = ("m1<8,8,1>F", 0x88019400) if self.device.name == "snb" else ("g124<8,8,1>F", 0x88031400)
-        text = f"sendc(8) null<1>UW {m} 0x{bits | index:08x} render {{ align1 1Q EOT }};"
+        text = self._target_write(index)
         self.decoder.memory.write(self.high + KERNELS + at, assemble(text, self.gen))
         return self.high + KERNELS + at
 
@@ -40,23 +50,20 @@ class LaterMachine(Machine):
 
         `message` and `write` are the types of the two messages, `predicate` is that of the write.
         """
-        old = self.device.name == "snb"
-        sample = 4 << 25 | 4 << 20 | 1 << 17 | message << 12 | 1
-        base = 0x88019000 if old else 0x88031000
+        sample = operand("SAMPLER_MESSAGE", self.gen, length=4, response=4, simd_mode="SIMD8", message_type=message,
+                         binding_table_index=1)
         condition = "(+f0.0) " if predicate else ""
-        source = "m1<8,8,1>F" if old else "g124<8,8,1>F"
-        payload = "m2<8,8,1>F" if old else "g10<8,8,1>F"
-        color = base | write << 8 | target
-        text = (f"send(8) g2<1>UW {payload} 0x{sample:08x} sampler {{ align1 1Q }};\n"
-                f"{condition}sendc(8) null<1>UW {source} 0x{color:08x} render {{ align1 1Q EOT }};")
+        payload = "m2<8,8,1>F" if self.device.name == "snb" else "g10<8,8,1>F"
+        text = (f"send(8) g2<1>UW {payload} {sample} sampler {{ align1 1Q }};\n"
+                f"{condition}{self._target_write(target, write)}")
         self.decoder.memory.write(self.high + KERNELS + SAMPLING_KERNEL, assemble(text, self.gen))
         return self.high + KERNELS + SAMPLING_KERNEL
 
     def storing_kernel(self) -> int:
         """A pixel shader of 8 pixels that writes dwords to surface 0."""
-        write = 2 << 25 | 9 << 14 | 0b1110 << 8 | 2 << 12
-        text = (f"send(8) null<1>UW g10<8,8,1>F 0x{write:08x} dp data 1 {{ align1 1Q }};\n"
-                "sendc(8) null<1>UW g124<8,8,1>F 0x880314ff render { align1 1Q EOT };")
+        write = operand("DATA_CACHE_DATA_PORT_1_MESSAGE", self.gen, length=2, message_type="UNTYPED_SURFACE_WRITE",
+                        simd_mode="SIMD8", channel_mask=ONE_CHANNEL)
+        text = (f"send(8) null<1>UW g10<8,8,1>F {write} dp data 1 {{ align1 1Q }};\n" + self._target_write(NO_SURFACE))
         self.decoder.memory.write(self.high + KERNELS, assemble(text, self.gen))
         return self.high + KERNELS
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.eu.reference import Thread, run
+from tests.harness.messages import END_MESSAGE
 from tests.harness.probe import KERNEL_ADDRESS, Probe, Status
 
 DTYPES = {"F": np.float32, "D": np.int32, "UD": np.uint32, "W": np.int16, "UW": np.uint16, "B": np.int8,
           "UB": np.uint8}
-END = "send(8) 0 null<1>UD null<8,8,1>UD 0x80100000UD { align1 };\n"
+END = f"send(8) 0 null<1>UD null<8,8,1>UD {END_MESSAGE}UD {{ align1 }};\n"
 
 
 class Machine(ABC):

@@ -15,11 +15,16 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.isa import assemble
+from tests.harness.messages import MEDIA_END, operand
 
 BATCH, VFE, EXTENDED, DESCRIPTORS, CURBE, DATA = 0x10000, 0x20000, 0x20100, 0x21000, 0x22000, 0x100000
 KERNELS, TABLES, SURFACES, TARGETS, SCRATCH = 0x40000, 0x90000, 0x91000, 0x200000, 0xA0000
 KERNEL_ROOM = 0x2000
-END = "send(8) 0 null<1>UD g0<8,8,1>UD 0x87100000 { align1 nomask EOT };"
+STATELESS = 255
+END = f"send(8) 0 null<1>UD g0<8,8,1>UD {MEDIA_END} {{ align1 nomask EOT }};"
+
+_STORE = operand("DATA_PORT_WRITE_MESSAGE", length=2, oword_block_size="OWORDS_2",
+                 binding_table_index=STATELESS)
 
 
 def store(reg: int, address: str) -> str:
@@ -27,7 +32,7 @@ def store(reg: int, address: str) -> str:
     return f"""mov(8) m12<1>UD 0UD {{ align1 nomask }};
 mov(1) m12.2<1>UD {address} {{ align1 nomask }};
 mov(8) m13<1>UD g{reg}<8,8,1>UD {{ align1 nomask }};
-send(8) 12 null<1>UD null<8,8,1>UD 0x052002ff {{ align1 nomask }};
+send(8) 12 null<1>UD null<8,8,1>UD {_STORE} {{ align1 nomask }};
 """
 
 
@@ -84,7 +89,7 @@ class Media:
 
     def store_dword(self, address: int, value: int) -> None:
         """By the command streamer, MI_STORE_DATA_IMM."""
-        self.words(0x10400002, 0, address, value)
+        self.command("MI_STORE_DATA_IMM", use_global_gtt=True, address=address, data=value)
 
     def select(self) -> None:
         """The commands before the objects."""
@@ -118,7 +123,7 @@ class Media:
         self.object(words, data, at=at, **fields)
 
     def execute(self) -> None:
-        self.memory.write(BATCH, self.commands + struct.pack("<I", 0x05000000))
+        self.memory.write(BATCH, self.commands + command_named("MI_BATCH_BUFFER_END", self.gen).build(self.gen))
         self.commands = b""
         self.device.run_batch(BATCH)
 

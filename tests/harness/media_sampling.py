@@ -14,6 +14,7 @@ from gen4emu.device.memory import Missing
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
 from tests.harness.media_gen7 import DYNAMIC, END, PICTURES, MediaGen7, block_header, write_block
+from tests.harness.messages import descriptor
 
 Bytes = NDArray[np.uint8]
 
@@ -38,9 +39,10 @@ def _kernel(message: int, response: int, payload: str) -> str:
     return text + END
 
 
-def descriptor(kind: int, response: int, index: int = 0) -> int:
+def sampler_message(kind: int, response: int, index: int = 0) -> int:
     """Two registers of payload, with a header, SIMD32 or SIMD64."""
-    return 2 << 25 | response << 20 | 1 << 19 | 3 << 17 | kind << 12 | index << 8 | _SURFACE
+    return descriptor("SAMPLER_MESSAGE", Gen.IVB, length=2, response=response, header_present=True, simd_mode="SIMD32",
+                      message_type=kind, sampler_index=index, binding_table_index=_SURFACE)
 
 
 def run(media: MediaGen7, words: Sequence[Sequence[int]], message: int, response: int, payload: str,
@@ -106,7 +108,7 @@ def deinterlace(current: Bytes, previous: Bytes, *, denoise: bool = False, stmm:
         **DEINTERLACING, "di_enable": True, "dn_enable": denoise, **state}))
     response = 11 if denoise else 10
     words = [(x, y) for y in range(0, height, 4) for x in range(0, width, 16)]
-    out = run(media, words, descriptor(8, response), response, BLOCK, complaint)
+    out = run(media, words, sampler_message(8, response), response, BLOCK, complaint)
     frames = np.zeros((3, height, width), np.uint8)
     measures, histories = np.zeros((height, width // 2), np.uint8), np.zeros((height // 4, width // 4), np.uint8)
     for (x, y), block in zip(words, out, strict=True):
@@ -127,7 +129,7 @@ def denoise(current: Bytes, previous: Bytes, *, history: int = 0, part: str = "i
     media.memory.write(DYNAMIC + STATES, _IVB.block("DNDI_STATE").build(Gen.IVB, **{
         **DEINTERLACING, "dn_enable": True, **state}))
     words = [(x, y) for y in range(0, height, 8) for x in range(0, width, 16)]
-    out = run(media, words, descriptor(8, 5), 5, BLOCK)
+    out = run(media, words, sampler_message(8, 5), 5, BLOCK)
     frame, histories = np.zeros_like(current), np.zeros((height // 4, width // 4), np.uint8)
     for (x, y), block in zip(words, out, strict=True):
         frame[y:y + 8, x:x + 16] = block[:4].reshape(8, 16)
@@ -183,7 +185,7 @@ def scaled(picture: Bytes, blocks: Sequence[tuple[float, float]], *, step: tuple
     payload += ("mov(1) g17.2<1>UD g1<0,1,0>UD { align1 nomask };\n"
                 "mov(1) g17.3<1>UD g1.1<0,1,0>UD { align1 nomask };\n")
     channels = 4 - mask.bit_count()
-    out = run(media, [(_float(u), _float(v)) for u, v in blocks], descriptor(11, 4 * channels, 4), 4 * channels,
+    out = run(media, [(_float(u), _float(v)) for u, v in blocks], sampler_message(11, 4 * channels, 4), 4 * channels,
               payload)
     return out.view(np.uint16).reshape(len(blocks), channels, 4, 16)
 
@@ -210,7 +212,7 @@ def unorm(picture: Bytes, blocks: Sequence[tuple[float, float]], *, step: tuple[
                 "mov(1) g17.3<1>UD g1.1<0,1,0>UD { align1 nomask };\n")
     channels = 4 - mask.bit_count()
     response = 2 * channels + (kind in (2, 10))
-    out = run(media, [(_float(u), _float(v)) for u, v in blocks], descriptor(kind, response, 4), response, payload,
+    out = run(media, [(_float(u), _float(v)) for u, v in blocks], sampler_message(kind, response, 4), response, payload,
               complaint)
     words = np.ascontiguousarray(out[:, :2 * channels]).view(np.uint16)
     return words.reshape(len(blocks), channels, 4, 8), out[:, 2 * channels:]

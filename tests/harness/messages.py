@@ -1,4 +1,4 @@
-"""The descriptor of a `send` from named fields."""
+"""Descriptors of `send` from named fields: as numbers, and as operands of assembly text."""
 
 from __future__ import annotations
 
@@ -18,3 +18,49 @@ def descriptor(name: str, gen: Gen, *, length: int = 1, response: int = 0, **fie
         fields["shared_function"] = message.sfid
     (word,) = message.pack(gen, message_length=length, response_length=response, **fields)
     return word
+
+
+def operand(name: str, gen: Gen = Gen.CTG, **fields: Any) -> str:
+    """The descriptor as the assembler reads it."""
+    return f"0x{descriptor(name, gen, **fields):08x}"
+
+
+def urb_write(length: int, *, end: bool = True, swizzle: str = "NONE", **fields: Any) -> str:
+    """The operand of a URB write.  By default it ends the thread, and its entry is complete and used."""
+    return operand("URB_MESSAGE", length=length, **{"end_of_thread": end, "complete": end, "used": True,
+                                                    "swizzle_control": swizzle} | fields)
+
+
+def target_write(length: int, kind: str = "SIMD8_SUBSPANS_01") -> str:
+    """The operand of the render target write with which a pixel shader of Gen4 ends, to binding table entry 0."""
+    return operand("DATA_PORT_WRITE_MESSAGE", length=length, end_of_thread=True, message_type="RENDER_TARGET",
+                   last_render_target_select=True, render_target_write_type=kind)
+
+
+def data_port_gen7(gen: Gen, length: int, response: int, kind: int, control: int, index: int, *, header: bool = True,
+                   scratch: bool = False) -> int:
+    """The descriptor of any data port of Gen7 to Gen9, which share this layout, from a control of any value."""
+    word = descriptor("SAMPLER_CACHE_DATA_PORT_MESSAGE", gen, length=length, response=response, header_present=header,
+                      message_type=kind, message_control=control, binding_table_index=index)
+    return word | descriptor("DATA_CACHE_DATA_PORT_MESSAGE", gen, length=0, scratch=scratch)
+
+
+def control_of(word: int) -> int:
+    """The control of a descriptor for a data port of Gen7 to Gen9, whole."""
+    message = next(m for m in catalogue_of(Gen.IVB).messages if m.name == "SAMPLER_CACHE_DATA_PORT_MESSAGE")
+    return message.view([word], gen=Gen.IVB).raw("message_control")
+
+
+ONE_CHANNEL = 0b1110  # the channel mask of untyped surface messages, which disables the others
+
+# Operands on Gen4 and Gen4.5.
+INVERSE = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="INV")
+SCALAR_INVERSE = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="INV", scalar=True)
+SAMPLE_16 = operand("SAMPLER_MESSAGE", length=5, response=8, binding_table_index=1)  # two coordinates
+WRITE_8, WRITE_8_WITH_DEPTH = target_write(6), target_write(7)
+WRITE_16 = target_write(10, "SIMD16")
+PLANES = urb_write(4, swizzle="TRANSPOSE")  # of setup threads: four attributes
+ONE_VERTEX = urb_write(2)  # of one row, by threads of GS and CLIP; ends the thread
+NO_VERTEX = urb_write(1, used=False)  # the same without output
+END_MESSAGE = operand("NULL_MESSAGE", end_of_thread=True)
+MEDIA_END = operand("THREAD_SPAWNER_MESSAGE", end_of_thread=True)

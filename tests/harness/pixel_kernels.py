@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
+from tests.harness.messages import SAMPLE_16, WRITE_16
 
 GEN = Gen.CTG
 
@@ -20,14 +21,14 @@ add(8) g51<1>F g48<8,8,1>UW -g1.1<0,1,0>F { align1 };
 add(8) g52<1>F g46.8<8,8,1>UW -g1<0,1,0>F { align1 sechalf };
 add(8) g53<1>F g48.8<8,8,1>UW -g1.1<0,1,0>F { align1 sechalf };
 """
-_SAMPLE = """
-pln(16) m2<1>F g8<0,1,0>F g50<8,8,1>F { align1 compr };
-pln(16) m4<1>F g8.4<0,1,0>F g50<8,8,1>F { align1 compr };
-send(16) 1 g20<1>UW g0<8,8,1>UW 0x02580001 sampler { align1 };
+_SAMPLE = f"""
+pln(16) m2<1>F g8<0,1,0>F g50<8,8,1>F {{ align1 compr }};
+pln(16) m4<1>F g8.4<0,1,0>F g50<8,8,1>F {{ align1 compr }};
+send(16) 1 g20<1>UW g0<8,8,1>UW {SAMPLE_16} sampler {{ align1 }};
 """
-_WRITE = """
-mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };
-send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 write { align1 EOT };
+_WRITE = f"""
+mov(8) m2<1>UD g1<8,8,1>UD {{ align1 nomask }};
+send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} write {{ align1 EOT }};
 """
 
 

@@ -18,6 +18,7 @@ from gen4emu.device.memory import Memory
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
+from tests.harness.messages import descriptor
 from tests.harness.native import ffi, harness
 from tests.harness.probe import THREADS, Probe
 
@@ -127,14 +128,17 @@ class PixelProbe(Probe):
     def write(self, kind: int = 0, *, index: int = 0, last: bool = True, length: int | None = None) -> Status:
         """Render target writes of all threads from MRF 0 on."""
         base = {0: 10, 1: 3, 2: 10, 3: 10, 4: 6}[kind] if length is None else length
-        return self.send(5 << 24 | base << 20 | 4 << 12 | last << 11 | kind << 8 | index, exec_size=16, emask=0xFFFF)
+        return self.send(self._write(base, kind, last, index), exec_size=16, emask=0xFFFF)
+
+    def _write(self, length: int, kind: int = 0, last: bool = True, index: int = 0) -> int:
+        return descriptor("DATA_PORT_WRITE_MESSAGE", self.gen, length=length, message_type="RENDER_TARGET",
+                          last_render_target_select=last, render_target_write_type=kind, binding_table_index=index)
 
     def fill(self, tiles: int, across: int, index: int = 0) -> Status:
         """Cover tiles of 32x32 pixels with SIMD16 messages of eight threads whose colours are in place."""
         if self.threads != THREADS:
             raise FieldError(f"fill needs {THREADS} threads")
-        descriptor = 5 << 24 | 10 << 20 | 4 << 12 | 1 << 11 | index
-        return Status(harness().g4_probe_fill(self._probe, descriptor, tiles, across))
+        return Status(harness().g4_probe_fill(self._probe, self._write(10, index=index), tiles, across))
 
     def fill_depth(self, tiles: int, across: int, z: float) -> int:
         """Early tests of all pixels of tiles at one depth; returns the number that passed."""

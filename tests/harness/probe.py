@@ -17,6 +17,7 @@ from gen4emu.device.memory import Memory
 from gen4emu.errors import FieldError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
+from tests.harness.messages import END_MESSAGE
 from tests.harness.native import ffi, harness
 
 THREADS = 8
@@ -72,7 +73,7 @@ class Probe:
     @property
     def end(self) -> str:
         """An instruction that ends a thread: a message to the null function."""
-        return "send(8) 0 null<1>UD null<8,8,1>UD 0x80100000UD { align1 };\n"
+        return f"send(8) 0 null<1>UD null<8,8,1>UD {END_MESSAGE}UD {{ align1 }};\n"
 
     @property
     def state(self) -> Any:

@@ -22,6 +22,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType, TileWalk
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
+from tests.harness.messages import SCALAR_INVERSE, WRITE_8, urb_write
 
 STATE, SURFACES, KERNELS, CONSTANTS = 0x20000, 0x28000, 0x30000, 0x90000
 BATCH, VERTICES, INDICES, DEPTH, TARGET = 0x400000, 0x1000000, 0x3000000, 0x4000000, 0x8000000  # with room for much
@@ -29,13 +30,17 @@ _CLEARED_BYTES = 1 << 20  # of the target; what nothing has written reads as zer
 DEVICES = {Gen.CL: BY_NAME["965gm"], Gen.CTG: BY_NAME["gm45"]}
 
 
-def setup_kernel(registers: int, gen: Gen) -> bytes:
-    """Planes of every scalar of `registers` rows of each of three vertices, attribute-major by transposing writes."""
-    lines = ["send(1) 0 g60<1>F g1.2<0,1,0>F 0x01110081 math { align1 };"]
+def setup_kernel(registers: int, gen: Gen, *, transpose: bool = True) -> bytes:
+    """Planes of every scalar of `registers` rows of each of three vertices.
+
+    Transposing writes store them attribute by attribute, others coefficient by coefficient.
+    """
+    lines = [f"send(1) 0 g60<1>F g1.2<0,1,0>F {SCALAR_INVERSE} math {{ align1 }};"]
     for r in range(registers):
         a0, a1, a2 = (f"g{3 + v * registers + r}<8,8,1>F" for v in range(3))
         last = r == registers - 1
-        descriptor = (0x8640C800 if last else 0x06404800) | 4 * r << 4
+        swizzle, rows = ("TRANSPOSE", 4) if transpose else ("NONE", 3)
+        planes = urb_write(4, swizzle=swizzle, end=last, offset=rows * r)
         lines += [
             f"add(8) g61<1>F {a1} -{a0} {{ align1 }};",
             f"add(8) g62<1>F {a2} -{a0} {{ align1 }};",
@@ -48,7 +53,7 @@ def setup_kernel(registers: int, gen: Gen) -> bytes:
             "add(8) g63<1>F g63<8,8,1>F -g64<8,8,1>F { align1 };",
             "mul(8) m2<1>F g63<8,8,1>F g60<0,1,0>F { align1 };",
             f"mov(8) m3<1>F {a0} {{ align1 }};",
-            f"send(8) 0 null<1>F g0<8,8,1>F 0x{descriptor:08x} urb {{ align1{' EOT' if last else ''} }};",
+            f"send(8) 0 null<1>F g0<8,8,1>F {planes} urb {{ align1{' EOT' if last else ''} }};",
         ]
     return assemble("\n".join(lines), gen)
 
@@ -71,7 +76,7 @@ def pixel_kernel(gen: Gen, first_attribute: int = 8, start: int = 4) -> bytes:
             f"mac(8) m{2 + i}<1>F g{reg}.{sub + 1}<0,1,0>F g53<8,8,1>F {{ align1 }};",
         ]
     lines += ["mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };",
-              "send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };"]
+              f"send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8} write {{ align1 EOT }};"]
     return assemble("\n".join(lines), gen)
 
 

@@ -7,8 +7,9 @@ import pytest
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from gen4emu.report.live_registers import live_registers
+from tests.harness.messages import urb_write
 
-END = "send(8) 0 null<1>F g0<8,8,1>F 0x8640c840 urb { align1 EOT };"
+END = f"send(8) 0 null<1>F g0<8,8,1>F {urb_write(4, swizzle='TRANSPOSE', offset=4)} urb {{ align1 EOT }};"
 GENS = (Gen.CL, Gen.EL)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,12 +12,18 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.gen4.sampler import MapFilter
 from gen4emu.hw.gen4.surface import SurfaceType as T
+from tests.harness.messages import descriptor
 from tests.harness.probe import Event
 from tests.harness.texturing import JUNK, TEXTURE, Texturing, message_of
 
 TEXEL = [np.float32(x) for x in (0.1, 0.2, 0.3, 0.4)]
 BITS = np.array(TEXEL, np.float32).view(np.uint32)
 CENTRE = np.full(8, 0.5, np.float32)
+
+
+def sample(length: int, response: int, gen: Gen = Gen.EL, **fields: Any) -> int:
+    """`sample`, of surface 1, in the form that the length says."""
+    return descriptor("SAMPLER_MESSAGE", gen, length=length, response=response, **{"binding_table_index": 1} | fields)
 
 
 @pytest.fixture
@@ -48,11 +56,11 @@ def test_the_descriptors_of_clients_are_what_they_say(gen: Gen, descriptor: int,
 
 def test_masked_channels_are_left_out_of_simd16(t: Texturing) -> None:
     payload = [CENTRE] * 4
-    alpha = t.send(0x02520001, [payload], header={"red_write_channel_mask": 1, "green_write_channel_mask": 1,
+    alpha = t.send(sample(5, 2), [payload], header={"red_write_channel_mask": 1, "green_write_channel_mask": 1,
                                                   "blue_write_channel_mask": 1})[0]
     assert (alpha[0:2] == BITS[3]).all()
     assert (alpha[2:] == JUNK).all()
-    red_green = t.send(0x02540001, [payload], header={"blue_write_channel_mask": 1, "alpha_write_channel_mask": 1})[0]
+    red_green = t.send(sample(5, 4), [payload], header={"blue_write_channel_mask": 1, "alpha_write_channel_mask": 1})[0]
     assert (red_green[0:2] == BITS[0]).all()
     assert (red_green[2:4] == BITS[1]).all()
     assert (red_green[4:] == JUNK).all()
@@ -60,12 +68,12 @@ def test_masked_channels_are_left_out_of_simd16(t: Texturing) -> None:
 
 
 def test_masked_channels_keep_their_register_in_simd8(t: Texturing) -> None:
-    response = t.send(0x02440001, [[CENTRE] * 3], emask=0xFF, header={"green_write_channel_mask": 1})[0]
+    response = t.send(sample(4, 4), [[CENTRE] * 3], emask=0xFF, header={"green_write_channel_mask": 1})[0]
     assert [response[k, 0] for k in range(5)] == [BITS[0], JUNK, BITS[2], BITS[3], JUNK]
 
 
 def test_lanes_that_are_off_are_not_written(t: Texturing) -> None:
-    response = t.send(0x02580001, [[CENTRE] * 4], emask=0x80FE)[0]
+    response = t.send(sample(5, 8), [[CENTRE] * 4], emask=0x80FE)[0]
     assert response[0, 0] == JUNK
     assert (response[0, 1:] == BITS[0]).all()
     assert (response[1, :7] == JUNK).all()
@@ -103,7 +111,7 @@ def test_threads_with_different_headers_get_their_own_answers() -> None:
     t.texels(np.arange(8, dtype=np.float32)[np.newaxis])
     t.probe.start(8, binding_table=0x2000)
     payload = [[np.full(8, (i + 0.5) / 8, np.float32)] * 2 + [CENTRE] * 2 for i in range(8)]
-    responses = t.send(0x02580001, payload)
+    responses = t.send(sample(5, 8), payload)
     assert [r[0, 0].view(np.float32) for r in responses] == list(range(8))
     assert [r[1, 7].view(np.float32) for r in responses] == list(range(8))
 
@@ -119,7 +127,7 @@ def test_texel_offsets_are_four_bit_numbers_added_before_addressing(t: Texturing
 
 
 def test_a_pair_of_type_and_length_that_is_no_message_gives_zeros(t: Texturing) -> None:
-    response = t.send(0x02880001, [[CENTRE] * 7])[0]
+    response = t.send(sample(8, 8), [[CENTRE] * 7])[0]
     assert (response[0] == 0).all()
     assert t.events() == {Event.BAD_LENGTH}
 
@@ -144,18 +152,18 @@ def test_every_message_of_the_table_answers_on_every_part(gen: Gen) -> None:
 
 def test_all_channels_masked_is_reported(t: Texturing) -> None:
     masks = {f"{c}_write_channel_mask": 1 for c in ("red", "green", "blue", "alpha")}
-    response = t.send(0x02580001, [[CENTRE] * 4], header=masks)[0]
+    response = t.send(sample(5, 8), [[CENTRE] * 4], header=masks)[0]
     assert (response == JUNK).all()
     assert Event.BAD_MESSAGE in t.events()
 
 
 def test_the_end_of_a_thread_is_not_for_the_sampler(t: Texturing) -> None:
-    t.send(0x82580001, [[CENTRE] * 4])
+    t.send(sample(5, 8, end_of_thread=True), [[CENTRE] * 4])
     assert Event.EOT_WRONG_UNIT in t.events()
 
 
 def test_a_short_response_is_cut_and_reported(t: Texturing) -> None:
-    response = t.send(0x02520001, [[CENTRE] * 4])[0]
+    response = t.send(sample(5, 2), [[CENTRE] * 4])[0]
     assert (response[0:2] == BITS[0]).all()
     assert (response[2:] == JUNK).all()
     assert t.events() == {Event.BAD_RESPONSE}
@@ -221,8 +229,7 @@ def test_killpix_returns_which_pixels_live(gen: Gen, off: int) -> None:
     key = t.probe.state.chroma_key[2]
     key[0], key[1] = 0x04030201, 0x04030201
     u = np.array([0.1, 0.9] * 4, np.float32)
-    shift = 12 if gen & Gen.GEN45 else 14
-    response = t.send(0x02450001 | 1 << shift, [[u, CENTRE, CENTRE]], emask=0x0F)[0]
+    response = t.send(sample(4, 5, gen, message_type=1), [[u, CENTRE, CENTRE]], emask=0x0F)[0]
     assert response[4, 0] == 0xFFFFFF00 | (0xAA | 0xF0 & off) & off & ~0x05
     assert (response[4, 1:] == JUNK).all()
     assert response[0, 0] == np.float32(3 / 255).view(np.uint32)

@@ -53,7 +53,7 @@ def test_a_read_beyond_the_last_entry_is_zero(gen: Gen) -> None:
     """Four entries of 16 bytes; M0.4 is junk, the dispatched binding table counts."""
     p = port(INDEX, gen, entries=4)
     header(p, 0x20)
-    p.send(0x04120300, dst=4, emask=ALL)
+    p.send(block(3, rlen=2), dst=4, emask=ALL)
     assert p.bytes_of(4) == INDEX[0x20:0x40]
     assert p.bytes_of(5) == bytes(32)
     assert p.events() == {}
@@ -62,10 +62,10 @@ def test_a_read_beyond_the_last_entry_is_zero(gen: Gen) -> None:
 def test_an_oword_comes_when_any_of_its_four_channels_is_on() -> None:
     p = port()
     header(p, 0x20)
-    p.send(0x04120300, dst=4, emask=0x00F0)
+    p.send(block(3, rlen=2), dst=4, emask=0x00F0)
     assert p.bytes_of(4) == OLD_HALF + INDEX[0x30:0x40]
     assert p.bytes_of(5) == OLD_HALF * 2
-    p.send(0x04120300, dst=6, emask=0x1008)
+    p.send(block(3, rlen=2), dst=6, emask=0x1008)
     assert p.bytes_of(6) == INDEX[0x20:0x30] + OLD_HALF
     assert p.bytes_of(7) == OLD_HALF + INDEX[0x50:0x60]
 
@@ -137,14 +137,14 @@ def test_writes_outside_are_dropped_oword_by_oword() -> None:
 
 
 def test_a_commit_leaves_its_register_alone() -> None:
-    """0x053190ff: one OWord for each of two vertices, to scratch, committed to g0."""
+    """One OWord for each of two vertices, to scratch, committed to g0."""
     p = port()
     p.memory.write(0x400000, bytes(0x1000))
     header(p, 0, base=0x400000)
     p.grf(0)[:] = range(8)
     p.mrf(1)[:] = 0x20, 0, 0, 0, 0x30, 0, 0, 0
     p.mrf(2)[:] = range(1, 9)
-    p.send(0x053190FF, dst=0, emask=0x1E)
+    p.send(message(WRITE, 3, 1, DUAL_BLOCK | COMMIT, STATELESS), dst=0, emask=0x1E)
     assert list(p.grf(0)) == list(range(8))
     assert list(np.frombuffer(p.memory.read(0x400020, 32), np.uint32)) == [0, 2, 3, 4, 5, 0, 0, 0]
     assert p.events() == {}
@@ -157,7 +157,8 @@ def test_a_destination_mask_picks_the_components_written() -> None:
     p.grf(0)[:] = 0, 0, 0, 0, 0, 0x400000, 0, 0
     p.mrf(14)[:] = 0x20, 0, 0, 0, 0x30, 0, 0, 0
     p.mrf(15)[:] = range(1, 9)
-    assert p.run("send(8) 13 g0<1>.yF g0<4>F 0x053190ff { align16 };") == Status.OK
+    write = message(WRITE, 3, 1, DUAL_BLOCK | COMMIT, STATELESS)
+    assert p.run(f"send(8) 13 g0<1>.yF g0<4>F 0x{write:08x} {{ align16 }};") == Status.OK
     assert list(np.frombuffer(p.memory.read(0x400020, 32), np.uint32)) == [0, 2, 0, 0, 0, 6, 0, 0]
 
 
@@ -168,9 +169,9 @@ def test_dual_blocks_have_an_offset_each_with_the_low_bits_dropped(gen: Gen) -> 
     p = port(gen=gen)
     header(p, 0x10)
     p.mrf(1)[:] = 0x20, 9, 9, 9, 0x05, 9, 9, 9
-    p.send(0x04211000, dst=4)
+    p.send(message(READ, 2, 1, DUAL_BLOCK, 0), dst=4)
     assert p.bytes_of(4) == INDEX[0x30:0x40] + INDEX[0x10:0x20]
-    p.send(0x04211000, dst=5, emask=0x80)
+    p.send(message(READ, 2, 1, DUAL_BLOCK, 0), dst=5, emask=0x80)
     assert p.bytes_of(5) == OLD_HALF + INDEX[0x10:0x20]
     assert p.events() == {}
 
@@ -201,7 +202,7 @@ def test_offsets_wrap_at_32_bits() -> None:
     p = port()
     header(p, 0xFFFFFFF0)
     p.mrf(1)[0], p.mrf(1)[4] = 0x30, 0
-    p.send(0x04211000, dst=4)
+    p.send(message(READ, 2, 1, DUAL_BLOCK, 0), dst=4)
     assert p.bytes_of(4) == INDEX[0x20:0x30] + bytes(16)
 
 
@@ -413,6 +414,7 @@ def test_r0_as_a_header_shifts_the_fetch_by_what_its_third_dword_says() -> None:
         p = port()
         p.grf(0)[:] = 0, 0, global_offset, 0, 0, 0, 0, 0
         p.mrf(1)[:] = 0x20, 0, 0, 0, 0x40, 0, 0, 0
-        p.run("send(8) 0 g4<1>UD g0<8,8,1>UD 0x04211000 read { align1 nomask };\n" + p.end)
+        read = message(READ, 2, 1, DUAL_BLOCK, 0)
+        p.run(f"send(8) 0 g4<1>UD g0<8,8,1>UD 0x{read:08x} read {{ align1 nomask }};\n" + p.end)
         shifted = [INDEX[at + global_offset:][:16] for at in (0x20, 0x40)]
         assert p.bytes_of(4) == shifted[0] + shifted[1]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gen4emu._native import lib
 from gen4emu.hw.gen import Gen
+from tests.harness.messages import INVERSE, SCALAR_INVERSE
 from tests.harness.probe import Event, Probe
 
 INV, LOG, EXP, SQRT, RSQ, SIN, COS, SINCOS, POW, DIV_BOTH, DIV_Q, DIV_R = 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13
@@ -328,8 +329,8 @@ def test_one_channel_lands_in_its_dword() -> None:
     """CLIP: send(1) g5.3 <- 1/g5.3, the other dwords are in use."""
     p = Probe(Gen.EL)
     p.grf(5)[:] = [f(v) for v in range(1, 9)]
-    p.run_to_end("send(1) 0 g5.3<1>F g5.3<0,1,0>F 0x01110081UD { align1 nomask };\n"
-                 "send(1) 0 g5.6<1>F g5.1<0,1,0>F 0x01110081UD { align1 nomask };")
+    p.run_to_end(f"send(1) 0 g5.3<1>F g5.3<0,1,0>F {SCALAR_INVERSE}UD {{ align1 nomask }};\n"
+                 f"send(1) 0 g5.6<1>F g5.1<0,1,0>F {SCALAR_INVERSE}UD {{ align1 nomask }};")
     assert list(p.grf(5).view(np.float32)) == [1, 2, 3, 0.25, 5, 6, 0.5, 8]
 
 
@@ -337,9 +338,9 @@ def test_a_region_that_runs_into_the_next_register() -> None:
     """SF: send(4) g6.0 <- 1/g1.3 to g1.6, and results that begin at dword 6."""
     p = Probe(Gen.EL)
     p.grf(1)[:] = [f(v) for v in (1, 1, 1, 2, 4, 8, 16, 1)]
-    p.run_to_end("send(4) 0 g6<1>F g1.3<4,4,1>F 0x01110001UD { align1 };\n"
-                 "send(4) 0 g8.6<1>F g1.3<4,4,1>F 0x01110001UD { align1 };\n"
-                 "send(4) 0 g127.6<1>F g1.3<4,4,1>F 0x01110001UD { align1 };")
+    p.run_to_end(f"send(4) 0 g6<1>F g1.3<4,4,1>F {INVERSE}UD {{ align1 }};\n"
+                 f"send(4) 0 g8.6<1>F g1.3<4,4,1>F {INVERSE}UD {{ align1 }};\n"
+                 f"send(4) 0 g127.6<1>F g1.3<4,4,1>F {INVERSE}UD {{ align1 }};")
     assert list(p.grf(6).view(np.float32)) == [0.5, 0.25, 0.125, 0.0625, 0, 0, 0, 0]
     assert list(p.grf(8).view(np.float32)[6:]) + list(p.grf(9).view(np.float32)[:2]) == [0.5, 0.25, 0.125, 0.0625]
     assert list(p.grf(127).view(np.float32)[6:]) == [0.5, 0.25]
@@ -350,7 +351,7 @@ def test_a_compressed_send_is_two_of_eight() -> None:
     p = Probe(Gen.CTG)
     p.start(dmask=0x81FF)
     p.grf(10)[:], p.grf(11)[:] = f(2.0), f(4.0)
-    p.run_to_end("send(16) 2 g12<1>F g10<8,8,1>F 0x01110001UD { align1 compr };")
+    p.run_to_end(f"send(16) 2 g12<1>F g10<8,8,1>F {INVERSE}UD {{ align1 compr }};")
     assert list(p.grf(12).view(np.float32)) == [0.5] * 8
     assert list(p.grf(13).view(np.float32)) == [0.25] + [0] * 6 + [0.25]
     assert list(p.mrf(3).view(np.float32)) == [4] * 8
@@ -358,9 +359,9 @@ def test_a_compressed_send_is_two_of_eight() -> None:
 
 def test_the_mode_is_that_of_cr0_at_the_time_of_the_send() -> None:
     p = Probe(Gen.EL)
-    p.run_to_end("send(8) 0 g4<1>F g1<8,8,1>F 0x01110001UD { align1 };\n"
+    p.run_to_end(f"send(8) 0 g4<1>F g1<8,8,1>F {INVERSE}UD {{ align1 }};\n"
                  "or(1) cr0<1>UD cr0<0,1,0>UD 1UD { align1 nomask switch };\n"
-                 "send(8) 0 g5<1>F g1<8,8,1>F 0x01110001UD { align1 };")
+                 f"send(8) 0 g5<1>F g1<8,8,1>F {INVERSE}UD {{ align1 }};")
     assert (int(p.grf(4)[0]), int(p.grf(5)[0])) == (PINF, PMAX)
 
 

@@ -205,7 +205,7 @@ def test_any_tiling_reads_and_writes_the_same_picture(walk: str | None, tiling: 
         header(p, x, y, 32, 8)
         for r in range(8):
             p.mrf(1 + r)[:] = block[r].view(np.uint32)
-        p.send(0x05902000)
+        p.send(message(WRITE, 9, 0, MEDIA_BLOCK, 0))
         for r in range(max(0, -y), min(8, height - y)):
             left, right = max(0, -x), min(32, width - x)
             picture[y + r, x + left:x + right] = block[r, left:right]
@@ -218,7 +218,7 @@ def test_threads_of_a_gang_read_their_own_blocks() -> None:
     p.image(bytes(range(64)), 4, 4, 16)
     for t in range(8):
         header(p, t, t % 4, 4, 1, t)
-    p.send(0x0411A000, dst=10, emask=[0] * 8)
+    p.send(message(READ, 1, 1, MEDIA_BLOCK | SAMPLER_CACHE, 0), dst=10, emask=[0] * 8)
     for t in range(8):
         first = 16 * (t % 4) + t
         assert p.bytes_of(10, t) == bytes(range(first, first + 4)) + bytes(28)
@@ -230,7 +230,7 @@ def test_a_block_has_eight_registers_at_most(width: int, height: int, fits: bool
     p = positions()
     header(p, 0, 0, width, height)
     p.grf(10)[:] = OLD
-    p.send(0x0418A000, dst=10)
+    p.send(message(READ, 1, 8, MEDIA_BLOCK | SAMPLER_CACHE, 0), dst=10)
     assert (p.event(Event.BAD_LENGTH).count == 0) == fits
     assert (int(p.grf(10)[0]) != OLD) == fits
 
@@ -265,13 +265,13 @@ def test_a_block_beyond_memory_reads_as_zero() -> None:
     p.image(bytes([7] * 0x1000), 1024, 16, 4096)
     assert read(p, 0, 0, 4, 2) == ["07 07 07 07", "00 00 00 00"]
     header(p, 0, 8, 32, 8)
-    assert p.send(0x05902000) == Status.OK
+    assert p.send(message(WRITE, 9, 0, MEDIA_BLOCK, 0)) == Status.OK
 
 
 def test_an_answer_of_the_wrong_length_is_reported() -> None:
     p = positions()
     header(p, 0, 0, 8, 4)
-    p.send(0x0412A000, dst=10)
+    p.send(message(READ, 1, 2, MEDIA_BLOCK | SAMPLER_CACHE, 0), dst=10)
     assert p.event(Event.BAD_RESPONSE).value == 0x0412A000
     header(p, 0, 0, 8, 5)
     p.send(message(WRITE, 2, 0, MEDIA_BLOCK, 0))

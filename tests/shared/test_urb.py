@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from gen4emu.device.memory import Unit
 from gen4emu.hw.gen import Gen
+from tests.harness.messages import descriptor as message_of
 from tests.harness.probe import Event, Probe
 
-SFID = 6 << 24
-COMPLETE, USED, ALLOCATE = 1 << 15, 1 << 14, 1 << 13
-NONE, INTERLEAVE, TRANSPOSE = 0 << 10, 1 << 10, 2 << 10
-EOT = 1 << 31
-WRITE_OWORD, READ_OWORD, INTERLEAVE_GEN7, PER_SLOT_OFFSET = 1, 3, 1 << 14, 1 << 16
+_NAME = "URB_MESSAGE"
+SFID = message_of(_NAME, Gen.EL, length=0)
+NONE = 0
+
+
+def _part(**fields: Any) -> int:
+    return message_of(_NAME, Gen.EL, length=0, **fields) & ~SFID
+
+
+COMPLETE, USED, ALLOCATE, EOT = (_part(**{name: True}) for name in ("complete", "used", "allocate", "end_of_thread"))
+INTERLEAVE, TRANSPOSE = (_part(swizzle_control=name) for name in ("INTERLEAVED", "TRANSPOSE"))
 
 
 def descriptor(mlen: int, *flags: int, offset: int = 0, rlen: int = 0) -> int:
-    return SFID | mlen << 20 | rlen << 16 | offset << 4 | sum(flags)
+    return message_of(_NAME, Gen.EL, length=mlen, response=rlen, offset=offset) | sum(flags)
 
 
 def started(unit: Unit = Unit.SF, rows: int = 64) -> Probe:
@@ -94,14 +103,14 @@ def test_interleave_writes_enabled_dwords_only() -> None:
 
 
 def test_interleave_of_one_register_writes_half_a_row() -> None:
-    """Mesa ends vertices of 13 slots this way: 12 rows of four with 0x06d04400, one with 0x8620c460."""
+    """Mesa ends vertices of 13 slots this way: 12 rows of four first, then one."""
     probe = started(Unit.VS)
     probe.mrf(0)[:2] = 0, 16
     fill(probe, 12)
-    probe.send(0x06D04400)
+    probe.send(descriptor(13, INTERLEAVE, USED))
     fill(probe, 1)
     probe.mrf(1)[:] = range(8)
-    probe.send(0x8620C460)
+    probe.send(descriptor(2, INTERLEAVE, COMPLETE, USED, EOT, offset=6))
     assert [int(probe.urb_row(row)[0]) for row in range(6)] == [0x100, 0x300, 0x500, 0x700, 0x900, 0xB00]
     assert list(probe.urb_row(6)) == [0, 1, 2, 3, *untouched(6)[:4]]
     assert list(probe.urb_row(38)) == [4, 5, 6, 7, *untouched(38)[:4]]
@@ -132,21 +141,22 @@ def test_rows_beyond_the_end_are_dropped_and_reported() -> None:
     assert probe.event(Event.URB_RANGE).count > 1
 
 
-@pytest.mark.parametrize(("opcode", "length", "event"), [
-    (WRITE_OWORD, 2 << 25, Event.URB_RANGE), (READ_OWORD, 1 << 25 | 1 << 20, Event.URB_READ_RANGE)])
-def test_offsets_of_slots_beyond_the_end_are_reported(opcode: int, length: int, event: Event) -> None:
+@pytest.mark.parametrize(("opcode", "lengths", "event"), [
+    ("WRITE_OWORD", (2, 0), Event.URB_RANGE), ("READ_OWORD", (1, 1), Event.URB_READ_RANGE)])
+def test_offsets_of_slots_beyond_the_end_are_reported(opcode: str, lengths: tuple[int, int], event: Event) -> None:
     """Gen7, interleaved, slot 2 of both entries: one at row 1, the other one far away."""
     probe = Probe(Gen.IVB)
     probe.start(1, unit=Unit.DS, urb_rows=4)
     probe.urb_row(1)[:] = range(8)
     probe.grf(40)[:] = [0, 0, 0, 0, 0x0FFFFFFF, 0xFF00, 0, 0]
     probe.grf(20)[:] = 7
-    probe.send_gen7(6, length | 1 << 19 | PER_SLOT_OFFSET | INTERLEAVE_GEN7 | 2 << 3 | opcode, 40,
-                    20 if opcode == READ_OWORD else None)
+    word = message_of(_NAME, Gen.IVB, length=lengths[0], response=lengths[1], header_present=True, per_slot_offset=True,
+                      interleave=True, offset=2, urb_opcode=opcode)
+    probe.send_gen7(6, word, 40, 20 if opcode == "READ_OWORD" else None)
     found = probe.events()
     assert set(found) == {event}
     assert (found[event].count, found[event].value) == (1, 0x10000001 // 2)
-    if opcode == READ_OWORD:
+    if opcode == "READ_OWORD":
         assert list(probe.grf(20)) == [0, 1, 2, 3, 0, 0, 0, 0]
 
 
@@ -173,7 +183,7 @@ def test_a_thread_may_allocate_into_the_register_that_holds_its_header() -> None
     probe.send(descriptor(1, COMPLETE, USED, ALLOCATE, rlen=1), dst=0)
     assert list(probe.grf(0)) == [0x00090004, 0, 0, 0, 0, 0, 0, 0]
     probe.mrf(0)[:] = probe.grf(0)
-    probe.send(0x8610C000)
+    probe.send(descriptor(1, COMPLETE, USED, EOT))
     assert [h.header[0] for h in probe.heard()] == [2, 0x00090004]
     assert probe.events() == {}
 
@@ -182,7 +192,7 @@ def test_clip_gives_a_handle_back_with_a_message_of_one_register() -> None:
     probe = started(Unit.CLIP)
     probe.listen()
     probe.mrf(0)[0] = 6
-    probe.send(0x86108000)
+    probe.send(descriptor(1, COMPLETE, EOT))
     assert [h.header[0] for h in probe.heard()] == [6]
     assert probe.events() == {}
     assert list(probe.urb_row(12)) == untouched(12)
