@@ -16,6 +16,7 @@ _SLOT = "0000:00:02.0"
 _DEVICE = f"sys/devices/pci0000:00/{_SLOT}"
 _VENDOR, _SUBSYSTEM_VENDOR, _SUBSYSTEM = 0x8086, 0x1028, 0x0420
 _MIB = 1 << 20
+_DEBUG = "sys/kernel/debug/dri"
 # Directories of the system that must list the device, too, and the name of its entry.
 _LISTS = {"sys/class": "drm", "sys/bus/pci/devices": _SLOT}
 NODES = {"card0": 0, "renderD128": 128}  # name: minor number
@@ -35,9 +36,20 @@ def build(root: Path, chip: Chip) -> None:
     _connector(root)
     _lists(root)
     _text(root, "sys/class/drm/version", "drm 1.1.0 20060810\n")
-    _text(root, "sys/kernel/debug/dri/0/name", f"i915 dev={_SLOT} unique={_SLOT}\n")
-    for knob in ("i915_gem_drop_caches", "i915_wedged"):  # IGT writes to them
-        _text(root, f"sys/kernel/debug/dri/0/{knob}", "0x0\n")
+    _debug(root)
+
+
+def _debug(root: Path) -> None:
+    """Create the files of debugfs that IGT's tests need: a directory for each node, with the name of the device.
+
+    The tests write to the knobs and parameters, and read them again; nothing else depends on them.
+    """
+    for minor in NODES.values():
+        _text(root, f"{_DEBUG}/{minor}/name", f"i915 dev={_SLOT} unique={_SLOT}\n")
+    for knob in ("i915_gem_drop_caches", "i915_wedged"):
+        _text(root, f"{_DEBUG}/0/{knob}", "0x0\n")
+    for parameter, value in (("reset", "3"), ("enable_hangcheck", "Y")):
+        _text(root, f"{_DEBUG}/0/i915_params/{parameter}", value + "\n")
 
 
 def _lists(root: Path) -> None:

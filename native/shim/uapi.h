@@ -262,6 +262,14 @@ struct i915_extension {
     uint64_t next;
     uint32_t name, flags, reserved[4];
 };
+struct i915_create_regions {
+    struct i915_extension base;
+    uint32_t pad, count;
+    uint64_t regions;
+};
+struct i915_region {
+    uint16_t class, instance;
+};
 struct i915_execbuffer2 {
     uint64_t objects;
     uint32_t count, start, length, dr1, dr4, cliprect_count;

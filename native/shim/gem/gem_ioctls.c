@@ -57,10 +57,56 @@ int gem_create(struct drm_file *file, void *argument, uint32_t size) {
     return create(file, &request->size, &request->handle);
 }
 
+/* The extension that lists where an object may be: only system memory exists, region 0 of class 0. */
+static int check_regions(uint64_t address, bool *given) {
+    struct i915_create_regions list;
+    struct i915_region region;
+    if (!user_read(&list, address, sizeof list)) {
+        return EFAULT;
+    }
+    if (list.pad || list.count != 1 || *given) {
+        return EINVAL;
+    }
+    if (!user_read(&region, list.regions, sizeof region)) {
+        return EFAULT;
+    }
+    *given = true;
+    return region.class || region.instance ? EINVAL : 0;
+}
+
+static int check_extensions(uint64_t address) {
+    enum {
+        REGIONS = 0,
+        PROTECTED = 1,
+        LIMIT = 512
+    };
+    struct i915_extension extension;
+    bool regions_given = false;
+    for (int links = 0; address; links++) {
+        if (links == LIMIT) {
+            return E2BIG;
+        }
+        if (!user_read(&extension, address, sizeof extension)) {
+            return EFAULT;
+        }
+        if (extension.flags || extension.name > PROTECTED) {
+            return EINVAL;
+        }
+        const int error = extension.name == REGIONS ? check_regions(address, &regions_given) : ENODEV;
+        if (error) {
+            return error;
+        }
+        address = extension.next;
+    }
+    return 0;
+}
+
+/* The only flag asks for memory that the CPU can reach, if an object may be in another region as well. */
 int gem_create_ext(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_create_ext *const request = argument;
-    return request->extensions || request->flags ? EINVAL : create(file, &request->size, &request->handle);
+    const int error = request->flags ? EINVAL : check_extensions(request->extensions);
+    return error ? error : create(file, &request->size, &request->handle);
 }
 
 int gem_userptr(struct drm_file *file, void *argument, uint32_t size) {

@@ -96,6 +96,21 @@ def test_udev_finds_the_cards_and_their_slot(d: Device) -> None:
 
 
 @in_client
+def test_debugfs_has_the_device_by_both_minor_numbers(d: Device) -> None:
+    """IGT's tests compare the names to find the knobs of a render node, and write to the module's parameters."""
+    names = []
+    for minor in (0, 128):
+        with open(f"/sys/kernel/debug/dri/{minor}/name") as file:
+            names.append(file.read())
+    assert names == ["i915 dev=0000:00:02.0 unique=0000:00:02.0\n"] * 2
+    folder = os.open("/sys/kernel/debug/dri/0", os.O_DIRECTORY)
+    reset = os.open("i915_params/reset", os.O_RDWR, dir_fd=folder)
+    assert os.read(reset, 8) == b"3\n"
+    assert os.pwrite(reset, b"1", 0) == 1
+    assert os.path.exists("/sys/kernel/debug/dri/0/i915_gem_drop_caches")
+
+
+@in_client
 def test_system_directories_also_list_the_device(d: Device) -> None:
     classes = set(os.listdir("/sys/class/"))
     assert classes >= {"drm", "net", "tty"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import struct
 from pathlib import Path
 
 from tests.live.shim.drm import (
@@ -42,6 +43,7 @@ from tests.live.shim.drm import (
     Map,
     Object,
     Relocs,
+    address_of,
     fails,
     in_client,
     libc,
@@ -72,8 +74,32 @@ def test_sizes_are_rounded_up_to_pages_and_zero_is_refused(d: Device) -> None:
 @in_client
 def test_create_ext_without_extensions_is_create(d: Device) -> None:
     assert d.call(CREATE_EXT, "QIIQ", 1, 0, 0, 0)[:2] == (4096, 1)
-    with fails(errno.EINVAL):
+    with fails(errno.EFAULT):
         d.call(CREATE_EXT, "QIIQ", 4096, 0, 0, 64)
+
+
+@in_client
+def test_create_ext_takes_system_memory_as_the_only_region(d: Device) -> None:
+    def create(regions: list[tuple[int, int]], *, name: int = 0, flags: int = 0, pad: int = 0, chain: int = 0) -> int:
+        places = ctypes.create_string_buffer(b"".join(struct.pack("<2H", *region) for region in regions), 8)
+        link = ctypes.create_string_buffer(struct.pack("<Q6I2IQ", chain, name, flags, 0, 0, 0, 0, pad, len(regions),
+                                                       address_of(places)))
+        return int(d.call(CREATE_EXT, "QIIQ", 4096, 0, 0, address_of(link))[1])
+
+    handle = create([(0, 0)])
+    d.write(handle, b"memory")
+    assert d.read(handle, 6) == b"memory"
+    second = ctypes.create_string_buffer(struct.pack("<Q6I2IQ", 0, 0, 0, 0, 0, 0, 0, 0, 1, 0))
+    for wrong in ({"regions": [(1, 0)]}, {"regions": [(0, 1)]}, {"regions": []}, {"regions": [(0, 0), (0, 0)]},
+                  {"pad": 1}, {"flags": 1}, {"name": 2}, {"chain": address_of(second)}):
+        with fails(errno.EINVAL):
+            create(**{"regions": [(0, 0)], **wrong})  # type: ignore[arg-type]
+    with fails(errno.EFAULT):
+        create([(0, 0)], chain=64)
+    with fails(errno.ENODEV):  # protected content
+        create([(0, 0)], name=1)
+    with fails(errno.EINVAL):  # the only flag needs a second region
+        d.call(CREATE_EXT, "QIIQ", 4096, 0, 1, 0)
 
 
 @in_client
