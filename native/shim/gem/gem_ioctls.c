@@ -34,11 +34,8 @@ static int64_t deadline_of(int64_t timeout) {
 /* --- creating and closing --- */
 
 static int create(struct drm_file *file, uint64_t *size, uint32_t *handle) {
-    if (*size == 0) {
+    if (*size == 0 || *size > UINT64_MAX - 4095) { /* 0 once it is rounded up, too */
         return EINVAL;
-    }
-    if (*size > UINT64_MAX - 4095) {
-        return E2BIG;
     }
     const uint64_t pages = (*size + 4095) & ~(uint64_t)4095;
     struct gem_object *const object = pages >> MAP_GTT_SHIFT ? NULL : gem_object_new(pages);

@@ -48,7 +48,9 @@ static int relocate_one(struct submission *submission, struct gem_object *object
         gem_object_put(object);
         return EAGAIN;
     }
-    const uint64_t value = chip_address_to_client(submission->file, target->address + relocation->delta);
+    /* The kernel takes the delta as signed: an address before the buffer, of 32 bits or of 48. */
+    const uint64_t value =
+        chip_address_to_client(submission->file, target->address + (uint64_t)(int64_t)(int32_t)relocation->delta);
     memcpy(gem_object_memory(object) + relocation->offset, &value, wide ? 8 : 4);
     relocation->presumed = address;
     *changed = true;

@@ -175,6 +175,14 @@ def test_relocations_have_8_bytes(d: Device) -> None:
             d.exec([Object(batch, Relocs((1, 0, offset, 1, 0, 0))), high])
 
 
+@in_client(device="kbl")
+def test_a_relocation_may_point_before_its_buffer(d: Device) -> None:
+    target = Object(d.create(), offset=0x1234_5678_9000, flags=PINNED | WIDE)
+    batch = d.batch(END, 0, 0, 0, 0, 0)
+    d.exec([Object(batch, Relocs((1, 0xFFFF_F000, 8, 1, 0, 0))), target])
+    assert struct.unpack("<Q", d.read(batch, 8, 8)) == (0x1234_5678_8000,)
+
+
 # --- engines ----------------------------------------------------------------------------------------------------------
 def test_rings_select_engines(start_live: Callable) -> None:
     with start_live("hsw") as live:
