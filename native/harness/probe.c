@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "eu/jit/jit.h"
 #include "eu/worker.h"
 #include "functions/table.h"
 #include "harness/probe.h"
@@ -171,6 +172,20 @@ enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only) {
     eu->instruction_budget = watchdog * G4_WATCHDOG_UNIT;
     return general_only ? g4_gang_run_general(eu, probe->worker->gang, kernel)
                         : g4_gang_run(eu, probe->worker->gang, kernel);
+}
+
+int64_t g4_probe_failures(struct g4_probe *probe) {
+    const struct g4_kernel *const kernel =
+        g4_kernel_get(probe->kernels, &probe->ctx, probe->dispatch.kernel_address, &probe->fault);
+    int64_t sum = 0;
+
+    if (!kernel || !kernel->translation) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < kernel->translation->count; i++) {
+        sum += kernel->translation->blocks[i].failure_score;
+    }
+    return sum;
 }
 
 enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint32_t descriptor, uint32_t mrf,

@@ -478,3 +478,78 @@ def test_random_programs_cause_the_same_events(gen: Gen) -> None:
     bench = Bench(gen)
     for seed in range(24):
         compare(bench, straight(seed, gen))
+
+
+# Operations whose results with infinities are exact or infinite, so that the host computes them as the EU does.
+GEN4_FLOATS = (
+    "add(16) g{d}<1>F g{a}<8,8,1>F {n}g{b}<8,8,1>F {{ align1 compr }};",
+    "add.sat(16) g{d}<1>F g{a}<8,8,1>F 0.5F {{ align1 compr }};",
+    "mul(16) g{d}<1>F g{a}<8,8,1>F {n}g{b}<8,8,1>F {{ align1 compr }};",
+    "mul.g.f0.0(16) g{d}<1>F g{a}<8,8,1>F g{b}.1<0,1,0>F {{ align1 compr }};",
+    "mov.sat(16) g{d}<1>F {n}g{a}<8,8,1>F {{ align1 compr }};",
+    "mov(16) g{d}<1>D g{a}<8,8,1>F {{ align1 compr }};",
+    "cmp.{c}.f0.0(16) null<1>F g{a}<8,8,1>F g{b}<8,8,1>F {{ align1 compr }};",
+    "(+f0.0) sel(16) g{d}<1>F (abs)g{a}<8,8,1>F g{b}<8,8,1>F {{ align1 compr }};",
+    "sel.{c}(16) g{d}<1>F g{a}<8,8,1>F {n}g{b}<8,8,1>F {{ align1 compr }};",
+    "frc(16) g{d}<1>F g{a}<8,8,1>F {{ align1 compr }};",
+    "rndd(16) g{d}<1>F g{a}<8,8,1>F {{ align1 compr }};",
+    "(+f0.0) add(16) g{d}<1>F g{a}<8,8,1>F g{b}<8,8,1>F {{ align1 compr }};",
+    "mac(16) g{d}<1>F g{a}<8,8,1>F g{b}<8,8,1>F {{ align1 compr }};",
+    "line(8) null<1>F g{a}<0,1,0>F g{b}<8,8,1>F {{ align1 }};",
+    "pln(16) g{d}<1>F g{a}<0,1,0>F g{b}<8,8,1>F {{ align1 compr }};",
+    "dp4(8) g{d}<1>F g{a}<4>F g{b}<4>F {{ align16 }};",
+    "send(16) 2 g{d}<1>F g{a}<8,8,1>F 0x01110001 {{ align1 compr }};",
+    "send(16) 2 g{d}<1>F g{a}<8,8,1>F 0x01110005 {{ align1 compr }};",
+)
+GEN7_FLOATS = (
+    *(line.replace("align1 compr", "align1 1H").replace("align1 }}", "align1 1Q }}")
+      for line in GEN4_FLOATS if not line.startswith(("send", "mac", "line", "dp4"))),
+    "math inv(16) g{d}<1>F g{a}<8,8,1>F null<8,8,1>F {{ align1 1H }};",
+    "math rsq(16) g{d}<1>F (abs)g{a}<8,8,1>F null<8,8,1>F {{ align1 1H }};",
+    "math sqrt(16) g{d}<1>F (abs)g{a}<8,8,1>F null<8,8,1>F {{ align1 1H }};",
+    "mad(8) g{d}<1>F g{a}<4>F g{b}<4>F g{a}<4>F {{ align16 1Q }};",
+    "lrp(8) g{d}<1>F g{a}<4>F g{b}<4>F g{a}<4>F {{ align16 1Q }};",
+)
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -3.75, 1e-30, 1e30, 3.4028235e38, 1e-40, np.inf, -np.inf], np.float32)
+
+
+def special_program(gen: Gen, lines: tuple[str, ...], seed: int) -> Case:
+    rng = random.Random(seed)
+    case = program("nop;") if gen == Gen.EL else gen7_program("nop;", 4)
+    source = [rng.choice(lines).format(d=rng.randrange(10, 30, 2), a=rng.randrange(10, 30, 2),
+                                       b=rng.randrange(10, 30, 2), n=rng.choice(("", "-")),
+                                       c=rng.choice(("l", "le", "g", "ge", "z", "nz")))
+              for _ in range(rng.randint(1, 6))]
+    case.gen = gen
+    case.code = assemble("\n".join(source), gen) + encode_bytes(end(gen) if gen == Gen.EL else gen7_programs.end(gen))
+    case.alternate = seed % 4 == 3
+    values = rng.sample(list(SPECIAL), rng.randint(1, 5)) + [1.0] * rng.randint(0, 12)
+    case.grf[:, 10:32] = np.random.default_rng(seed).choice(np.array(values, np.float32).view(np.uint32),
+                                                            case.grf[:, 10:32].shape)
+    return case
+
+
+@pytest.mark.parametrize("gen", [Gen.EL, Gen.IVB, Gen.KBL], ids=lambda g: g.name)
+def test_infinities_agree(gen: Gen) -> None:
+    bench = Bench(gen)
+    for seed in range(300):
+        compare(bench, special_program(gen, GEN4_FLOATS if gen == Gen.EL else GEN7_FLOATS, seed))
+
+
+@pytest.mark.parametrize(("alternate", "stays"), [(False, True), (True, False)])
+def test_machine_code_divides_by_zero(alternate: bool, stays: bool) -> None:
+    """In ALT mode, the handlers make a number of the infinity."""
+    case = gen7_program("""
+        math inv(16) g20<1>F g10<0,1,0>F null<8,8,1>F { align1 1H };
+        mul(16) g22<1>F g20<8,8,1>F g12<8,8,1>F { align1 1H };
+        sel.l(16) g24<1>F g22<8,8,1>F g14<8,8,1>F { align1 1H };
+    """, 4, g10=[0.0], g12=[3.0, -2.0], g14=[100.0])
+    case.alternate = alternate
+    bench = Bench(Gen.IVB)
+    compare(bench, case)
+    failures = [harness().g4_probe_failures(bench.probe._probe)]
+    for _ in range(300):
+        bench.run(case, general_only=False)
+        failures.append(harness().g4_probe_failures(bench.probe._probe))
+    assert failures[-1] >= 0
+    assert (failures[-1] == 0) == stays

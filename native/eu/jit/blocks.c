@@ -103,16 +103,14 @@ static bool has_work(const struct g4_op *ops, uint32_t count) {
 static void finish(struct translator *t) {
     const uint32_t next = ir_label(&t->ir);
     const uint32_t failure = ir_label(&t->ir);
-    if (t->checks) {
-        ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_ANY, .a = t->failed_lanes, .at = failure});
-    }
+    g4_jump_if_special(t, failure);
     if (t->raises) {
         ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = failure});
     }
     g4_store_late(t);
     ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = next});
     ir_add(&t->ir, (struct ir_instruction){.op = IR_NEXT_UNIT});
-    if (t->checks || t->raises) {
+    if (t->largest != IR_NONE || t->raises) {
         ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = failure});
         ir_add(&t->ir, (struct ir_instruction){.op = IR_FAIL_UNIT, .at = next});
     }
@@ -248,6 +246,9 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     t->kernel = kernel;
     t->begins = begins;
     t->fpenv = g4_fpenv_of(ctx);
+    for (int i = 0; i < G4_JIT_LIMIT_BYTES; i++) { /* of the limits, which are written when the code is complete */
+        emit_byte(&t->constants, 0);
+    }
     translation->variant = variant;
     translation->drops_rows = live != NULL;
     translation->threads = backend->threads;

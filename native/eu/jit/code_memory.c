@@ -62,8 +62,17 @@ enum {
     DEEP = 8, /* depth of a mask stack from which on the pushes of a loop could overflow it */
 };
 
+static void write_constants(uint8_t *to, const struct g4_code *constants, unsigned mode) {
+    static const uint32_t limits[] = {[G4_IEEE] = 0x7f800000, [G4_ALT] = 0x7f7fffff};
+    memcpy(to, constants->bytes, constants->size);
+    for (size_t at = G4_JIT_LIMIT; at < G4_JIT_LIMIT_BYTES; at += sizeof *limits) {
+        memcpy(to + at, &limits[mode], sizeof limits[mode]);
+    }
+}
+
 bool g4_translation_seal(struct g4_translation *translation, const struct g4_code *code,
                          const struct g4_code *constants) {
+    const size_t whole = (constants->size + CONSTANTS_ALIGNMENT - 1) & ~(size_t)(CONSTANTS_ALIGNMENT - 1);
     void *const pages = mmap(NULL, code->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (pages == MAP_FAILED) {
@@ -72,14 +81,13 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
     translation->code = pages;
     translation->code_bytes = code->size;
     memcpy(pages, code->bytes, code->size);
-    if (constants->size) {
-        const size_t whole = (constants->size + CONSTANTS_ALIGNMENT - 1) & ~(size_t)(CONSTANTS_ALIGNMENT - 1);
-        translation->constants = aligned_alloc(CONSTANTS_ALIGNMENT, whole);
-        if (!translation->constants) {
-            return false;
-        }
-        translation->constants_bytes = constants->size;
-        memcpy(translation->constants, constants->bytes, constants->size);
+    translation->constants = aligned_alloc(CONSTANTS_ALIGNMENT, G4_FLOAT_MODES * whole);
+    if (!translation->constants) {
+        return false;
+    }
+    translation->constants_bytes = G4_FLOAT_MODES * whole;
+    for (unsigned mode = 0; mode < G4_FLOAT_MODES; mode++) {
+        write_constants((uint8_t *)translation->constants + mode * whole, constants, mode);
     }
     if (mprotect(pages, code->size, PROT_READ | PROT_EXEC) != 0) {
         return false;
@@ -88,7 +96,9 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
         struct g4_jit_block *const block = &translation->blocks[i];
         uint8_t *const start = (uint8_t *)translation->code + block->start;
         memcpy(&block->code, &start, sizeof start); /* ISO C has no cast from an object to a function pointer */
-        block->constants = translation->constants;
+        for (unsigned mode = 0; mode < G4_FLOAT_MODES; mode++) {
+            block->constants[mode] = (const uint8_t *)translation->constants + mode * whole;
+        }
         block->threads = translation->threads;
     }
     return true;
@@ -140,7 +150,7 @@ static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *b
     struct g4_gang *const gang = run->gang;
     const unsigned thread = unit * block->threads;
     return block->code(gang->grf[0].ud[thread], (const uint8_t *)run->exec + thread, (uint8_t *)gang + thread,
-                       block->constants, scratch);
+                       block->constants[run->alternate ? G4_ALT : G4_IEEE], scratch);
 }
 
 /* Machine code finds overflows by the exception flags. */

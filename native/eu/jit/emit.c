@@ -11,7 +11,7 @@ size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
     while (constants->size % size && !constants->failed) {
         emit_byte(constants, 0);
     }
-    for (size_t at = 0; at + size <= constants->size; at += size) {
+    for (size_t at = G4_JIT_LIMIT_BYTES; at + size <= constants->size; at += size) {
         if (memcmp(constants->bytes + at, bytes, size) == 0) {
             return at;
         }

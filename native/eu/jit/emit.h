@@ -61,7 +61,8 @@ struct emitter {
     size_t units_top, no_threads;
 };
 
-/* The offset of a constant in `constants`, which is added unless it exists. */
+/* The offset of a constant in `constants`, which is added unless it exists.  The first ones are the limits of numbers
+ * (jit.h). */
 size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size);
 
 /* Allocate registers and emit the code; false: too large. */

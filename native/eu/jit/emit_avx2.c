@@ -255,11 +255,18 @@ static void narrow(struct emitter *e, const struct ir_instruction *ins) {
     finish(e, ins->dst, to);
 }
 
+/* Add half of the last place of a float to doubles, but not to infinities. */
+static void add_half_place(struct emitter *e, unsigned to) {
+    emit_vex_imm(e->code, X86_SHIFT_64_256, X86_SHIFT_SHL, V_TO, x86_rm_reg(to), 1); /* without the sign */
+    binary(e, X86_EQUAL_64_256, V_TO, V_TO, uniform_double(e, 0xffe0000000000000));
+    binary(e, X86_AND_NOT_256, V_TO, V_TO, uniform_double(e, 0x10000000));
+    binary(e, X86_ADD_64_256, to, to, x86_rm_reg(V_TO));
+}
+
 /* Roots and inverses, rounded to nearest.  While the mode is toward zero: truncated in double precision, plus half of
  * the last place of a float, truncated again.  There are no ties, and all 2^24 mantissas and parities of the exponent
  * have been compared with the results of an AVX-512 host. */
 static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins) {
-    const struct x86_rm half_place = uniform_double(e, 0x10000000);
     const struct x86_rm one = uniform_double(e, 0x3ff0000000000000);
     const unsigned to = target_of(e, ins->dst, V_TO);
     unsigned a = vector(e, ins->a, V_A);
@@ -283,8 +290,8 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
         binary(e, X86_DIVPD, V_B, V_TO, x86_rm_reg(V_B));
     }
     if (!rounds_to_nearest(e)) {
-        binary(e, X86_ADD_64_256, V_A, V_A, half_place);
-        binary(e, X86_ADD_64_256, V_B, V_B, half_place);
+        add_half_place(e, V_A);
+        add_half_place(e, V_B);
     }
     unary(e, X86_NARROW, V_A, x86_rm_reg(V_A));
     unary(e, X86_NARROW, V_B, x86_rm_reg(V_B));
@@ -362,15 +369,20 @@ static void mask_up(struct emitter *e, const struct ir_instruction *ins) {
     finish(e, ins->dst, to);
 }
 
-static void check_finite(struct emitter *e, const struct ir_instruction *ins) {
+static void largest(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
     binary(e, X86_PAND, V_TO, a, uniform(e, 0x7fffffff));
-    binary(e, X86_GREATER_D_256, V_TO, V_TO, uniform(e, 0x7f7fffff));
     if (ins->mask != IR_NONE) {
         binary(e, X86_PAND, V_TO, V_TO, operand_of(e, ins->mask));
     }
     const unsigned to = vector(e, ins->dst, V_A);
-    binary(e, X86_POR, to, to, x86_rm_reg(V_TO));
+    binary(e, X86_PMAX, to, to, x86_rm_reg(V_TO));
+    finish(e, ins->dst, to);
+}
+
+static void mask_special(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    binary(e, X86_GREATER_D_256, to, vector(e, ins->a, V_A), x86_rm_at(CONSTANTS_REG, G4_JIT_LIMIT));
     finish(e, ins->dst, to);
 }
 
@@ -502,8 +514,11 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
     case IR_MASK_FIRST:
         load_from(e, ins, X86_BROADCAST, operand_of(e, ins->a));
         break;
-    default: /* IR_CHECK_FINITE; masks of whole threads are not needed */
-        check_finite(e, ins);
+    case IR_LARGEST:
+        largest(e, ins);
+        break;
+    default: /* IR_MASK_SPECIAL; masks of whole threads are not needed */
+        mask_special(e, ins);
         break;
     }
 }

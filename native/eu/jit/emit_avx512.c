@@ -37,6 +37,10 @@ static struct x86_rm element_of(struct emitter *e, uint32_t bits) {
     return x86_rm_at(CONSTANTS_REG, g4_constant(e->constants, &bits, sizeof bits));
 }
 
+static struct x86_rm all_of(struct emitter *e, uint32_t bits) {
+    return x86_rm_all(CONSTANTS_REG, g4_constant(e->constants, &bits, sizeof bits));
+}
+
 static void load(struct emitter *e, unsigned to, struct x86_rm from) {
     emit_evex(e->code, from.broadcast ? X86_BROADCAST : X86_LOAD, to, 0,
               from.broadcast ? x86_rm_at(CONSTANTS_REG, (size_t)from.offset) : from, 0, X86_MERGE);
@@ -191,6 +195,15 @@ static void store_words(struct emitter *e, const struct ir_instruction *ins) {
     finish_vector(e, ins->dst, to);
 }
 
+static void largest(struct emitter *e, const struct ir_instruction *ins) {
+    const struct x86_rm magnitude = all_of(e, 0x7fffffff);
+    const unsigned lanes = mask(e, ins->mask, K_A);
+    emit_evex(e->code, X86_PAND, V_TO, vector(e, ins->a, V_A), magnitude, lanes, lanes ? X86_ZERO : X86_MERGE);
+    const unsigned to = vector(e, ins->dst, V_A);
+    emit_evex(e->code, X86_PMAX, to, to, x86_rm_reg(V_TO), 0, X86_MERGE);
+    finish_vector(e, ins->dst, to);
+}
+
 /* ---- doubles ---- */
 
 static void widen(struct emitter *e, const struct ir_instruction *ins) {
@@ -305,11 +318,10 @@ static void blend_masks(struct emitter *e, const struct ir_instruction *ins) {
     finish_mask(e, ins->dst, to);
 }
 
-static void check_finite(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, K_A);
-    emit_evex_imm(e->code, X86_CLASS_512, K_B, 0, operand_of(e, ins->a), mask(e, ins->mask, K_A), X86_MERGE,
-                  X86_NAN_OR_INFINITY);
-    emit_masks(e->code, X86_K_OR, to, mask(e, ins->dst, K_A), K_B);
+static void mask_special(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, K_B);
+    emit_evex_imm(e->code, X86_COMPARE_D_512, to, vector(e, ins->a, V_A), x86_rm_all(CONSTANTS_REG, G4_JIT_LIMIT), 0,
+                  X86_MERGE, condition_of_integers(IR_GREATER));
     finish_mask(e, ins->dst, to);
 }
 
@@ -402,8 +414,8 @@ static void emit_mask_operation(struct emitter *e, const struct ir_instruction *
     case IR_MASK_THREAD:
         all_of_any(e, ins);
         break;
-    default: /* IR_CHECK_FINITE */
-        check_finite(e, ins);
+    default: /* IR_MASK_SPECIAL */
+        mask_special(e, ins);
         break;
     }
 }
@@ -478,6 +490,9 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         break;
     case IR_STORE_WORDS:
         store_words(e, ins);
+        break;
+    case IR_LARGEST:
+        largest(e, ins);
         break;
     case IR_WIDEN:
         widen(e, ins);

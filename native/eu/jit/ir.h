@@ -59,6 +59,7 @@ enum ir_op {
     IR_ASR,
     IR_SHR_BY, /* by imm */
     IR_ASR_BY,
+    IR_LARGEST, /* dst = the larger of dst and the magnitude of a, as bits of floats, in the lanes of the mask */
 
     /* lanes */
     IR_BLEND,       /* dst = mask ? b : a */
@@ -98,7 +99,7 @@ enum ir_op {
     IR_MASK_UP,      /* lane c moves to lane c + imm of its thread */
     IR_MASK_FIRST,   /* all lanes of the threads whose lane 0 is in a */
     IR_MASK_THREAD,  /* all lanes of the threads that have a lane in a */
-    IR_CHECK_FINITE, /* dst |= lanes of a in the mask that are NaN or infinite */
+    IR_MASK_SPECIAL, /* the lanes whose magnitude a is that of a NaN, or in ALT mode of an infinity */
 
     /* control flow */
     IR_LABEL,          /* label `at` */

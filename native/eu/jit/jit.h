@@ -4,8 +4,8 @@
  * A block is a sequence of instructions that neither jump nor send nor are jump targets (a basic block; messages to the
  * math unit may be part of it), or a whole loop or branch.  The code of a block executes a unit of threads at a time:
  * two with AVX-512, one with AVX2.  It does the operations of the fast handlers on the same lanes in the same order,
- * but keeps registers of the gang in vector registers.  If a result may be NaN, infinite or overflowed, which the
- * host's rounding alone does not get right, the handlers execute the whole block: the contents of rows that they could
+ * but keeps registers of the gang in vector registers.  If a result may be NaN or overflowed, or infinite in ALT mode,
+ * which the host alone does not get right, the handlers execute the whole block: the contents of rows that they could
  * see are stored at the end, or restored.
  *
  * Kernels with channel pointers have no instruction at the start of a loop.  A loop or branch that is executed as a
@@ -54,9 +54,19 @@ struct g4_block_cost {
     uint32_t count, channels, messages; /* per thread; messages to the math unit */
 };
 
+enum {
+    G4_IEEE,
+    G4_ALT,
+    G4_FLOAT_MODES,
+
+    /* The first constants: in all lanes, the bits of the largest magnitude that machine code computes with. */
+    G4_JIT_LIMIT = 0,
+    G4_JIT_LIMIT_BYTES = 64,
+};
+
 struct g4_jit_block {
     g4_jit_fn *code;
-    const void *constants;
+    const void *constants[G4_FLOAT_MODES];
     unsigned threads; /* of a unit */
     size_t start;     /* offset of its code in the code of the kernel */
     uint32_t count;   /* of ops; the first one points to the block */

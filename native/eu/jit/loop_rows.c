@@ -164,7 +164,7 @@ uint32_t g4_loop_stored_rows(const struct loop *loop, uint8_t rows[ROWS]) {
 }
 
 /* Find the rows that may hold NaN: those with writes that are not results of float arithmetic. */
-static void find_finite(struct loop *loop) {
+static void find_numbers(struct loop *loop) {
     bool changed = true;
     while (changed) {
         changed = false;
@@ -185,7 +185,7 @@ bool g4_loop_record(struct loop *loop) {
     if (!record_all(loop)) {
         return false;
     }
-    find_finite(loop);
+    find_numbers(loop);
     for (unsigned row = 0; row < ROWS; row++) {
         if (loop->has_constants[row] && (loop->read[row] || loop->written[row])) {
             return false;
@@ -236,13 +236,13 @@ static void load_elements(struct loop *loop) {
     struct translator *const t = loop->t;
     for (int i = 0; i < loop->element_count; i++) {
         const struct element *const e = &loop->elements[i];
-        uint8_t *finite;
+        uint8_t *numbers;
         if (loop->written[e->row] || t->element_count == ELEMENTS || find_constant(loop, e->row, e->dword)) {
             continue;
         }
-        const ir_operand value = g4_element(t, e->row, e->dword, &finite);
+        const ir_operand value = g4_element(t, e->row, e->dword, &numbers);
         t->elements[t->element_count++] = (struct element_state){
-            .value = value, .row = e->row, .dword = e->dword, .finite = e->floats ? LANES_ALL : 0};
+            .value = value, .row = e->row, .dword = e->dword, .numbers = e->floats ? LANES_ALL : 0};
     }
 }
 
@@ -251,22 +251,22 @@ void g4_loop_load(struct loop *loop) {
     const ir_operand any = mask_of(t, IR_MASK_OR, t->exec[0], t->exec[1]);
 
     for (unsigned row = 0; row < ROWS; row++) {
-        const bool finite = loop->floats[row] && !loop->may_be_nan[row];
+        const bool numbers = loop->floats[row] && !loop->may_be_nan[row];
         if (!loop->read[row]) {
             t->rows[row].home = ROW_DIRECT;
             continue;
         }
         g4_load_variable(t, row);
         t->rows[row].written = loop->written[row];
-        if (finite && loop->exposed[row]) {
-            g4_check_finite(t, t->rows[row].variable, any);
+        if (numbers && loop->exposed[row]) {
+            g4_check_number(t, t->rows[row].variable, any);
         }
-        t->rows[row].finite = finite ? LANES_ALL : 0;
+        t->rows[row].numbers = numbers ? LANES_ALL : 0;
     }
     load_elements(loop);
     for (uint32_t i = 0; i < t->element_count; i++) {
-        if (t->elements[i].finite) {
-            g4_check_finite(t, t->elements[i].value, any);
+        if (t->elements[i].numbers) {
+            g4_check_number(t, t->elements[i].value, any);
         }
     }
 }

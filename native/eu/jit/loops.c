@@ -612,15 +612,14 @@ static void enter(struct loop *loop) {
             (void)g4_flag(t, (unsigned)loop->flag, half);
         }
     }
-    t->failed_lanes = ir_variable(&t->ir, IR_MASK);
-    clear_mask(loop, t->failed_lanes);
+    g4_begin_checks(t);
     g4_loop_load(loop);
 }
 
 static void leave(struct loop *loop) {
     struct translator *const t = loop->t;
 
-    add(loop, (struct ir_instruction){.op = IR_JUMP_IF_ANY, .a = t->failed_lanes, .at = loop->failure});
+    g4_jump_if_special(t, loop->failure);
     add(loop, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = loop->failure});
     g4_store_late(t);
     g4_loop_store_constants(loop);

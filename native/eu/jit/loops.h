@@ -94,7 +94,7 @@ bool g4_loop_record(struct loop *loop);
 bool g4_loop_write_constant(struct loop *loop, uint32_t at);
 /* Store the elements that are written by all threads. */
 void g4_loop_store_constants(struct loop *loop);
-/* Load all rows and elements of the loop, and check those that must not be NaN or infinite. */
+/* Load all rows and elements of the loop, and check those that must not be special. */
 void g4_loop_load(struct loop *loop);
 /* List the rows that are written but never read, which are stored in place; returns their number. */
 uint32_t g4_loop_stored_rows(const struct loop *loop, uint8_t rows[ROWS]);

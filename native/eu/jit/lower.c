@@ -97,6 +97,7 @@ static bool lower_float_unary(struct translator *t, const struct g4_op *op, unsi
         }
         if (index == G4_FAST_FRC_P || index == G4_FAST_FRACTION_P) {
             result = vector_of(t, IR_SUBPS, x, result, mask);
+            t->raises = true; /* the fraction of an infinity is NaN */
         }
         if (index == G4_FAST_FRACTION_P) { /* the largest float below 1 instead of 1 */
             result = vector_of(t, IR_MINPS, result, g4_uniform(t, 0x3f7fffff), mask);
@@ -193,9 +194,9 @@ static bool lower_integer_choice(struct translator *t, const struct g4_op *op) {
 
 static bool lower_move(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
-        uint8_t *finite;
-        const ir_operand from = g4_raw_source(t, op, 0, part, &finite);
-        const uint8_t known = finite ? *finite : 0;
+        uint8_t *numbers;
+        const ir_operand from = g4_raw_source(t, op, 0, part, &numbers);
+        const uint8_t known = numbers ? *numbers : 0;
         const ir_operand value = g4_negated(t, &op->in[0], from);
         g4_finish_int(t, op, part, g4_op_lanes(t, op, part, true), value, value == from ? known : 0);
     }

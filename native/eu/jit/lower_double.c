@@ -61,7 +61,7 @@ static void finish_wide(struct translator *t, const struct g4_op *op, int part, 
     const ir_operand mask = g4_op_lanes(t, op, part, true);
     const ir_operand value = vector_of(t, IR_NARROW, from.half[0], from.half[1], IR_NONE);
     t->raises = true;
-    g4_check_finite(t, value, op->acc_write ? g4_whole_threads(t) : mask);
+    g4_check_number(t, value, op->acc_write ? g4_whole_threads(t) : mask);
     if (op->acc_write) {
         accumulate(t, op, part, from);
     }
@@ -73,8 +73,8 @@ static struct wide plane(struct translator *t, const struct g4_op *op, int part,
     const unsigned number = op->in[0].reg[part];
     struct wide to;
     if (t->rows[number].pending) {
-        uint8_t *finite;
-        return widened(t, g4_element(t, number, (byte & 31) / 4, &finite));
+        uint8_t *numbers;
+        return widened(t, g4_element(t, number, (byte & 31) / 4, &numbers));
     }
     for (unsigned half = 0; half < 2; half++) {
         if (half && t->backend->threads == 1) { /* both halves are channels of one thread */

@@ -104,7 +104,7 @@ bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
         const ir_operand x = g4_float_source(t, op, 0, part, false);
         const ir_operand mask = g4_op_lanes(t, op, part, true);
         const ir_operand value = vector_of(t, (enum ir_op)operation[op->function], x, IR_NONE, mask);
-        g4_check_finite(t, value, mask);
+        g4_check_number(t, value, mask);
         g4_finish_float(t, op, part, mask, value);
     }
     return true;
@@ -124,7 +124,7 @@ bool g4_lower_math(struct translator *t, const struct g4_op *op) {
         ir_operand mask = g4_op_lanes(t, op, pass, true);
         ir_operand value = vector_of(t, math_operation(&message), x, IR_NONE, mask);
         const bool whole = shift == 0 && pattern(op) == 0xffff && op->predicate == G4_PRED_NONE;
-        g4_check_finite(t, value, mask);
+        g4_check_number(t, value, mask);
         if (shift) {
             value = g4_shifted(t, value, shift);
             mask = g4_shifted_mask(t, mask, shift);

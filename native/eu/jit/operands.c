@@ -103,18 +103,18 @@ static ir_operand narrow(struct translator *t, ir_operand from, const struct g4_
     return vector_imm(t, in->is_signed ? IR_ASR_BY : IR_SHR_BY, top, IR_NONE, 32u - 8u * in->size);
 }
 
-ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **finite) {
+ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **numbers) {
     const struct g4_fast_src *const in = &op->in[s];
     ir_operand value;
 
-    *finite = NULL;
+    *numbers = NULL;
     switch (in->load) {
     case G4_LOAD_PACKED:
         value = g4_row(t, in->reg[part], widest(op, part));
-        *finite = &t->rows[in->reg[part]].finite;
+        *numbers = &t->rows[in->reg[part]].numbers;
         return value;
     case G4_LOAD_SCALAR:
-        return g4_element(t, in->reg[part], in->sub[part] / 4u, finite);
+        return g4_element(t, in->reg[part], in->sub[part] / 4u, numbers);
     case G4_LOAD_IMM:
         return vector_of(t, IR_CONSTANT, IR_NONE, g4_by_channel(t, &in->imm[8 * part], 0), IR_NONE);
     case G4_LOAD_PERMUTE: {
@@ -148,8 +148,8 @@ static bool is_uniform(const struct g4_fast_src *in) {
 }
 
 ir_operand g4_int_source(struct translator *t, const struct g4_op *op, int s, int part) {
-    uint8_t *finite;
-    return g4_negated(t, &op->in[s], g4_raw_source(t, op, s, part, &finite));
+    uint8_t *numbers;
+    return g4_negated(t, &op->in[s], g4_raw_source(t, op, s, part, &numbers));
 }
 
 /* Whether a source has one value in all lanes that is known now. */
@@ -175,23 +175,23 @@ ir_operand g4_int_operand(struct translator *t, const struct g4_op *op, int s, i
     return g4_int_source(t, op, s, part);
 }
 
-static bool is_known_finite(uint8_t finite, enum lanes lanes) {
-    return finite & (lanes | LANES_GROUP);
+static bool is_known_number(uint8_t numbers, enum lanes lanes) {
+    return numbers & (lanes | LANES_GROUP);
 }
 
 ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, int part, bool check) {
     const struct g4_fast_src *const in = &op->in[s];
     const enum lanes lanes = widest(op, part);
-    uint8_t *finite;
-    ir_operand value = g4_raw_source(t, op, s, part, &finite);
+    uint8_t *numbers;
+    ir_operand value = g4_raw_source(t, op, s, part, &numbers);
 
     if (in->convert != G4_CONVERT_NONE) {
         value = vector_of(t, in->convert == G4_CONVERT_UD_TO_FLOAT ? IR_FROM_UD : IR_FROM_D, g4_negated(t, in, value),
                           IR_NONE, IR_NONE);
-    } else if (check && in->load != G4_LOAD_IMM && !(finite && is_known_finite(*finite, lanes))) {
-        g4_check_finite(t, value, op->nomask ? g4_whole_threads(t) : g4_exec(t, half_of(op, part)));
-        if (finite && !t->loop) {
-            *finite |= (uint8_t)lanes;
+    } else if (check && in->load != G4_LOAD_IMM && !(numbers && is_known_number(*numbers, lanes))) {
+        g4_check_number(t, value, op->nomask ? g4_whole_threads(t) : g4_exec(t, half_of(op, part)));
+        if (numbers && !t->loop) {
+            *numbers |= (uint8_t)lanes;
         }
     }
     if (in->keep != UINT32_MAX) {
@@ -282,7 +282,7 @@ static void store_words(struct translator *t, const struct g4_op *op, int part, 
 
 /* Store lanes of a value. */
 static void store(struct translator *t, const struct g4_op *op, int part, ir_operand mask, bool gated, ir_operand value,
-                  uint8_t finite) {
+                  uint8_t numbers) {
     if (op->out.store == G4_STORE_NULL) {
         return;
     }
@@ -296,7 +296,7 @@ static void store(struct translator *t, const struct g4_op *op, int part, ir_ope
     }
     const unsigned written = op->count < 8 ? (1u << op->count) - 1 : ALL_DWORDS;
     g4_forget_elements(t, g4_row_of(op, part), written << shift_of(op));
-    g4_write_row(t, g4_row_of(op, part), g4_written_lanes(op, part), mask, g4_writes_row(op) && !gated, value, finite);
+    g4_write_row(t, g4_row_of(op, part), g4_written_lanes(op, part), mask, g4_writes_row(op) && !gated, value, numbers);
 }
 
 /* Whether the result is stored only in lanes that pass the predicate. */
@@ -380,7 +380,7 @@ void g4_finish_float(struct translator *t, const struct g4_op *op, int part, ir_
 }
 
 void g4_finish_int(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value,
-                   uint8_t finite) {
+                   uint8_t numbers) {
     if (op->cond != G4_COND_NONE) {
         g4_set_flag(t, op->flag, half_of(op, part),
                     g4_compare(t, IR_COMPARE_D, g4_condition(op->cond), value, g4_uniform(t, 0), mask), mask);
@@ -388,9 +388,9 @@ void g4_finish_int(struct translator *t, const struct g4_op *op, int part, ir_op
     if (op->out.store != G4_STORE_NULL && op->out.convert != G4_CONVERT_NONE) {
         value =
             vector_of(t, op->out.convert == G4_CONVERT_UD_TO_FLOAT ? IR_FROM_UD : IR_FROM_D, value, IR_NONE, IR_NONE);
-        finite = LANES_ALL;
+        numbers = LANES_ALL;
     }
-    store(t, op, part, mask, is_gated(op), value, finite);
+    store(t, op, part, mask, is_gated(op), value, numbers);
 }
 
 void g4_finish_truth(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand bits) {

@@ -51,15 +51,15 @@ static inline bool g4_is_finite(uint32_t bits) {
 }
 bool g4_is_finite_immediate(const struct g4_fast_src *in);
 
-/* The elements of a part without modifiers.  *finite: where the lanes without NaN and infinity are recorded, or NULL.
+/* The elements of a part without modifiers.  *numbers: where the lanes without special values are recorded, or NULL.
  */
-ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **finite);
+ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **numbers);
 /* A source of integer arithmetic, without the bias. */
 ir_operand g4_int_source(struct translator *t, const struct g4_op *op, int s, int part);
 /* A source of integer arithmetic, or its value if it is an immediate. */
 ir_operand g4_int_operand(struct translator *t, const struct g4_op *op, int s, int part);
 ir_operand g4_negated(struct translator *t, const struct g4_fast_src *in, ir_operand value);
-/* A source of float arithmetic; `check`: fail if it is NaN or infinite. */
+/* A source of float arithmetic; `check`: fail if it is special. */
 ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, int part, bool check);
 ir_operand g4_float_operand(struct translator *t, const struct g4_op *op, int s, int part, bool check);
 
@@ -91,7 +91,7 @@ void g4_int_binary(struct translator *t, const struct g4_op *op, int part, enum 
 /* Finish a float result: saturation, flags, conversion, store.  `mask` is that of the lanes that are computed. */
 void g4_finish_float(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value);
 void g4_finish_int(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value,
-                   uint8_t finite);
+                   uint8_t numbers);
 /* Finish a comparison. */
 void g4_finish_truth(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand bits);
 ir_operand g4_compare(struct translator *t, enum ir_op op, unsigned condition, ir_operand a, ir_operand b,

@@ -10,10 +10,10 @@
 
 void g4_translator_clear(struct translator *t) {
     ir_clear(&t->ir);
-    t->loop = t->failed = t->raises = t->checks = t->ieee_only = false;
+    t->loop = t->failed = t->raises = t->ieee_only = false;
     t->top = 0;
     t->at = t->end = 0;
-    t->exec[0] = t->exec[1] = t->group = t->failed_lanes = IR_NONE;
+    t->exec[0] = t->exec[1] = t->group = t->largest = IR_NONE;
     t->element_count = 0;
     memset(t->flags, 0, sizeof t->flags);
     memset(t->sums, 0, sizeof t->sums);
@@ -51,14 +51,24 @@ static ir_operand mask_of_lanes(struct translator *t, enum lanes lanes) {
     return lanes == LANES_GROUP ? g4_group(t) : g4_exec(t, lanes == LANES_EXEC_1);
 }
 
-void g4_check_finite(struct translator *t, ir_operand value, ir_operand mask) {
-    if (t->failed_lanes == IR_NONE) {
-        t->failed_lanes = ir_variable(&t->ir, IR_MASK);
-        ir_add(&t->ir, (struct ir_instruction){.op = IR_MASK_CONSTANT, .dst = t->failed_lanes});
+void g4_begin_checks(struct translator *t) {
+    t->largest = ir_variable(&t->ir, IR_VECTOR);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_CONSTANT, .dst = t->largest, .b = g4_uniform(t, 0)});
+}
+
+void g4_check_number(struct translator *t, ir_operand value, ir_operand mask) {
+    if (t->largest == IR_NONE) {
+        g4_begin_checks(t);
     }
-    ir_add(&t->ir, (struct ir_instruction){
-                       .op = IR_CHECK_FINITE, .keep = true, .dst = t->failed_lanes, .a = value, .mask = mask});
-    t->checks = true;
+    ir_add(&t->ir,
+           (struct ir_instruction){.op = IR_LARGEST, .keep = true, .dst = t->largest, .a = value, .mask = mask});
+}
+
+void g4_jump_if_special(struct translator *t, uint32_t label) {
+    if (t->largest != IR_NONE) {
+        const ir_operand special = mask_of(t, IR_MASK_SPECIAL, t->largest, IR_NONE);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_ANY, .a = special, .at = label});
+    }
 }
 
 /* ---- flags ---- */
@@ -160,7 +170,7 @@ ir_operand g4_row(struct translator *t, unsigned number, enum lanes lanes) {
         break;
     }
     row->valid = LANES_ALL;
-    row->finite = 0;
+    row->numbers = 0;
     return row->value;
 }
 
@@ -200,16 +210,16 @@ void g4_know_element(struct translator *t, unsigned number, unsigned dword, uint
     if (t->element_count < ELEMENTS) {
         t->elements[t->element_count++] = (struct element_state){.row = (uint8_t)number,
                                                                  .dword = (uint8_t)dword,
-                                                                 .finite = g4_is_finite(bits) ? LANES_ALL : 0,
+                                                                 .numbers = g4_is_finite(bits) ? LANES_ALL : 0,
                                                                  .is_constant = true,
                                                                  .bits = bits};
     }
 }
 
-ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite) {
+ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **numbers) {
     struct element_state *const found = find_element(t, number, dword);
     if (found) {
-        *finite = &found->finite;
+        *numbers = &found->numbers;
         return found->is_constant ? vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, found->bits), IR_NONE)
                                   : found->value;
     }
@@ -220,11 +230,11 @@ ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uin
         value = ir_value(&t->ir, IR_VECTOR);
         ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_ELEMENT, .dst = value, .at = row_at(number) + 4 * dword});
     }
-    *finite = NULL;
+    *numbers = NULL;
     if (!t->loop && t->element_count < ELEMENTS) {
         struct element_state *const added = &t->elements[t->element_count++];
         *added = (struct element_state){.value = value, .row = (uint8_t)number, .dword = (uint8_t)dword};
-        *finite = &added->finite;
+        *numbers = &added->numbers;
     }
     return value;
 }
@@ -239,14 +249,14 @@ void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords) 
     t->element_count = kept;
 }
 
-/* Lanes of a row that are finite after a write. */
-static void update_finite(struct row_state *row, enum lanes lanes, bool whole, uint8_t finite) {
+/* Lanes of a row that are numbers after a write. */
+static void update_numbers(struct row_state *row, enum lanes lanes, bool whole, uint8_t numbers) {
     if (whole && lanes == LANES_GROUP) {
-        row->finite = finite;
+        row->numbers = numbers;
     } else if (whole) { /* only these lanes have changed */
-        row->finite = (uint8_t)((row->finite & finite) | (finite & lanes));
+        row->numbers = (uint8_t)((row->numbers & numbers) | (numbers & lanes));
     } else {
-        row->finite &= finite;
+        row->numbers &= numbers;
     }
 }
 
@@ -315,7 +325,7 @@ static void write_variable(struct translator *t, unsigned number, enum lanes lan
 }
 
 void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
-                  ir_operand value, uint8_t finite) {
+                  ir_operand value, uint8_t numbers) {
     struct row_state *const row = &t->rows[number];
     switch (row->home) {
     case ROW_EARLY:
@@ -324,7 +334,7 @@ void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_op
         if (row->home == ROW_EARLY && row->last_write == t->at && g4_row_is_live(t, number)) {
             store_valid(t, number);
         }
-        update_finite(row, lanes, whole, finite);
+        update_numbers(row, lanes, whole, numbers);
         break;
     case ROW_VARIABLE:
         write_variable(t, number, lanes, mask, whole, value);

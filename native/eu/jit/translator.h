@@ -42,7 +42,7 @@ struct row_state {
     ir_operand variable; /* ROW_VARIABLE */
     uint8_t home;
     uint8_t valid;       /* enum lanes in which the value is that of the row */
-    uint8_t finite;      /* enum lanes without NaN and infinity */
+    uint8_t numbers;     /* enum lanes without special values */
     bool pending;        /* the value is not in memory or in the variable */
     bool written;        /* by the loop */
     uint32_t last_write; /* number of the instruction */
@@ -52,7 +52,7 @@ struct row_state {
 struct element_state {
     ir_operand value;
     uint8_t row, dword;
-    uint8_t finite;
+    uint8_t numbers;
     bool is_constant;
     uint32_t bits; /* of a constant */
 };
@@ -77,15 +77,15 @@ struct translator {
     /* of the block */
     bool loop;               /* a loop or branch: variables are loaded at its start */
     bool failed;             /* an instruction cannot be translated where it is */
-    bool raises;             /* exceptions say whether a result has overflowed */
-    bool checks;             /* `failed_lanes` is used */
+    bool raises;             /* exceptions say whether a result has overflowed, or is NaN */
     bool ieee_only;          /* ALT mode would give other results */
     uint8_t top;             /* one more than the highest register that messages read */
     const struct g4_op *ops; /* of a loop */
     uint32_t first;          /* op of the kernel */
     uint32_t at;             /* number of the instruction */
     uint32_t end;            /* number of the instruction at which control flow may join */
-    ir_operand exec[2], group, failed_lanes;
+    ir_operand exec[2], group;
+    ir_operand largest; /* magnitude of all that was checked */
     struct {
         ir_operand value;
         bool dirty;
@@ -112,8 +112,8 @@ void g4_load_variable(struct translator *t, unsigned number);
 void g4_join_rows(struct translator *t);
 /* Whether a row may be read after the instructions before t->end. */
 bool g4_row_is_live(const struct translator *t, unsigned number);
-/* An element of a row.  *finite: where the lanes without NaN and infinity are recorded, or NULL. */
-ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite);
+/* An element of a row.  *numbers: where the lanes without special values are recorded, or NULL. */
+ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **numbers);
 /* Elements of a row are written: those whose bits are set in `dwords`. */
 void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords);
 /* An element of a row has a known value from now on. */
@@ -122,7 +122,7 @@ void g4_know_element(struct translator *t, unsigned number, unsigned dword, uint
 const struct element_state *g4_known_element(const struct translator *t, unsigned number, unsigned dword);
 /* Write a row in the lanes of a mask; `whole`: the mask is that of `lanes`.  The caller forgets elements. */
 void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
-                  ir_operand value, uint8_t finite);
+                  ir_operand value, uint8_t numbers);
 /* Store rows, sums and flags whose values are not in memory, after the block has succeeded. */
 void g4_store_late(struct translator *t);
 
@@ -134,8 +134,12 @@ void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand 
 ir_operand g4_group(struct translator *t);
 /* The lanes of all threads of the group, or in a loop of those that execute the instruction. */
 ir_operand g4_whole_threads(struct translator *t);
-/* Fail if a lane is NaN or infinite. */
-void g4_check_finite(struct translator *t, ir_operand value, ir_operand mask);
+/* Special values: NaN, and in ALT mode infinities.  In IEEE mode, the host computes with infinities as the EU does, and
+ * raises `invalid` where the result is NaN. */
+void g4_begin_checks(struct translator *t);
+/* Fail if a lane has a special value. */
+void g4_check_number(struct translator *t, ir_operand value, ir_operand mask);
+void g4_jump_if_special(struct translator *t, uint32_t label);
 
 /* ---- single instructions (lower.c) ---- */
 
@@ -152,7 +156,7 @@ struct g4_op_rows {
         uint8_t half;  /* half of the masks */
         uint8_t lanes; /* enum lanes that read only themselves; 0: a lane reads others */
         bool single;   /* only one element */
-        bool floats;   /* must be finite */
+        bool floats;   /* must not be special */
     } in[8];
     struct {
         uint8_t row;

@@ -82,6 +82,7 @@ enum x86_form {
     X86_PADD = X86_FORM(1, 1, 0, 0xfe),
     X86_PSUB = X86_FORM(1, 1, 0, 0xfa),
     X86_PMUL = X86_FORM(2, 1, 0, 0x40),
+    X86_PMAX = X86_FORM(2, 1, 0, 0x3d), /* of signed numbers */
     X86_PSHL = X86_FORM(2, 1, 0, 0x47),
     X86_PSHR = X86_FORM(2, 1, 0, 0x45),
     X86_PASR = X86_FORM(2, 1, 0, 0x46),
@@ -95,7 +96,6 @@ enum x86_form {
     X86_MOVE_PD_512 = X86_FORM(1, 1, 1, 0x28),    /* vmovapd */
     X86_MOVE_WORDS_512 = X86_FORM(1, 3, 1, 0x6f), /* vmovdqu16 */
     X86_TO_WORDS_512 = X86_FORM(2, 2, 0, 0x33),   /* vpmovdw: source first */
-    X86_CLASS_512 = X86_FORM(3, 1, 0, 0x66),      /* vfpclassps, into a mask */
     X86_HIGH_512 = X86_FORM(3, 1, 1, 0x1b),       /* vextractf64x4: source first, immediate 1 */
     X86_JOIN_512 = X86_FORM(3, 1, 1, 0x1a),       /* vinsertf64x4, immediate 1 */
     X86_FROM_UD_512 = X86_FORM(1, 3, 0, 0x7a),
@@ -120,8 +120,10 @@ enum x86_form {
     X86_HALVES_256 = X86_FORM(3, 1, 0, 0x06),     /* vperm2f128 */
     X86_PERMUTE_64_256 = X86_FORM(3, 1, 1, 0x00), /* vpermq */
     X86_SHUFFLE_BYTES_256 = X86_FORM(2, 1, 0, 0x00),
-    X86_PACK_256 = X86_FORM(1, 1, 0, 0x6b),   /* vpackssdw */
-    X86_ADD_64_256 = X86_FORM(1, 1, 0, 0xd4), /* vpaddq */
+    X86_PACK_256 = X86_FORM(1, 1, 0, 0x6b),     /* vpackssdw */
+    X86_ADD_64_256 = X86_FORM(1, 1, 0, 0xd4),   /* vpaddq */
+    X86_SHIFT_64_256 = X86_FORM(1, 1, 0, 0x73), /* as X86_SHIFT */
+    X86_EQUAL_64_256 = X86_FORM(2, 1, 0, 0x29),
 };
 
 enum {
@@ -131,7 +133,7 @@ enum {
     X86_ROUND_ZERO = 11,
     X86_SHIFT_SHR = 2, /* first operand of X86_SHIFT */
     X86_SHIFT_ASR = 4,
-    X86_NAN_OR_INFINITY = 0x99, /* classes of X86_CLASS_512 */
+    X86_SHIFT_SHL = 6,
 };
 
 /* Masks: VEX forms with a map of 1. */
