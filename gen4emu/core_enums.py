@@ -266,6 +266,7 @@ class DebugAction(CoreEnum):
     STEP = 1, "report the thread's next instruction"
     FINISH = 2, "report the instruction that ends the thread"
     ABANDON = 3, "end the draw with G4_STOPPED"
+    BACK = 4, "execute the thread again: after g4_debug_go_back"
 
 
 class TrapKind(CoreEnum):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gen4emu._native import lib
+from gen4emu._native import ffi, lib
 from gen4emu.core_enums import DebugAction, DebugKind
 from gen4emu.debugger.expressions import Context, Expression
 from gen4emu.debugger.inspect import LiveThread, code_at, code_lines
@@ -99,6 +99,8 @@ class Debugger:
         self._next = 1
         self.is_attached = True
         self._doubt = ""  # why the condition of the last hit had no value
+        self._thread = 0  # the serial of the thread that hit something last, apart from traps
+        self._hits: list[tuple[int, bool, _Item]] = []  # its hits: instructions, whether after the last, what
         device.observer.add(self.subscription)
 
     def close(self) -> None:
@@ -185,10 +187,34 @@ class Debugger:
             return None
         if item is not None:
             item.hits += 1
+            self._remember_hit(event, item)
             if item.once:
                 self._items.remove(item)
                 self.update()
         return item
+
+    def _remember_hit(self, event: Any, item: _Item) -> None:
+        if event.kind in (DebugKind.THREAD, DebugKind.VERTEX) or not event.counted:
+            return
+        if event.thread.serial != self._thread:
+            self._thread, self._hits = event.thread.serial, []
+        self._hits.append((event.executed, event.kind != DebugKind.INSTRUCTION, item))
+
+    def go_back(self, stop: Stop, executed: int) -> bool:
+        """Prepare the thread of a stop to be executed again up to an instruction, when DebugAction.BACK is returned.
+
+        False: that needs another execution of the draw.
+        """
+        assert stop.thread is not None
+        start = ffi.new("uint64_t *")
+        if not lib.g4_debug_go_back(self.device.native, executed, start):
+            return False
+        if self._thread == stop.thread.serial:
+            kept = [hit for hit in self._hits if hit[0] < start[0] or (hit[0] == start[0] and hit[1])]
+            for hit in self._hits[len(kept):]:
+                hit[2].hits -= 1
+            self._hits = kept
+        return True
 
     def _is_true(self, condition: Expression, event: Any) -> bool:
         """A condition that has no value counts as true: the stop shows the error."""

@@ -204,7 +204,16 @@ class Session(Listener):
         """Whether a stop on the way is the moment that this travels to."""
         if self._moment is None or self.draw_stop.at is not None or not self._moment.is_at(stop):
             return False
-        self._moment = None
+        self._moment, self._travels = None, False
+        return True
+
+    def goes_back(self, stop: Stop, moment: Moment) -> bool:
+        """Travel back within the thread of a stop, without another replay, if that has the same result."""
+        assert self.debugger is not None
+        if (self._is_changed or self.debugger.alters or self.debugger.has_single_stops
+                or not self.debugger.go_back(stop, moment.executed)):
+            return False
+        self._moment, self._travels = moment, True
         return True
 
     def last_hit(self, until: Position) -> Moment | None:
@@ -248,6 +257,7 @@ class Session(Listener):
         self._primitives.add(draw)
         if self.draw_stop.wanted(self.place()):
             self.draw_stop.at = None
+            self._travels = self._moment is not None
             if self._detached:
                 self._arrive(draw)
             if self._moment is None:

@@ -381,7 +381,10 @@ def _reverse_step(shell: Shell, arguments: list[str]) -> DebugAction:
     if count > stop.executed:
         raise Usage(f"{stop.thread.name} has executed {some(stop.executed, 'instruction')}; `reverse-continue` goes to"
                     " the stop before, `previous` to the draw before")
-    raise GoTo(start.draw, Moment(start, stop.thread.serial, stop.executed - count, stop.thread.flagged))
+    moment = Moment(start, stop.thread.serial, stop.executed - count, stop.thread.flagged)
+    if not shell.session.goes_back(stop, moment):
+        raise GoTo(start.draw, moment)
+    return DebugAction.BACK
 
 
 def _reverse_continue(shell: Shell, arguments: list[str]) -> DebugAction:

@@ -184,6 +184,12 @@ bool g4_debug_set_counts(struct g4_device *device, const struct g4_debug_counts 
  * serial number, which is flagged if `flagged`.  False if no debugger is attached. */
 bool g4_debug_stop_at(struct g4_device *device, uint64_t serial, uint64_t executed, bool flagged);
 
+/* Only inside `fn`, for events between two instructions: prepare to go back to the instruction that follows `executed`
+ * instructions of the thread.  When `fn` returns G4_DEBUG_BACK the thread is executed again, after its first `from`
+ * instructions, and a step is reported there.  False: only execution of the draw leads there, because the thread has
+ * written to memory since, or is not alone in its gang. */
+bool g4_debug_go_back(struct g4_device *device, uint64_t executed, uint64_t *from);
+
 /* ---- where values come from ---- */
 
 enum {

@@ -8,6 +8,7 @@
 #include "api/debugger.h"
 #include "color/state.h"
 #include "core/hooks.h"
+#include "core/report.h"
 #include "draw/device.h"
 #include "eu/run.h"
 #include "geometry/stage.h"
@@ -63,6 +64,23 @@ struct g4_debug_operands {
     uint64_t bits[G4_GANG_THREADS][2][3][G4_PASS_CHANNELS];
 };
 
+/* A moment of a thread that is alone in its gang.  What it has done since has no effect on anything but itself. */
+struct g4_debug_saved {
+    uint64_t serial; /* of the thread; 0: no such moment */
+    const struct g4_gang *gang;
+    int t;
+    uint64_t executed; /* instructions of the thread */
+    uint32_t grf[G4_GRF_COUNT][8], mrf[G4_MRF_COUNT][8];
+    uint64_t acc[2][16];
+    uint8_t rest[sizeof(struct g4_gang) - offsetof(struct g4_gang, flag)];
+    uint32_t in_flight[G4_GRF_COUNT / 32];
+    bool not_finite, denormal;
+    /* of the worker */
+    uint64_t instruction_budget, instructions, channel_ops, messages[G4_FUNCTIONS];
+    struct g4_report_log log;
+    struct g4_fault_log faults;
+};
+
 struct g4_debug {
     struct g4_hooks hooks; /* the first member: hooks are called with its address */
     struct g4_device *device;
@@ -87,6 +105,10 @@ struct g4_debug {
     bool before_first;            /* the step starts between two instructions, or before the first one */
     uint64_t goal, goal_executed; /* stop in the thread with this serial (0: none) after so many instructions */
     bool goal_flagged;
+    bool goes_back; /* the gang is to run again from `saved` */
+    struct g4_debug_saved saved;
+    bool has_effect;          /* the instruction that is executed */
+    uint64_t channel_ops;     /* of the worker, with the instructions that the run has not added yet */
     uint32_t *object_threads; /* WM threads of the draw's objects */
     uint32_t first_object, object_count, object_capacity;
 
@@ -173,6 +195,14 @@ bool g4_debug_find_denormal(struct g4_debug *debug, struct g4_run *run, const st
                             struct g4_debug_event *event);
 bool g4_debug_exception(struct g4_hooks *hooks, struct g4_run *run, int thread, uint32_t which);
 extern g4_message_fn *const g4_debug_functions[G4_FUNCTIONS];
+
+/* going_back.c: save the thread of a gang that starts, if it can be executed again. */
+void g4_debug_save_start(struct g4_debug *debug, const struct g4_eu *eu, const struct g4_gang *gang,
+                         const struct g4_kernel *kernel);
+/* Save it after a message with an effect. */
+void g4_debug_save_after(struct g4_debug *debug, const struct g4_run *run);
+/* Bring gang and worker back to the saved moment. */
+void g4_debug_go_to_saved(struct g4_debug *debug, struct g4_eu *eu, struct g4_gang *gang);
 
 /* provenance.c: before a message, if the thread's texels are wanted. */
 void g4_debug_log_message(struct g4_debug *debug, struct g4_eu *eu, const struct g4_gang *gang,

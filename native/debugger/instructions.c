@@ -140,7 +140,8 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
     struct g4_op fresh;
 
     if (op->handler == G4_HANDLER_STRAY) {
-        g4_stray(run, op); /* decodes the instruction and runs it through this handler */
+        debug->saved.serial = 0; /* decoding counts as an instruction, and happens once */
+        g4_stray(run, op);       /* decodes the instruction and runs it through this handler */
         return;
     }
     if (debug->code_changed) {
@@ -167,14 +168,18 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
         return;
     }
     g4_run_masks(run); /* the debugger may have changed them */
+    debug->channel_ops += op->exec_size;
     if (!debug->see_results) {
         g4_execute(run, op);
-        return;
+    } else {
+        const uint8_t threads = run->threads;
+        g4_debug_copy_operands(debug, run, op);
+        g4_execute(run, op);
+        check_results(debug, run, op, threads);
     }
-    const uint8_t threads = run->threads;
-    g4_debug_copy_operands(debug, run, op);
-    g4_execute(run, op);
-    check_results(debug, run, op, threads);
+    if (debug->has_effect) {
+        g4_debug_save_after(debug, run);
+    }
 }
 
 /* ---- gangs ---- */
@@ -216,8 +221,18 @@ enum g4_status g4_debug_run_gang(struct g4_hooks *hooks, struct g4_eu *eu, struc
         const bool each =
             debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed || holds_goal(debug);
         debug->current->counted &= each;
+        if (each) {
+            g4_debug_save_start(debug, eu, gang, kernel);
+        }
         enum g4_status status =
             each ? g4_gang_run_observed(eu, gang, kernel, observed_tables) : g4_gang_run_unobserved(eu, gang, kernel);
+        while (debug->goes_back) {
+            debug->goes_back = false;
+            g4_debug_go_to_saved(debug, eu, gang);
+            debug->bad_messages = g4_report_bad_messages(eu->log);
+            status = g4_gang_run_observed(eu, gang, kernel, observed_tables);
+        }
+        debug->saved.serial = 0;
         if (debug->abandoned) {
             return G4_STOPPED;
         }

@@ -9,7 +9,8 @@
 #include "functions/table.h"
 
 enum {
-    WRITE = 5
+    WRITE = 5,
+    URB = 6,
 };
 
 /* ---- watched memory ---- */
@@ -132,6 +133,13 @@ int g4_debug_touches_in_flight(const struct g4_debug_gang *known, int t, const s
 
 /* ---- one message ---- */
 
+/* Whether a message only reads, or computes. */
+static bool is_repeatable(const struct g4_model *model, const struct g4_send *send) {
+    uint32_t entry, sampler;
+    return send->sfid != URB && !send->eot && model->message_use &&
+           model->message_use(send->sfid, send->descriptor, &entry, &sampler) != G4_USES_ANYTHING;
+}
+
 static bool report_message(struct g4_debug *debug, struct g4_gang *gang, const struct g4_send *send, int t, bool bad) {
     struct g4_debug_event event = {
         .kind = G4_DEBUG_MESSAGE,
@@ -160,6 +168,7 @@ static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, co
     if (debug->texels_of) {
         g4_debug_log_message(debug, eu, gang, send);
     }
+    debug->has_effect |= !is_repeatable(eu->ctx->model, send);
     enum g4_status status = eu->ctx->model->functions[send->sfid](eu, gang, send);
     const uint64_t errors = g4_report_bad_messages(eu->log);
     const bool bad = errors != debug->bad_messages; /* errors of the send instruction itself are earlier */

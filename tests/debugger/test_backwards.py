@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
 from gen4emu.cli.main import run
+from gen4emu.debugger.debugger import Debugger
 from gen4emu.device.replay import Replay
 from gen4emu.device.timeline import Bookmarks
 from tests.harness.joined import join, join_submissions
+from tests.live.real_client import TIMEOUT, client, environment, needs_client
 
 TRACES = Path(__file__).parents[2] / "traces"
 Text = pytest.CaptureFixture[str]
@@ -59,6 +65,89 @@ def test_steps_back_show_what_the_steps_forward_showed(trace: str, stage: str, s
     assert len({address for address, *_ in there}) > min(steps, 16)
 
 
+def execute_draws_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads do not go back by themselves."""
+    monkeypatch.setattr(Debugger, "go_back", lambda self, stop, executed: False)
+
+
+def count_replays(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """One entry for each replay of a session."""
+    begun: list[bool] = []
+
+    class Counted(Replay):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            begun.append(True)
+            super().__init__(*arguments, **more)
+
+    monkeypatch.setattr("gen4emu.debugger.session.Replay", Counted)
+    return begun
+
+
+THERE_AND_BACK = ("step 3", "reverse-step 2", *LOOK, "reverse-step", *LOOK, "list", "step 4", *LOOK, "reverse-step 3",
+                  *LOOK, "list", "step", *LOOK, "list")
+
+
+@pytest.mark.parametrize(("trace", "begin"), [
+    ("texture-g4x.aub.xz", ("trap pixel 100 100", "break opcode mul")),
+    ("mandelbrot-g4x.aub.xz", ("trap pixel 100 100", "break opcode add flagged if g2:f > 100")),
+    ("gears-brw.aub.xz", ("trap thread 20 in vs", "break opcode send in vs")),
+    ("gears-g4x.aub.xz", ("trap thread 20 in sf", "break opcode mul in sf")),
+    ("later/triangle-ivb.aub.xz", ("trap thread 0 in vs", "break opcode send in vs")),
+    ("later/triangle-kbl.aub.xz", ("trap pixel 30 30", "break opcode pln")),
+])
+def test_a_thread_goes_back_by_itself_as_an_execution_of_the_draw_does(
+        trace: str, begin: tuple[str, ...], capsys: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = [*begin, "c", *THERE_AND_BACK]
+    with monkeypatch.context() as patched:
+        execute_draws_again(patched)
+        expected = debug(capsys, str(TRACES / trace), *commands)
+    begun = count_replays(monkeypatch)
+    assert debug(capsys, str(TRACES / trace), *commands) == expected
+    assert len(begun) == 1
+
+
+def test_what_a_user_has_changed_is_undone_by_a_step_back(capsys: Text) -> None:
+    lines = debug(capsys, str(TRACES / "gears-g4x.aub.xz"), "trap pixel 100 100", "c", "step 2", "regs g2",
+                  "set g2.0:f 7", "step", "reverse-step", "regs g2")
+    was, back = (line["registers"] for line in lines if "registers" in line)
+    assert back == was
+
+
+def test_stops_on_the_way_to_a_draw_count_after_a_step_back_and_after_a_draw(capsys: Text) -> None:
+    path = str(TRACES / "fbo-g4x.aub.xz")
+    lines = debug(capsys, path, "trap pixel 100 100", "c", "step", "reverse-step", "draw 2", "draw 0", "draw 2")
+    assert [draw for draw, *_ in stops(lines)] == [0, 0, 0, 1, 0]
+
+
+@cache
+def atomics(device: str) -> str:
+    """A capture whose pixel shaders have atomics in the middle."""
+    path = str(Path(mkdtemp(prefix="gen4emu-test-")) / "atomics.g4c")
+    command = [sys.executable, "-m", "gen4emu", "-q", "capture", "-d", device, "-o", path, "--", client("atomics")]
+    subprocess.run(command, env=environment(EGL_PLATFORM="surfaceless"), check=True, timeout=TIMEOUT,
+                   stdout=subprocess.DEVNULL)
+    return path
+
+
+@needs_client
+@pytest.mark.parametrize("device", ["hsw", "kbl"])
+def test_a_step_back_repeats_no_atomic(device: str, capsys: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = atomics(device)
+    place = ("break message 0x8000 0x3c000 in wm", "c", "delete 1")  # an untyped atomic
+    forward = [command for _ in range(12) for command in ("step", *LOOK)]
+    back = [command for _ in range(12) for command in ("reverse-step", *LOOK)]
+    commands = [*place, *LOOK, *forward, *back, "step 5", "reverse-step 5", *LOOK, *forward, "c"]
+    begun = count_replays(monkeypatch)
+    lines = debug(capsys, path, *commands)
+    assert 1 < len(begun) < 6  # those that go back over an atomic
+    found = moments(lines)
+    assert found[13:26] == [*found[11::-1], found[0]]
+    assert found[26:] == found[1:13]
+    with monkeypatch.context() as patched:
+        execute_draws_again(patched)
+        assert debug(capsys, path, *commands) == lines
+
+
 def test_a_step_back_begins_at_a_checkpoint_and_counts_as_the_trace_does(tmp_path: Path, capsys: Text,
                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
@@ -70,6 +159,7 @@ def test_a_step_back_begins_at_a_checkpoint_and_counts_as_the_trace_does(tmp_pat
 
     monkeypatch.setattr("gen4emu.debugger.session.Replay", Counted)
     monkeypatch.setattr("gen4emu.debugger.session.Bookmarks", lambda: Bookmarks(interval=0))
+    execute_draws_again(monkeypatch)
     path = join(tmp_path / "joined.g4c", "fbo-g4x", "gears-g4x", "texture-g4x")
     lines = debug(capsys, path, "draw 6", "trap every in wm", "c", "c", "c", "step", *LOOK, "step 2", "reverse-step 2",
                   *LOOK, "list", "c", "list")
@@ -94,8 +184,8 @@ def test_back_to_the_stops_that_were(capsys: Text) -> None:
 
 def test_back_from_the_end_to_the_last_write(capsys: Text) -> None:
     path = str(TRACES / "fbo-g4x.aub.xz")
-    lines = debug(capsys, path, "c", "history 100 100", "break write 0..0xffff", "draw 0", "trap pixel 100 100",
-                  "draw 3", "reverse-continue")
+    lines = debug(capsys, path, "c", "history 100 100", "break write 0..0xffff", "draw 0", "draw 3",
+                  "trap pixel 100 100", "reverse-continue")
     assert stops(lines)[-1][0] == 2
     assert "trap 2" in stops(lines)[-1][4]
 
