@@ -1,4 +1,4 @@
-"""What a second worker gains: `python bench/workers.py [--size N] [--device NAME] [--apart] [SCENE ...]`.
+"""The speed-up by a second worker: `python bench/workers.py [--size N] [--device NAME] [--apart] [SCENE ...]`.
 
 Scenes of tests/live/programs are captured, then executed again with one worker and with two, in turn: milliseconds per
 frame without the program and its driver, and their quotient.  `draws` says how many draws a frame has, `joined` how

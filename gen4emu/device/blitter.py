@@ -53,7 +53,7 @@ _SETUPS = {"XY_SETUP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"}
 
 
 class _Brought:
-    """What a command brings: the values of its fields as attributes.
+    """The fields of a command as attributes.
 
     They are read all at once, because reading them one by one through a view takes most of the time of a small blit.
     """

@@ -119,11 +119,11 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         return run
 
     def _flush(self) -> Handler:
-        """There is no MI_FLUSH."""
+        """Gen9 has no MI_FLUSH."""
         return self._nothing
 
     def topology(self, words: Words) -> str:
-        """The command before the draw names it, not the draw."""
+        """The command before the draw gives the topology, not the draw."""
         return self._view("3DSTATE_VF_TOPOLOGY", list(self.state.own.vf_topology)).text("primitive_topology_type")
 
     # --- contexts --------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
                 self._hang("MI_BATCH_BUFFER_START without an address")
             if words[0] & predicated and not self.registers.read(self._result) & 1:
                 return
-            if words[0] & streamed or not self.position.in_batch:  # batches that others start keep it on
+            if words[0] & streamed or not self.position.in_batch:  # a batch that another one starts inherits it
                 self.state.resource_streamer.on = bool(words[0] & streamed)
             if words[0] & second_level and self.position.in_batch:
                 self._returns.append(self.position.address + 4 * len(words))
@@ -247,7 +247,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         def operate(words: Words) -> None:
             keep(words)
             self.executor.depth_operation()
-            self.state.own.wm_hz_op[1] = 0  # what follows are draws again
+            self.state.own.wm_hz_op[1] = 0  # from here on, draws are draws again
 
         return self.state.keep("wm_hz_op", leave_if(1, operations), fallback=operate)
 

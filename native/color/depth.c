@@ -99,7 +99,7 @@ INLINE vi stencil_operation(uint32_t operation, vi s, const struct g4_stencil_se
     }
 }
 
-/* Operations that no pixel needs are left out: mostly all pixels pass both tests. */
+/* Skips operations that no pixel needs; in most cases all pixels pass both tests. */
 INLINE vi stencil_update(const struct g4_stencil_set *set, vi s, vi stencil_passed, vi depth_passed) {
     vi result = stencil_operation(set->zpass, s, set);
     if (vi_bits(~depth_passed)) {
@@ -321,12 +321,13 @@ INLINE uint32_t test_block(const struct tested *t, const struct g4_depth_tile *t
     return passed;
 }
 
-/* Where the stencil values of 4x2 pixels are in a quarter of a W tile. */
+/* The offset of the stencil values of 4x2 pixels in a quarter of a W tile. */
 INLINE size_t stencil_offset(uint32_t column, uint32_t row) {
     return (size_t)(column & ~1u) << 8 | (row & ~7u) << 3 | (row & 4) << 3 | (column & 1) << 4 | (row & 2) << 2;
 }
 
-/* Prefetches rows of a column.  They are tested row by row, so the processor would find their cache lines one by one.
+/* Prefetches rows of a column.  Tests go row by row, so the processor would otherwise miss their cache lines one by
+ * one.
  */
 INLINE void prefetch_column(const uint8_t *column, uint32_t first, uint32_t last) {
     for (uint32_t row = first & ~(LINE_ROWS - 1u); row <= last; row += LINE_ROWS) {
@@ -334,10 +335,10 @@ INLINE void prefetch_column(const uint8_t *column, uint32_t first, uint32_t last
     }
 }
 
-/* Where stencil is tested. */
+/* The place of the stencil values. */
 enum place {
     NOWHERE,
-    PACKED,   /* with the depth */
+    PACKED,   /* in the depth buffer */
     SEPARATE, /* in a buffer of its own */
     ALONE,    /* in a buffer of its own, and depth is not tested */
 };

@@ -18,7 +18,7 @@ struct surface_entry {
     struct g4_surface surface;
     g4_address surface_state_base, binding_table;
     uint32_t index;
-    struct surface_entry *next; /* of the same slot */
+    struct surface_entry *next; /* in the same slot */
 };
 
 /* Entries do not move until the cache is reset, so callers may keep pointers to them. */
@@ -28,7 +28,7 @@ struct g4_surface_cache {
     uint32_t slot_epoch[SLOTS]; /* a slot of another epoch is empty */
     struct surface_entry *slot[SLOTS];
     struct surface_entry *block[BLOCKS];
-    struct surface_entry spare; /* when the host has no memory left */
+    struct surface_entry spare; /* used if the host has no memory left */
 };
 
 struct g4_surface_cache *g4_surface_cache_new(void) {

@@ -37,7 +37,7 @@ struct bin {
     uint8_t *draw; /* the draw of each */
 };
 
-/* What a worker needs of a draw while it draws tiles. */
+/* The data of a draw that a worker needs while it draws tiles. */
 struct pixel_state {
     struct g4_wm *wm;
     void *cc;

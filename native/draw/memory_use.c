@@ -110,7 +110,7 @@ static uint64_t rows_of(const struct g4_surface *surface) {
         const uint64_t beside = slices - 1 < level.slice_mask ? slices - 1 : level.slice_mask;
         const uint64_t below = level.y + level.slice_dy * last + blocks(level.height, block_height);
         const uint64_t right = level.x + level.slice_dx * beside + blocks(level.width, block_width) + surface->x_offset;
-        /* What is right of the pitch is in the rows that follow. */
+        /* Texels beyond the pitch lie in the rows that follow. */
         const uint64_t further = right * ((surface->format->block_bits + 7u) / 8u) / surface->pitch * TALLEST_TILE;
         rows = below + further > rows ? below + further : rows;
     }

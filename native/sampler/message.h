@@ -13,9 +13,9 @@ struct g4_sampler_cache; /* SAMPLER_STATE and surfaces of one worker, unpacked *
 
 struct g4_sampler_cache *g4_sampler_cache_new(void);
 void g4_sampler_cache_free(struct g4_sampler_cache *cache);
-/* Log the texels of the messages that follow; NULL: no more. */
+/* Log the texels of subsequent messages; NULL: stop logging. */
 void g4_sampler_cache_log(struct g4_sampler_cache *cache, struct g4_texel_log *log);
-/* Call it at the start of each draw, because state in memory may have changed. */
+/* Must be called at the start of each draw, because state in memory may have changed. */
 void g4_sampler_cache_reset(struct g4_sampler_cache *cache);
 
 /* Shared function 2, and that of Gen7. */

@@ -1,4 +1,4 @@
-"""What the children of `check` say: a trace may have taken them over."""
+"""Answers of the children of `check`, which a trace may have taken over."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gen4emu.image.compare import Difference
 
 
 def _answered(tmp_path: Path, **changes: object) -> dict[str, Any]:
-    """What a child says of a case."""
+    """The answer of a child for a case."""
     case = read_manifest(_manifest(tmp_path)).cases[0]
     picture = PictureResult("frame", "12", is_new=True, actual=tmp_path / "results/a.png", thumbnail=b"png",
                             difference=Difference(4, 1, 2, 0.5, 0.75))

@@ -1,4 +1,4 @@
-"""The decoded text of the small traces of Gen6 to Gen9: `python -m tests.decode.goldens` writes it anew.
+"""The decoded text of the small traces of Gen6 to Gen9: `python -m tests.decode.goldens` writes it again.
 
 Look at the difference before you commit it: a test compares these files with what `gen4emu decode` prints.
 """

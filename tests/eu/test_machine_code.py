@@ -52,7 +52,7 @@ def _back_end(request: pytest.FixtureRequest) -> Iterator[None]:
     lib.g4_set_variant(before)
 
 
-# The same programs for every back end: the reference, which makes them, takes longer than the core.
+# All back ends run one set of programs: the reference, which makes them, takes longer than the core.
 @cache
 def flow(seed: int, gen: Gen) -> Case:
     return flow_case(seed, gen, plain=True)

@@ -91,7 +91,7 @@ def slices(rng: random.Random, captures: Captures) -> None:
 
 
 def kernels(rng: random.Random, captures: Captures) -> None:
-    """The same with damaged kernels, state and tables."""
+    """Run recorded media commands with damaged kernels, state and tables."""
     device, submission = captures.device(rng)
     batch = int.from_bytes(bytes(submission.ring)[4:8], "little")
     words = list(device.memory.read_dwords(batch, 64, Missing.ZERO))

@@ -85,7 +85,7 @@ def test_every_plain_format_is_decoded_by_ld_and_by_sample(t: Texturing, info: F
 
 @pytest.mark.parametrize("info", PLAIN, ids=lambda f: f.name)
 def test_the_vector_path_and_the_path_of_single_texels_agree(info: FormatInfo) -> None:
-    """The same texels at a place that is not aligned, where only single texels can be read."""
+    """A surface that is not aligned, so that only single texels can be read, has equal texels."""
     rng = np.random.default_rng(int(info.format))
     data = rng.integers(0, 256, 1 << 15, np.uint8).tobytes()
     u, v = rng.uniform(0, 1, 16), rng.uniform(0, 1, 16)

@@ -6,9 +6,10 @@
  * have new values.  They are stored at the end, except for rows that are never read: these are written in place, and
  * the caller restores them on failure.
  *
- * Threads are counted at the start of each basic block, because a thread without lanes would have jumped.  There may be
- * no cont, and no instruction that ignores masks but moves of immediates to single elements.  With mask stacks, a
- * branch may have a break only as its last instruction and directly inside of a loop, for the counts to be right.
+ * Threads are counted at the start of each basic block, because a thread without lanes would have jumped.  A CONT
+ * prevents translation, and so do instructions that ignore masks, except moves of immediates to single elements.  With
+ * mask stacks, a branch may have a break only as its last instruction and directly inside of a loop, for the counts to
+ * be right.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -230,7 +231,7 @@ static bool flow_do(struct loop *loop, uint32_t at) {
     return begin_loop(loop, at, 0);
 }
 
-/* Let the lanes that pass the predicate make another turn; the others continue after the loop. */
+/* Lanes that pass the predicate execute the loop again; the others continue after it. */
 static bool end_loop(struct loop *loop, const struct g4_op *op) {
     struct ir *const ir = &loop->t->ir;
     const struct frame *const frame = innermost(loop);

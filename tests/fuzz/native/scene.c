@@ -295,7 +295,7 @@ static bool is_zero(const uint8_t *page) {
     return memcmp(page, g4_zero_page, G4_PAGE_SIZE) == 0;
 }
 
-/* The same contents; a page that one side does not have counts as zeros. */
+/* Whether the contents are equal; a page that one side does not have counts as zeros. */
 static bool equal(const uint64_t *const pages[2], uint8_t *const bytes[2], const uint32_t count[2]) {
     for (uint32_t i = 0, j = 0; i < count[0] || j < count[1];) {
         const uint64_t left = i < count[0] ? pages[0][i] : UINT64_MAX;

@@ -660,7 +660,7 @@ static void set_fog(void) {
     }
 }
 
-/* What happens to fragments. */
+/* Operations on fragments. */
 
 static const GLenum comparisons[] = {GL_NEVER,   GL_LESS,     GL_EQUAL,  GL_LEQUAL,
                                      GL_GREATER, GL_NOTEQUAL, GL_GEQUAL, GL_ALWAYS};
