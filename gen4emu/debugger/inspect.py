@@ -30,6 +30,7 @@ from gen4emu.isa import disassemble, kernel_length
 from gen4emu.isa.disassembler import Line
 from gen4emu.isa.message_text import SFIDS
 from gen4emu.isa.opcodes import Opcode
+from gen4emu.isa.registers import CONTROL_BITS
 
 _RANGE = re.compile(r"(?P<file>[gm])(?P<first>\d{1,3})(?:\.\.(?:[gm])?(?P<last>\d{1,3}))?")
 _ELEMENT = re.compile(r"(?P<file>[gm])(?P<number>\d{1,3})\.(?P<element>\d{1,2})(?::(?P<type>\w+))?")
@@ -115,7 +116,7 @@ _BLOCKS = {
 }
 _GROUPS = ("PAYLOAD_GPGPU_R0",)  # of threads that GPGPU_WALKER starts
 _CODE = 1 << 16  # bytes around an instruction that are disassembled
-CR0_STATUS = {27: "mask stack", 28: "illegal opcode", 29: "software", 30: "external halt", 31: "breakpoint"}
+_EXCEPTIONS = ("mask stack", "illegal opcode", "software", "external halt", "breakpoint")  # by ThreadException
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,11 +272,11 @@ def thread_lines(live_thread: LiveThread) -> Iterator[str]:
     yield (f"channels {s.channels:04x}: dispatched {s.dmask:04x}, amask {s.amask:04x}, imask {s.imask:04x}, "
            f"lmask {s.lmask:04x}, cmask {s.cmask:04x}")
     yield f"f0.0 {s.flags[0]:04x}, f0.1 {s.flags[1]:04x}, a0 {' '.join(f'{a:04x}' for a in s.a0)}"
-    status = [name for bit, name in CR0_STATUS.items() if s.cr0[1] >> bit & 1]
-    enabled = [name for bit, name in CR0_STATUS.items() if s.cr0[1] >> (bit - 16) & 1]
-    yield (f"cr0 {s.cr0[0]:08x} {s.cr0[1]:08x} {s.cr0[2]:08x}: {'ALT' if s.cr0[0] & 1 else 'IEEE'} mode"
-           f"{', single program flow' if s.cr0[0] & 4 else ''}"
-           f"{', in the system routine' if s.cr0[0] >> 31 else ''}"
+    status, enabled = ([name for bit, name in enumerate(_EXCEPTIONS) if s.cr0[1] >> CONTROL_BITS[shift] + bit & 1]
+                       for shift in ("STATUS_SHIFT", "ENABLE_SHIFT"))
+    alternate, single, master = (s.cr0[0] & CONTROL_BITS[name] for name in ("ALTERNATE", "SINGLE_FLOW", "MASTER"))
+    yield (f"cr0 {s.cr0[0]:08x} {s.cr0[1]:08x} {s.cr0[2]:08x}: {'ALT' if alternate else 'IEEE'} mode"
+           f"{', single program flow' if single else ''}{', in the system routine' if master else ''}"
            f"{', exceptions enabled: ' + ', '.join(enabled) if enabled else ''}"
            f"{', met: ' + ', '.join(status) if status else ''}")
     yield f"sr0 {s.sr0:08x}, n0 {s.notify[0]}, n1 {s.notify[1]}"

@@ -31,6 +31,7 @@ ACCESSIBLE = frozenset({
     "MESSAGE_DESCRIPTOR", "SAMPLER_MESSAGE_HEADER", "DATA_PORT_MESSAGE_HEADER", "OWORD_DUAL_BLOCK_OFFSETS",
     "MEDIA_BLOCK_MESSAGE_HEADER", "RENDER_TARGET_WRITE_HEADER", "URB_WRITE_MESSAGE_HEADER", "URB_ALLOCATE_RESPONSE",
     "GATEWAY_OPEN_PAYLOAD", "GATEWAY_CLOSE_PAYLOAD", "GATEWAY_FORWARD_PAYLOAD", "GATEWAY_RESPONSE", "PAYLOAD_PS_R1",
+    "GATEWAY_TIME_STAMP_PAYLOAD", "GATEWAY_TIME_STAMP_RESPONSE", "THREAD_STATE",
 })
 
 # Thread data that hot code packs or tests a dword at a time: they get the dword and the shift of each field.
@@ -39,8 +40,11 @@ PLACED = frozenset({"PAYLOAD_CLIP_R0", "PAYLOAD_PS_R0", "PAYLOAD_PS_R1"})
 # Thread data whose name does not say it.
 _THREAD_DATA = frozenset({
     "MESSAGE_DESCRIPTOR", "OWORD_DUAL_BLOCK_OFFSETS", "RENDER_TARGET_WRITE_HEADER", "VERTEX_HEADER",
-    "ATTRIBUTE_COEFFICIENTS", "COEFFICIENT",
+    "ATTRIBUTE_COEFFICIENTS", "COEFFICIENT", "THREAD_STATE",
 })
+
+# Besides payloads, these are written by the core, too.
+_PACKED = frozenset({"GATEWAY_RESPONSE", "GATEWAY_TIME_STAMP_RESPONSE", "THREAD_STATE"})
 
 _TOP = """
 #include "core/util.h"
@@ -241,7 +245,7 @@ class _Writer:
         for block in blocks:
             yield self.struct(block)
             yield self.unpack(block)
-            if block.name.startswith("PAYLOAD_") or block.name == "GATEWAY_RESPONSE":
+            if block.name.startswith("PAYLOAD_") or block.name in _PACKED:
                 yield self.pack(block)
             if block.name in PLACED:
                 yield self.places(block)

@@ -9,6 +9,7 @@ from gen4emu.isa.fields import CompactField, CompactForm, Encoding, InstField
 from gen4emu.isa.gen4 import GEN4
 from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES, Flag, LaterOpcode, Opcode, Shape, later_rows
 from gen4emu.isa.registers import (
+    CONTROL_BITS,
     EXEC_SIZES,
     GRF_COUNT,
     HSTRIDES,
@@ -26,6 +27,7 @@ from gen4emu.isa.registers import (
     Predicate,
     RegFile,
     RegType,
+    ThreadException,
 )
 
 RESERVED = 0xFF  # in a code table: an undefined code
@@ -54,6 +56,7 @@ def _enums(encoding: Encoding) -> tuple[tuple[str, Iterable[IntEnum]], ...]:
         ("opcode", _opcodes(encoding)), ("shape", (s for s in Shape if s in shapes)), ("file", RegFile),
         ("type", (t for t in RegType if t in types)), ("imm", (t for t in ImmType if t in immediates)),
         ("arf", (a for a in Arf if a in registers)),
+        ("exception", ThreadException if encoding is GEN4 else ()),
         ("pred", Predicate), ("pred16", Align16Predicate), ("cond", CondMod), ("compression", Compression),
     )
 
@@ -96,6 +99,8 @@ def _defines(encoding: Encoding) -> str:
     lines += [f"#define G4_CODE_RESERVED 0x{RESERVED:x}u", f"#define G4_VSTRIDE_INDEXED {VSTRIDE_INDEXED}u",
               f"#define G4_GRF_COUNT {GRF_COUNT}u", f"#define G4_MRF_COUNT {encoding.mrf_count}u",
               f"#define G4_REGISTER_BYTES {REGISTER_BYTES}u", f"#define G4_MRF_COMPR4 0x{MRF_COMPR4:x}u"]
+    if encoding is GEN4:
+        lines += [f"#define G4_CR0_{name} 0x{value:x}u" for name, value in CONTROL_BITS.items()]
     return "\n".join(lines) + "\n"
 
 

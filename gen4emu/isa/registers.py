@@ -127,6 +127,31 @@ class ThreadCtrl(IntEnum):
     RESERVED = 3
 
 
+class ThreadException(IntEnum):
+    """The bit of an exception, from `CONTROL_BITS` ENABLE_SHIFT and STATUS_SHIFT on in cr0.1 (965 PRM vol. 4, 3.4)."""
+
+    MASK_STACK = 0
+    ILLEGAL = 1
+    SOFTWARE = 2
+    HALT = 3
+    BREAKPOINT = 4
+
+
+# Bits of the control register; the shifts are of cr0.1, all others of cr0.0.
+CONTROL_BITS: dict[str, int] = {
+    "ALTERNATE": 1 << 0,
+    "ACC_DISABLE": 1 << 1,
+    "SINGLE_FLOW": 1 << 2,
+    "ROUNDING_SHIFT": 4,
+    "ROUNDING": 3 << 4,  # from Gen6 on: nearest, up, down, toward zero
+    "KEEP_DOUBLES": 1 << 6,  # denormals of DF are not flushed
+    "KEEP_FLOATS": 1 << 7,  # those of F
+    "SUPPRESS": 1 << 15,
+    "MASTER": 1 << 31,  # in the system routine
+    "ENABLE_SHIFT": 11,
+    "STATUS_SHIFT": 27,
+}
+
 TYPE_BYTES: dict[RegType, int] = {RegType.UD: 4, RegType.D: 4, RegType.UW: 2, RegType.W: 2, RegType.UB: 1, RegType.B: 1,
                                   RegType.RESERVED: 4, RegType.F: 4, RegType.DF: 8, RegType.UQ: 8, RegType.Q: 8,
                                   RegType.HF: 2}

@@ -114,10 +114,8 @@ static void put_header(const struct g4_context *ctx, const struct g4_dispatch *d
     gen7_payload_gpgpu_r0_pack(&in, ctx->gen, r0);
 }
 
-/* Threads are assigned to the execution units in turn. */
 static uint32_t identity(const struct g4_context *ctx, uint32_t slot) {
-    const uint32_t units = ctx->model->chip->execution_units;
-    return ctx->hooks ? ctx->hooks->thread_place(ctx->hooks, G4_UNIT_TS, slot) : slot % units << 8 | slot / units;
+    return ctx->hooks ? ctx->hooks->thread_place(ctx->hooks, G4_UNIT_TS, slot) : g4_thread_identity_of_slot(ctx, slot);
 }
 
 static enum g4_status start_gang(struct g4_group *group, struct g4_worker *worker, uint32_t number, uint32_t count,

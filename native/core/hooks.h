@@ -94,7 +94,7 @@ struct g4_hooks {
     uint32_t (*gang_limit)(const struct g4_hooks *hooks, uint32_t unit, uint32_t max_threads);
     /* The number of threads that the unit may have at the same time. */
     uint32_t (*thread_capacity)(const struct g4_hooks *hooks, uint32_t unit);
-    /* sr0.0 of the unit's thread number n: EUID << 8 | TID. */
+    /* sr0.0 of the unit's thread number n. */
     uint32_t (*thread_place)(const struct g4_hooks *hooks, uint32_t unit, uint32_t n);
     /* Threads 0..count-1 of a gang have their payload and have executed nothing.  May change their registers. */
     enum g4_status (*threads_started)(struct g4_hooks *hooks, struct g4_gang *gang, const struct g4_thread_start *start,

@@ -11,7 +11,8 @@
 #include "hw_messages.h"
 
 enum {
-    EXTENDED_STATUS = 1u << 31, /* of cr0.1: the system routine was entered for a breakpoint */
+    EXTENDED_STATUS = 1u << (G4_CR0_STATUS_SHIFT +
+                             G4_EXCEPTION_BREAKPOINT), /* of cr0.1: the system routine was entered for a breakpoint */
 };
 
 /* ---- breakpoints ---- */
@@ -103,7 +104,8 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
         }
         return true;
     }
-    const bool hardware = op->breakpoint && (run->gang->cr0[t][1] >> (G4_CR0_ENABLE_SHIFT + 4) & 1);
+    const bool hardware =
+        op->breakpoint && (run->gang->cr0[t][1] >> (G4_CR0_ENABLE_SHIFT + G4_EXCEPTION_BREAKPOINT) & 1);
     const bool mine = debug->stepping == thread->serial;
     const bool stepped = mine && !debug->before_first;
     debug->before_first = mine ? false : debug->before_first;
@@ -203,7 +205,7 @@ static enum g4_status attend(struct g4_debug *debug, struct g4_gang *gang, uint8
             continue;
         }
         struct g4_debug_event event = {
-            .kind = G4_DEBUG_ATTENTION, .which = G4_DEBUG_NONE, .value = gang->cr0[t][0] >> 2 & 1};
+            .kind = G4_DEBUG_ATTENTION, .which = G4_DEBUG_NONE, .value = (gang->cr0[t][0] & G4_CR0_SINGLE_FLOW) != 0};
         if (!g4_debug_report_thread(debug, gang, t, gang->ip[t], NULL, &event)) {
             return G4_STOPPED;
         }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debugger/debug.h"
+#include "hw_messages.h"
 
 _Static_assert((int)G4_THREAD_VERTICES == (int)G4_DEBUG_INPUTS, "hooks and events have as many vertices");
 
@@ -13,7 +14,7 @@ enum {
     SNAPSHOT_FLAG_DWORD = 7,
     BREAKPOINT_ENABLE = 1 << (G4_CR0_ENABLE_SHIFT + G4_EXCEPTION_BREAKPOINT),
     ID_BITS = 0xffffff,
-    EXTERNAL_HALT_STATUS = 1 << 30,
+    EXTERNAL_HALT_STATUS = 1 << (G4_CR0_STATUS_SHIFT + G4_EXCEPTION_HALT),
 };
 
 #define SNAPSHOT_FLAG 0x80000000u
@@ -42,7 +43,7 @@ static uint32_t place_of(const struct g4_debug *debug, uint32_t unit, uint32_t n
     for (uint32_t skip = n % count; skip > 0; skip--) {
         mask &= mask - 1;
     }
-    return (uint32_t)__builtin_ctz(mask) << 8 | n / count % threads_of(debug);
+    return g4_thread_identity(debug->device->ctx.gen, (uint32_t)__builtin_ctz(mask), n / count % threads_of(debug));
 }
 
 uint32_t g4_debug_thread_place(const struct g4_hooks *hooks, uint32_t unit, uint32_t n) {
@@ -131,8 +132,8 @@ static void number(struct g4_debug *debug, struct g4_gang *gang, int t, struct g
     thread->general_state_base = dispatch->general_state_base;
     thread->surface_state_base = dispatch->surface_state_base;
     thread->binding_table = dispatch->binding_table;
-    thread->euid = place >> 8;
-    thread->tid = place & 0xff;
+    thread->euid = g4_thread_state_euid(&place);
+    thread->tid = g4_thread_state_tid(&place);
     thread->fftid = gang->slot[t];
     if (debug->setup.override_exceptions) {
         gang->cr0[t][1] = (debug->setup.exceptions & 7) << G4_CR0_ENABLE_SHIFT;

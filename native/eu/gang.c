@@ -15,8 +15,22 @@
 #include "eu/line_counts.h"
 #include "eu/run.h"
 #include "eu/worker.h"
+#include "hw_messages.h"
 
 /* ---- start ---- */
+
+uint32_t g4_thread_identity(uint32_t gen, uint32_t unit, uint32_t thread) {
+    const struct g4_thread_state state = {.euid = unit, .tid = thread};
+    uint32_t packed;
+
+    g4_thread_state_pack(&state, gen, &packed);
+    return packed;
+}
+
+uint32_t g4_thread_identity_of_slot(const struct g4_context *ctx, uint32_t slot) {
+    const uint32_t units = ctx->model->chip->execution_units;
+    return g4_thread_identity(ctx->gen, slot % units, slot / units);
+}
 
 static void start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
     const uint8_t live = (uint8_t)((1u << count) - 1);

@@ -94,7 +94,7 @@ struct g4_gang {
     uint16_t a0[G4_GANG_THREADS][G4_ADDRESSES];
     uint32_t ip[G4_GANG_THREADS]; /* byte offset from the kernel's first instruction; may leave the kernel */
     uint32_t cr0[G4_GANG_THREADS][3];
-    uint32_t sr0[G4_GANG_THREADS]; /* sr0.0: thread identity */
+    uint32_t sr0[G4_GANG_THREADS]; /* sr0.0: see g4_thread_identity */
     uint32_t notify[G4_GANG_THREADS][2];
     struct g4_gateway gateway[G4_GANG_THREADS];
 
@@ -172,5 +172,10 @@ static inline uint32_t *g4_response(struct g4_gang *gang, const struct g4_send *
 static inline unsigned g4_thread_lanes(g4_lanes lanes, int t) {
     return (unsigned)(lanes >> (8 * t)) & 0xffu;
 }
+
+/* sr0.0 of a thread of an execution unit. */
+uint32_t g4_thread_identity(uint32_t gen, uint32_t unit, uint32_t thread);
+/* sr0.0 of thread number `slot` of those that are assigned to the execution units in turn. */
+uint32_t g4_thread_identity_of_slot(const struct g4_context *ctx, uint32_t slot);
 
 #endif

@@ -1,6 +1,12 @@
 #include "eu/message.h"
 
 #include "core/report.h"
+#include "hw_messages.h"
+
+enum {
+    RECORD_UNITS = 16, /* that the fields of an error record can tell apart */
+    RECORD_THREADS = 8
+};
 
 enum {
     NO_CAUSE = 15
@@ -39,8 +45,8 @@ void g4_message_error(struct g4_eu *eu, const struct g4_gang *gang, const struct
         gang->dispatch->unit == G4_UNIT_TS || eu->hooks; /* the position is meaningless for other units */
     const struct g4_error_record record = {
         .unit = gang->dispatch->unit,
-        .euid = placed ? gang->sr0[t] >> 8 & 15 : 0,
-        .tid = placed ? gang->sr0[t] & 7 : 0,
+        .euid = placed ? g4_thread_state_euid(&gang->sr0[t]) % RECORD_UNITS : 0,
+        .tid = placed ? g4_thread_state_tid(&gang->sr0[t]) % RECORD_THREADS : 0,
         .descriptor = send->descriptor,
         .header = {header[6], header[7]},
         .cause = cause_of(function, event),

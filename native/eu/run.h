@@ -234,28 +234,7 @@ void g4_general_store(struct g4_run *run, const struct g4_op *op, int pass, int 
 
 /* ---- exceptions (exceptions.c) ---- */
 
-enum g4_exception {
-    G4_EXCEPTION_MASK_STACK = 0,
-    G4_EXCEPTION_ILLEGAL = 1,
-    G4_EXCEPTION_SOFTWARE = 2,
-    G4_EXCEPTION_BREAKPOINT = 4,
-};
-
-enum {
-    G4_CR0_ALTERNATE = 1 << 0,
-    G4_CR0_ACC_DISABLE = 1 << 1,
-    G4_CR0_SINGLE_FLOW = 1 << 2,
-    G4_CR0_ROUNDING_SHIFT = 4,
-    G4_CR0_KEEP_DOUBLES = 1 << 6, /* denormals of DF are not flushed */
-    G4_CR0_KEEP_FLOATS = 1 << 7,  /* those of F */
-    G4_CR0_SUPPRESS = 1 << 15,
-    G4_CR0_ENABLE_SHIFT = 11, /* bit of cr0.1 is this + enum g4_exception */
-    G4_CR0_STATUS_SHIFT = 27,
-};
-
-#define G4_CR0_MASTER   0x80000000u
-#define G4_CR0_ROUNDING 0x30u /* Gen6: 0 nearest, 0x10 up, 0x20 down, 0x30 toward zero */
-#define G4_CR0_FLOATS   (G4_CR0_ROUNDING | G4_CR0_KEEP_DOUBLES | G4_CR0_KEEP_FLOATS)
+#define G4_CR0_FLOATS (G4_CR0_ROUNDING | G4_CR0_KEEP_DOUBLES | G4_CR0_KEEP_FLOATS)
 
 /* Let a thread enter the system routine if the exception is enabled; false: it is not, and nothing has changed. */
 bool g4_exception_take(struct g4_run *run, int thread, enum g4_exception which);

@@ -9,6 +9,7 @@
 
 enum {
     QUARTERS_OF_AN_INSTRUCTION = 4 * 4, /* in quarters of a nanosecond */
+    QUARTERS_OF_A_TICK = 1024 * 4,      /* a tick is 1.024 microseconds */
     REGISTER_FILE_BYTES = G4_GRF_COUNT * 32
 };
 
@@ -33,8 +34,9 @@ static enum g4_gateway_error open_gateway(const struct g4_eu *eu, struct g4_gang
 static bool find_in_gang(const struct g4_eu *eu, struct g4_gang *gang, uint32_t euid, uint32_t tid, int *thread) {
     const uint32_t tid_mask = eu->ctx->model->chip->tid_mask;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        const uint32_t identity = gang->sr0[t];
-        if ((gang->live >> t & 1) && (identity & tid_mask) == tid && (identity >> 8 & 15) == euid) {
+        const uint32_t *const identity = &gang->sr0[t];
+        if ((gang->live >> t & 1) && (g4_thread_state_tid(identity) & tid_mask) == tid &&
+            g4_thread_state_euid(identity) == euid) {
             *thread = t;
             return true;
         }
@@ -129,14 +131,17 @@ static enum g4_gateway_error serve(const struct g4_eu *eu, struct g4_gang *gang,
  * runs repeat.  There is one context, hence one time.  Like an acknowledgement it is only returned if requested. */
 static void time_stamp(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread) {
     const uint64_t quarters = (eu->past_instructions + eu->instructions) * QUARTERS_OF_AN_INSTRUCTION;
-    const uint32_t low = (uint32_t)(quarters & 0xfff) << 20;
-    const uint32_t high = (uint32_t)(quarters >> 12); /* 1.024 microseconds */
+    const struct g4_gateway_time_stamp_response stamp = {
+        .absolute_fraction = (uint32_t)(quarters % QUARTERS_OF_A_TICK),
+        .absolute_ticks = (uint32_t)(quarters / QUARTERS_OF_A_TICK),
+        .relative_fraction = (uint32_t)(quarters % QUARTERS_OF_A_TICK),
+        .relative_ticks = (uint32_t)(quarters / QUARTERS_OF_A_TICK),
+    };
     uint32_t *const response = g4_response(gang, send, 0, thread);
 
     if (response) {
-        uint32_t *const half = response + (g4_payload(gang, send, 0, thread)[5] >> 31 ? 4 : 0);
-        half[0] = half[2] = low; /* absolute, relative */
-        half[1] = half[3] = high;
+        const bool high = g4_gateway_time_stamp_payload_to_high_half(g4_payload(gang, send, 0, thread));
+        g4_gateway_time_stamp_response_pack(&stamp, eu->ctx->gen, response + (high ? 4 : 0));
     }
 }
 

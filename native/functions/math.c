@@ -6,6 +6,7 @@
 
 #include "eu/math_ops.h"
 #include "eu/message.h"
+#include "eu/run.h"
 #include "functions/table.h"
 #include "hw_messages.h"
 
@@ -67,7 +68,7 @@ static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, 
 static unsigned alternate_threads(const struct g4_gang *gang) {
     unsigned threads = 0;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        threads |= (gang->cr0[t][0] & 1) << t;
+        threads |= (gang->cr0[t][0] & G4_CR0_ALTERNATE ? 1u : 0u) << t;
     }
     return threads;
 }

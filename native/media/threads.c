@@ -7,7 +7,9 @@
 #include "core/clock.h"
 #include "core/hooks.h"
 #include "eu/kernel.h"
+#include "eu/run.h"
 #include "geometry/payload.h"
+#include "hw_messages.h"
 #include "media/media.h"
 
 enum {
@@ -28,18 +30,13 @@ uint32_t g4_media_slots_free(const struct g4_media *media) {
 
 /* ---- where threads are ---- */
 
-/* Threads are assigned to the execution units in turn. */
-static uint32_t identity(const struct g4_chip *chip, uint32_t slot) {
-    const uint32_t units = chip->execution_units;
-    return slot % units << 8 | slot / units;
-}
-
 static bool find_thread(struct g4_gang *gang, uint32_t euid, uint32_t tid, struct g4_gang **recipient, int *thread) {
     const struct g4_media *const media = gang->owner.data;
     for (uint32_t u = 0; u < media->units; u++) {
         struct g4_gang *const other = media->unit[media->order[u]].gang;
         for (int t = 0; t < G4_GANG_THREADS; t++) {
-            if ((other->live >> t & 1) && other->sr0[t] == (euid << 8 | tid)) {
+            if ((other->live >> t & 1) && g4_thread_state_euid(&other->sr0[t]) == euid &&
+                g4_thread_state_tid(&other->sr0[t]) == tid) {
                 *recipient = other;
                 *thread = t;
                 return true;
@@ -151,8 +148,8 @@ static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t c
         unit->thread[t] = (struct g4_media_thread){.media = media, .slot = slot, .group = G4_MEDIA_NO_GROUP};
         unit->thread[t].kind = kind;
         const struct g4_hooks *const hooks = g4_media_context(media)->hooks;
-        gang->sr0[t] =
-            hooks ? hooks->thread_place(hooks, G4_UNIT_TS, slot) : identity(g4_media_context(media)->model->chip, slot);
+        gang->sr0[t] = hooks ? hooks->thread_place(hooks, G4_UNIT_TS, slot)
+                             : g4_thread_identity_of_slot(g4_media_context(media), slot);
         gang->unit_data[t] = &unit->thread[t];
         gang->urb[t] = media->urb;
         gang->urb_rows[t] = g4_media_urb_rows(media);
@@ -279,7 +276,8 @@ uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64
         struct g4_gang *const gang = unit->gang;
         const uint8_t hosts = g4_gang_waits_for_host(gang);
         for (int t = 0; t < G4_GANG_THREADS; t++) {
-            const uint32_t place = (gang->sr0[t] >> 8) * per_unit + (gang->sr0[t] & 0xff);
+            const uint32_t *const identity = &gang->sr0[t];
+            const uint32_t place = g4_thread_state_euid(identity) * per_unit + g4_thread_state_tid(identity);
             const uint64_t bit = UINT64_C(1) << (place & 63);
             if (!(hosts >> t & 1)) {
                 continue;
@@ -289,7 +287,7 @@ uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64
                 gang->waiting &= (uint8_t) ~(1u << t);
             }
             waiting |= bit;
-            *data |= gang->cr0[t][0] >> 2 & 1 ? bit : 0;
+            *data |= gang->cr0[t][0] & G4_CR0_SINGLE_FLOW ? bit : 0;
         }
     }
     return waiting;

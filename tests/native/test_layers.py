@@ -148,8 +148,10 @@ def test_only_the_loader_unpacks_state_commands(core: dict[str, str]) -> None:
     assert found == loaders
 
 
-# A shift or mask by a constant of a message, its header, a command or the first registers of a thread.
-BITS = re.compile(r"\b(descriptor|header(\[\w+\])+|(command|words|r0|r1)\[\w+\]|\w+_message_control\([^;]*\))"
+# A shift or mask by a constant of a message, its payload, a command, or the first, control or state registers of a
+# thread.
+BITS = re.compile(r"\b(descriptor|(header|[cs]r0)(\[\w+\])+|(command|words|r0|r1)\[\w+\]|g4_payload\([^;]*?\)\[\d\]"
+                  r"|\w+_message_control\([^;]*\))"
                   r"\s*(>>\s*\d|&\s*~?(0x)?\d)")
 NO_FIELDS = {"sampler/message.c", "sampler/texture.c", "core/texel_rows.c"}  # a hash of descriptors; texels
 
@@ -200,7 +202,7 @@ def test_modules_have_no_circles_but_known_ones() -> None:
 
 
 def test_tests_do_not_import_from_each_other() -> None:
-    """What several tests use is in a module of its own, by whose name it is found: most are in tests/harness."""
+    """Code that several tests use is in a module of its own, most of it in tests/harness."""
     arrows = list(layers.python_imports(ROOT, "tests"))
     assert len(arrows) > 200
     found = [arrow for arrow in arrows if "/test_" in arrow.target and arrow.target != arrow.source.removesuffix(".py")]
@@ -213,7 +215,9 @@ def test_tests_do_not_import_from_each_other() -> None:
 # ---- the test itself ----
 
 @pytest.mark.parametrize("code", ["switch (words[0] >> 16) {", "header[PIXEL_MASK] & 0xffff", "descriptor >> 8 & 7",
-                                  "gen7_data_cache_message_control(m->descriptor) & 1", "header[1][7] >> 27"])
+                                  "gen7_data_cache_message_control(m->descriptor) & 1", "header[1][7] >> 27",
+                                  "gang->sr0[t] >> 8", "cr0[t][0] & 1",
+                                  "g4_payload(gang, send, 0, thread)[5] >> 31 ? 4 : 0"])
 def test_a_bit_position_is_found(code: str) -> None:
     assert BITS.search(code)
 

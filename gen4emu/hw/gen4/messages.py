@@ -462,6 +462,19 @@ GATEWAY_FORWARD_PAYLOAD = Block("GATEWAY_FORWARD_PAYLOAD", 8, [
     *_gateway_dispatch_id(),
 ], ref="965v4 7.1.4.1", align=32)
 
+GATEWAY_TIME_STAMP_PAYLOAD = Block("GATEWAY_TIME_STAMP_PAYLOAD", 8, [
+    *_ignored(0, 1, 2, 3, 4),
+    Bool("to_high_half", 5, 31, doc="of the response: dwords 4 to 7"),
+    Ignored(5, 30, 8),
+    *_gateway_dispatch_id(),
+], ref="965v4 7.1.5", align=32)
+
+GATEWAY_TIME_STAMP_RESPONSE = Block("GATEWAY_TIME_STAMP_RESPONSE", 4, [
+    field for at, name in ((0, "absolute"), (2, "relative")) for field in (
+        Uint(f"{name}_fraction", at, 31, 20, doc="of 4096"), Mbz(at, 19, 0),
+        Uint(f"{name}_ticks", at + 1, 31, 0, doc="of 1.024 microseconds"))
+], ref="965v4 7.1.5", doc="half of a response")
+
 GATEWAY_RESPONSE = Block("GATEWAY_RESPONSE", 8, [
     Ignored(0, 31, 20),
     Enum("shared_function", 0, 19, 16, SharedFunction),
@@ -474,4 +487,5 @@ BLOCKS: tuple[Block, ...] = (
     MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, DATA_PORT_MESSAGE_HEADER, OWORD_DUAL_BLOCK_OFFSETS,
     MEDIA_BLOCK_MESSAGE_HEADER, RENDER_TARGET_WRITE_HEADER, URB_WRITE_MESSAGE_HEADER, URB_ALLOCATE_RESPONSE,
     GATEWAY_OPEN_PAYLOAD, GATEWAY_CLOSE_PAYLOAD, GATEWAY_FORWARD_PAYLOAD, GATEWAY_RESPONSE,
+    GATEWAY_TIME_STAMP_PAYLOAD, GATEWAY_TIME_STAMP_RESPONSE,
 )

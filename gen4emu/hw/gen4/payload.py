@@ -248,7 +248,13 @@ PAYLOAD_PS_ANTIALIAS_STENCIL = Block("PAYLOAD_PS_ANTIALIAS_STENCIL", 8, [
     Array("antialias_alpha_u0_4", 6, SUBSPAN_PAIR_NIBBLES, 2),
 ], ref="G45v2 8.5.2", align=32, doc="present with either of the two; also in the render target message")
 
+THREAD_STATE = Block("THREAD_STATE", 1, [
+    Uint("euid", 0, 31, 8, doc="of any number of units; Gen4 has four bits"),
+    Uint("tid", 0, 7, 0),
+], ref="965v4 11.2.5.7", doc="sr0.0")
+
 BLOCKS: tuple[Block, ...] = (
+    THREAD_STATE,
     VERTEX_HEADER, PAYLOAD_VS_R0, PAYLOAD_GS_R0, PAYLOAD_CLIP_R0, PAYLOAD_SF_R0, PAYLOAD_SF_R1, PAYLOAD_SF_R2,
     ATTRIBUTE_COEFFICIENTS, PAYLOAD_PS_R0, PAYLOAD_PS_R1, PAYLOAD_PS_SUBSPANS_4_7, PAYLOAD_PS_ANTIALIAS_STENCIL,
 )
