@@ -41,8 +41,8 @@ def _kernel(message: int, response: int, payload: str) -> str:
 
 def sampler_message(kind: int, response: int, index: int = 0) -> int:
     """Two registers of payload, with a header, SIMD32 or SIMD64."""
-    return descriptor("SAMPLER_MESSAGE", Gen.IVB, length=2, response=response, header_present=True, simd_mode="SIMD32",
-                      message_type=kind, sampler_index=index, binding_table_index=_SURFACE)
+    return descriptor("SAMPLER_MESSAGE", Gen.IVB, length=2, response=response, header_present=True,
+                      simd_mode="SIMD32_64", message_type=kind, sampler_index=index, binding_table_index=_SURFACE)
 
 
 def run(media: MediaGen7, words: Sequence[Sequence[int]], message: int, response: int, payload: str,

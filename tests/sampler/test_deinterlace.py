@@ -20,8 +20,8 @@ from tests.harness.media_sampling import (
     Outcome,
     deinterlace,
     denoise,
-    descriptor,
     run,
+    sampler_message,
 )
 
 DENOISING: dict[str, Any] = {
@@ -318,7 +318,7 @@ def packed(response: int, rows: int, **state: Any) -> tuple[Bytes, Bytes]:
     media.surface(5, STATISTICS, 32, 16, 64)
     media.memory.write(STATISTICS, bytes(64 * 16))
     media.memory.write(DYNAMIC + STATES, media.build("DNDI_STATE", **DEINTERLACING | {"dn_enable": True} | state))
-    return run(media, [(0, 0)], descriptor(8, response), response, BLOCK)[0], picture[:rows, :32]
+    return run(media, [(0, 0)], sampler_message(8, response), response, BLOCK)[0], picture[:rows, :32]
 
 
 def test_denoised_blocks_of_packed_pixels_have_chroma() -> None:
