@@ -218,20 +218,25 @@ static void fetch_packed(struct lookup *r, uint32_t corners) {
 
 static void fetch_blocks(struct lookup *r, uint32_t corners) {
     struct g4_batch *const b = r->b;
+    const bool leaves = may_leave(r);
+    uint8_t channel[4];
 
+    memcpy(channel, b->texture->channel, sizeof channel);
     place_slices(r);
     for (uint32_t corner = 0; corner < corners; corner++) {
         const int32_t *const x = corner_x(b, corner);
         const int32_t *const y = corner_y(b, corner);
+        float(*const out)[G4_BATCH] = b->work.texels.texel[corner];
+        struct g4_last_block last = {0};
         for (uint32_t i = 0; i < b->n; i++) {
-            if (needs_lane(r, i, x[i], y[i])) {
+            if (leaves && needs_lane(r, i, x[i], y[i])) {
                 store_lane(r, corner, i, x[i], y[i]);
                 continue;
             }
-            const float *const color =
-                g4_texel_in_block(r->reader, b->texture, b->work.x0[i], b->work.y0[i], (uint32_t)x[i], (uint32_t)y[i]);
+            const float *const color = g4_texel_near(r->reader, b->texture, &last, b->work.x0[i], b->work.y0[i],
+                                                     (uint32_t)x[i], (uint32_t)y[i]);
             for (uint32_t k = 0; k < r->components; k++) {
-                b->work.texels.texel[corner][k][i] = color[b->texture->channel[k]];
+                out[k][i] = color[channel[k]];
             }
         }
     }

@@ -111,4 +111,34 @@ static inline g4_address g4_texel_address(const struct g4_texture *texture, uint
            (uint32_t)g4_surface_offset(texture->surface.tiling, texture->surface.pitch, x_bytes, row);
 }
 
+/* The part of a block that the last lookup was in. */
+struct g4_last_block {
+    uint32_t column, row, part;         /* of the surface, in blocks */
+    const struct g4_texel_block *block; /* NULL: none */
+    uint64_t tag;                       /* of the block, until something else takes its place */
+};
+
+/* As g4_texel_in_block(), without a log.  Adjacent lookups are mostly in the same part of a block: its address is found
+ * once. */
+static inline const float *g4_texel_near(struct g4_texel_reader *reader, const struct g4_texture *texture,
+                                         struct g4_last_block *last, uint32_t x0, uint32_t y0, uint32_t x, uint32_t y) {
+    const uint32_t column = g4_block_number(&texture->block_columns, x);
+    const uint32_t row = g4_block_number(&texture->block_rows, y);
+    const uint32_t inner_x = x - column * texture->block_columns.size;
+    const uint32_t inner_y = y - row * texture->block_rows.size;
+    const uint32_t part = inner_x / 4 + inner_y / 4 * texture->parts_across;
+
+    if (!last->block || last->column != x0 + column || last->row != y0 + row || last->part != part ||
+        last->block->tag != last->tag) {
+        const g4_address address =
+            g4_texel_address(texture, (x0 + column + texture->x_offset) * (texture->bits / 8), y0 + row);
+        last->block = g4_texel_block_at(reader, texture, address, part);
+        last->tag = last->block->tag;
+        last->column = x0 + column;
+        last->row = y0 + row;
+        last->part = part;
+    }
+    return last->block->texel[4 * (inner_y & 3) + (inner_x & 3)];
+}
+
 #endif
