@@ -33,8 +33,8 @@ static void read_at(struct lookup *r, int32_t slice, int32_t x, int32_t y, uint3
     }
     const struct g4_texel_place place = {
         .level = level,
-        .x0 = level->x + level->slice_dx * ((uint32_t)slice & level->slice_mask),
-        .y0 = level->y + level->slice_dy * ((uint32_t)slice >> level->slice_shift),
+        .x0 = level->x + g4_slice_x(level, (uint32_t)slice),
+        .y0 = level->y + g4_slice_y(level, (uint32_t)slice),
         .x = (uint32_t)within(x, level->width),
         .y = (uint32_t)within(y, level->height),
         .smooth = r->b->filter != G4_MAP_FILTER_NEAREST,
@@ -324,6 +324,29 @@ static void set_slices(struct g4_batch *b, const int32_t *slice) {
     memcpy(b->work.slice, slice, b->n * sizeof *slice);
 }
 
+/* Whether all texels of all lookups are in one face of a cube, which its lookups then read like a 2D image. */
+static bool is_in_one_face(const struct lookup *r, const struct g4_axis axis[2]) {
+    const struct g4_batch *const b = r->b;
+    const int32_t face = b->slice[0];
+    const float *const coordinate[2] = {b->u, b->v};
+    uint32_t outside = 0;
+
+    if (face == G4_OUTSIDE || !(b->texture->cube_faces >> face & 1) || r->level != &b->texture->level[b->level]) {
+        return false;
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        outside |= b->slice[i] != face;
+    }
+    for (int d = 0; d < 2; d++) {
+        const float last = (float)axis[d].size - 1.0f;
+        for (uint32_t i = 0; i < b->n; i++) {
+            const float x = coordinate[d][i] * axis[d].scale;
+            outside |= (uint32_t) !(x >= 1.0f) | (uint32_t) !(x <= last);
+        }
+    }
+    return outside == 0;
+}
+
 /* The path for formats that have loops of their own.  False: it does not suit. */
 static bool run_direct(struct lookup *r) {
     struct g4_batch *const b = r->b;
@@ -331,12 +354,22 @@ static bool run_direct(struct lookup *r) {
     g4_bilinear_fn *const run = g4_lookup_function(texture, b->filter != G4_MAP_FILTER_NEAREST);
     struct g4_bilinear job;
 
-    if (!run || b->keyed || b->shadow || r->reader->log || may_leave(r)) {
+    if (!run || b->keyed || b->shadow || r->reader->log || (may_leave(r) && !texture->cube)) {
         return false;
     }
-    const struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
+    struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
+    if (texture->cube) {
+        if (!is_in_one_face(r, axis)) {
+            return false;
+        }
+        axis[0].mode = axis[1].mode = G4_TEXTURE_COORDINATE_MODE_CLAMP; /* what they address is inside */
+    }
     if (!g4_lookup_begin(&job, texture, b->level, axis, r->reader, b->n)) {
         return false;
+    }
+    if (texture->cube) {
+        job.column += g4_slice_x(r->level, (uint32_t)b->slice[0]);
+        job.row += g4_slice_y(r->level, (uint32_t)b->slice[0]);
     }
     for (uint32_t k = 0; k < r->components; k++) {
         job.out[g4_lookup_output(texture, k)] = b->out[k];

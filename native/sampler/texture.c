@@ -139,8 +139,9 @@ static bool has_bytes(const struct g4_texture *texture) {
 
 static enum g4_direct_kind direct_kind(const struct g4_texture *texture, bool components) {
     const struct g4_surface *const surface = &texture->surface;
-    const bool plain = surface->type == G4_SURFACE_TYPE_SURFTYPE_2D && surface->depth == 1 && !texture->line_shift &&
-                       surface->minimum_array_element == 0 && !texture->sampled && surface->tiling != G4_TILING_W;
+    const bool image = surface->type == G4_SURFACE_TYPE_SURFTYPE_2D && surface->depth == 1;
+    const bool plain = (image || texture->cube) && !texture->line_shift && surface->minimum_array_element == 0 &&
+                       !texture->sampled && surface->tiling != G4_TILING_W;
     if (!plain || texture->integers) {
         return G4_DIRECT_NONE;
     }
@@ -308,9 +309,14 @@ void g4_texture_border(const struct g4_texture *texture, const struct g4_texture
 
 /* ---- levels that are contiguous in host memory ---- */
 
-/* The bytes of a level's first slice, from the start of the surface; whole tiles if the surface is tiled. */
+/* The bytes of a level's first slice, or of the faces of a cube, from the start of the surface; whole tiles if the
+ * surface is tiled. */
 struct byte_range {
     uint64_t from, to;
+};
+
+enum {
+    FACES = 6
 };
 
 static struct byte_range bytes_of(const struct g4_texture *texture, const struct g4_level *level) {
@@ -318,12 +324,18 @@ static struct byte_range bytes_of(const struct g4_texture *texture, const struct
     const uint64_t pitch = surface->pitch;
     const uint64_t texel = texture->bits / 8;
     const uint64_t left = ((uint64_t)level->x + texture->x_offset) * texel;
-    const uint64_t right = left + (g4_block_number(&texture->block_columns, level->width - 1) + UINT64_C(1)) * texel;
+    uint64_t across = 0;
+    uint64_t down = 0;
+    for (uint32_t face = 1; texture->cube && face < FACES; face++) {
+        across = g4_slice_x(level, face) > across ? g4_slice_x(level, face) : across;
+        down = g4_slice_y(level, face) > down ? g4_slice_y(level, face) : down;
+    }
+    const uint64_t right =
+        left + (across + g4_block_number(&texture->block_columns, level->width - 1) + UINT64_C(1)) * texel;
     const uint64_t lines = (uint64_t)texture->line_offset + texture->y_offset;
     const uint64_t first = ((uint64_t)level->y << texture->line_shift) + lines;
     const uint64_t last =
-        (((uint64_t)level->y + g4_block_number(&texture->block_rows, level->height - 1)) << texture->line_shift) +
-        lines;
+        ((level->y + down + g4_block_number(&texture->block_rows, level->height - 1)) << texture->line_shift) + lines;
 
     if (surface->tiling == G4_TILING_LINEAR) {
         return (struct byte_range){first * pitch + left, last * pitch + right};

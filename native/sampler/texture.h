@@ -75,6 +75,15 @@ struct g4_block_axis {
     uint32_t size, reciprocal;
 };
 
+/* The distance of a slice from the first one of its level. */
+static inline uint32_t g4_slice_x(const struct g4_level *level, uint32_t slice) {
+    return level->slice_dx * (slice & level->slice_mask);
+}
+
+static inline uint32_t g4_slice_y(const struct g4_level *level, uint32_t slice) {
+    return level->slice_dy * (slice >> level->slice_shift);
+}
+
 /* The block that a texel is in.  Exact for the 2^14 texels that a surface may have along an axis. */
 static inline uint32_t g4_block_number(const struct g4_block_axis *axis, uint32_t texel) {
     return texel * axis->reciprocal >> 18;

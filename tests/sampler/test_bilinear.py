@@ -14,6 +14,7 @@ from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen4.sampler import MapFilter as Map
 from gen4emu.hw.gen4.sampler import MipFilter as Mip
 from gen4emu.hw.gen4.sampler import TextureCoordinateMode as Mode
+from gen4emu.hw.gen4.surface import SurfaceType
 from tests.harness.texturing import PAYLOAD, RESPONSE, SAMPLERS, TEXTURE, Texturing, Words
 
 VARIANTS = range(lib.g4_variant_best() + 1)
@@ -51,7 +52,7 @@ def coordinates(rng: np.random.Generator, kind: str) -> list[list[np.ndarray]]:
 def responses(t: Texturing, payloads: list[list[list[np.ndarray]]], emask: int = 0xFFFF,
               header: dict[str, int] | None = None) -> list[Words]:
     """Of one start of the bench, as a draw would be."""
-    descriptor = t.descriptor("sample", "16", mlen=5)
+    descriptor = t.descriptor("sample", "16", mlen=1 + len(payloads[0][0]))
     t.probe.start(t.threads, surface_state_base=0, binding_table=0x2000)
     return [np.array(t.send(descriptor, payload, emask=emask, header=header, start=False)) for payload in payloads]
 
@@ -124,6 +125,38 @@ def test_formats_do_not_depend_on_the_variant(format: F, filter: Map) -> None:
         payloads += [gradient(scale) for scale in (0.3, 0.8, 1.5, 2.7)]
         same_in_all_variants(t, payloads * 3)
         same_in_all_variants(t, payloads, emask=0x5A3C, header={"u_offset": -8, "v_offset": 7})
+
+
+def directions(rng: np.random.Generator, step: float) -> list[list[np.ndarray]]:
+    """Payload registers of each thread: u, v and r of adjacent pixels, all around one point of one face."""
+    face, sign = int(rng.integers(3)), rng.choice([-1.0, 1.0])
+    start = rng.uniform(-1, 1, 2) * rng.choice([0.5, 1.0])
+    threads = []
+    for t in range(THREADS):
+        lane = np.arange(16)
+        s = start[0] + step * (lane // 4 * 2 + lane % 2 + 8 * (t % 4))
+        r = start[1] + step * (lane // 2 % 2 + 2 * (t // 4))
+        where = np.asarray(np.roll([s, r, np.full(16, sign)], face, axis=0), np.float32)
+        threads.append([half for c in where for half in (c[:8], c[8:])])
+    return threads
+
+
+@pytest.mark.parametrize("format", [F.B8G8R8A8_UNORM, F.L8_UNORM, F.B5G6R5_UNORM, F.R16G16B16A16_FLOAT, F.BC1_UNORM,
+                                    F.BC3_UNORM, F.BC5_SNORM])
+@pytest.mark.parametrize("filter", [Map.NEAREST, Map.LINEAR])
+def test_cubes_do_not_depend_on_the_variant(format: F, filter: Map) -> None:
+    """Lookups inside of one face, across edges and corners, and in several faces; in a disabled face."""
+    rng = np.random.default_rng([format, 5])
+    for tiling, size, mode in ((Tiling.LINEAR, 16, Mode.CUBE), (Tiling.X, 64, Mode.CUBE), (Tiling.Y, 20, Mode.CUBE),
+                               (Tiling.Y, 64, Mode.CLAMP), (Tiling.LINEAR, 1, Mode.CUBE)):
+        t = Texturing(threads=THREADS)
+        t.surface(format, size, size, levels=4 if size > 1 else 1, type=SurfaceType.SURFTYPE_CUBE, tiling=tiling,
+                  cube_face_enable_negative_y=size != 64,
+                  data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+        t.sampler(filter, Mip.LINEAR, mode)
+        steps = [1 / size, 0.3 / size, 2.5 / size, 0.01 / size]
+        same_in_all_variants(t, [directions(rng, step) for step in steps * 12])
+        same_in_all_variants(t, [directions(rng, step) for step in steps], emask=0x5A3C)
 
 
 @pytest.mark.parametrize("filter", [Map.LINEAR, Map.ANISOTROPIC])
