@@ -44,7 +44,7 @@ _BASES = {
     "indirect_object_access_upper_bound": "indirect_object_bound",
 }  # fields of STATE_BASE_ADDRESS, and the parts of the state that they set
 _FENCES = ("vs", "gs", "clip", "sf", "vfe", "cs")
-_NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH"})
+_NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MI_LOAD_REGISTER_IMM"})
 _UNITS = {"vs": "VS_STATE", "gs": "GS_STATE", "clip": "CLIP_STATE", "sf": "SF_STATE", "ps": "WM_STATE",
           "cc": "COLOR_CALC_STATE"}
 _RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # the core's names of their pointers; others are named like the stage

@@ -121,7 +121,10 @@ class CommandListener(Protocol):
     """Notified by a command streamer of changes of the state that draws use."""
 
     def command(self, words: Words) -> None:
-        """A known command of the pipelines or the blitter, header first, is about to be executed."""
+        """A known command of the pipelines or the blitter, or MI_LOAD_REGISTER_IMM, is about to be executed.
+
+        `words` begin with its header.
+        """
 
     def context(self, left: int | None, entered: int, restored: bool) -> None:
         """MI_SET_CONTEXT: the state of the context at `left` was saved, and perhaps that of `entered` restored."""
@@ -379,7 +382,10 @@ class CommandStreamer:
     def _handler(self, known: Command, command: Command | None, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are present."""
         if known.client == Client.MI:
-            return self._waiting(known.name, self._handlers.get(known.name, self._unknown))
+            handler = self._waiting(known.name, self._handlers.get(known.name, self._unknown))
+            if self._listener is not None and known.name == "MI_LOAD_REGISTER_IMM":
+                handler = self._notifying(handler, self._listener)
+            return handler
         handler = self._pipeline_handler(known, length, command)
         if command is None:
             return handler

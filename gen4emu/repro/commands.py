@@ -36,7 +36,7 @@ class StateCommands:
         if layout is None or layout.name in _NO_STATE or layout.draws:
             return
         data = tuple(int(word) for word in words)
-        key = layout.name, data if layout.name in _PARTIAL else ()
+        key = layout.name, _distinguished(layout.name, data)
         self.found.pop(key, None)
         self.found[key] = data
 
@@ -52,3 +52,10 @@ class StateCommands:
         if self.running is not None:
             self.saved.pop(self.running, None)
         self.running = None
+
+
+def _distinguished(name: str, data: Dwords) -> Dwords:
+    """The dwords that commands with the same name must share if the later one is to replace the other."""
+    if name == "MI_LOAD_REGISTER_IMM":  # header, which disables bytes, and offsets
+        return data[:1] + data[1::2]
+    return data if name in _PARTIAL else ()

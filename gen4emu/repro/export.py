@@ -32,7 +32,9 @@ from gen4emu.selection import Selection
 from gen4emu.trace import reader
 from gen4emu.trace.events import Engine
 
-_MOST_RUNS = 2000  # of the draw, to find the memory that it needs
+_TILE_ROWS = 32
+_MOST_RUNS = 2000  # of the draw, to find the memory that it needs,
+_MOST_BYTES = 1 << 30  # and bytes of memory and targets in all these runs
 _README = """\
 {draw} of a trace of a {device}, with the state in force and the memory that it needs.
 
@@ -226,29 +228,71 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
         -> dict[int, bytes]:
     """The pages without which the script reads missing memory or writes other pixels.
 
-    Ranges of pages are left out one after the other, in halves, quarters and so on, as long as the result stays.
+    These are the pages that it misses, and pages of its targets that have other contents without their earlier ones.
+    Ranges of them are left out one after the other, in halves, quarters and so on, as long as the result stays.
     """
     kept = {at: data for at, data in pages.items() if any(data)}  # memory without contents reads as zeros
-    wanted = _run(script, kept, targets)
-    if wanted is None or wanted[0] != [target.digest for target in expected.targets]:
+    whole = _run(script, kept, targets)
+    if whole is None or whole.digests != [target.digest for target in expected.targets]:
         raise Gen4emuError("the draw writes other pixels than in its trace: it depends on more than the state in force "
                            "and memory, such as constants that were overwritten, registers or streamed vertices")
 
-    def stays(order: list[int]) -> bool:
-        return _run(script, {at: kept[at] for at in order}, targets) == wanted
+    def stays(order: Iterable[int]) -> bool:
+        found = _run(script, {at: kept[at] for at in order}, targets)
+        return found is not None and (found.digests, found.faults) == (whole.digests, whole.faults)
 
-    return {at: kept[at] for at in leave_out(list(kept), stays, _MOST_RUNS)}
+    found = _read(script, kept, targets)
+    alone = _run(script, {at: kept[at] for at in found}, targets)
+    if alone is not None:
+        found |= {at for at, data in whole.pages.items() if alone.pages[at] != data} & kept.keys()
+    order = sorted(found) if stays(found) else list(kept)
+    size = PAGE_SIZE * (len(order) + len(whole.pages))
+    return {at: kept[at] for at in leave_out(order, stays, min(_MOST_RUNS, _MOST_BYTES // size))}
 
 
-def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -> tuple[list[str], int] | None:
-    """The digests of the targets and the number of faults; None if the script hangs."""
+def _read(script: Script, kept: dict[int, bytes], targets: tuple[Target, ...]) -> set[int]:
+    """The pages that a script reads: those that it misses, until it misses no more."""
+    found: set[int] = set()
+    while len(found) < len(kept):
+        run = _run(script, {at: kept[at] for at in found}, targets)
+        if run is None:
+            return set(kept)  # without memory it does something else, and hangs
+        more = run.missed & kept.keys() - found
+        if not more:
+            break
+        found |= more
+    return found
+
+
+def _near(target: Target) -> range:
+    """The pages of a target, and some beside it."""
+    rows = -(-(target.y + target.height) // _TILE_ROWS) * _TILE_ROWS
+    return range(target.address & -PAGE_SIZE, target.address + target.pitch * rows + PAGE_SIZE, PAGE_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The results of a script with some of its memory."""
+
+    digests: list[str]  # of the targets
+    faults: int
+    missed: set[int]  # pages that are read without contents
+    pages: dict[int, bytes]  # of the targets, and some beside them
+
+
+def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -> _Result | None:
+    """None if the script hangs."""
     with NewDevice(script.device) as device:
-        load(device.memory, replace(script, memory=list(pages.items())))
+        load(device.memory, replace(script, memory=joined(pages)))
         try:
             device.run_batch(script.batch, script.engine)
         except HangError:
             return None
-        return [target_digest(device.memory, target).digest for target in targets], device.faults.total
+        missed = {page for start, size in device.memory.missed_reads()
+                  for page in range(start, start + size, PAGE_SIZE)}
+        digests = [target_digest(device.memory, target).digest for target in targets]
+        near = {page: device.memory.read(page, PAGE_SIZE, Missing.ZERO) for target in targets for page in _near(target)}
+        return _Result(digests, device.faults.total, missed, near)
 
 
 def joined(pages: dict[int, bytes]) -> list[tuple[int, bytes]]:

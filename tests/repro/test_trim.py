@@ -11,6 +11,8 @@ import pytest
 import gen4emu
 from gen4emu.bisect.digests import digest_of
 from gen4emu.cli.main import run
+from gen4emu.device.device import Device
+from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import device_named
 from gen4emu.repro.script import Script, batch_of, parse, start_of_batch
 from gen4emu.repro.trim import Span, span_of_surface
@@ -110,6 +112,26 @@ def test_commands_set_the_state_in_force_and_a_capture_expects_what_was_drawn(
     capsys.readouterr()
     assert run(["replay", "--no-pictures", "--json", str(part)]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []  # memory is as the capture expects it
+
+
+def test_registers_that_commands_have_loaded_are_loaded_again(tmp_path: Path) -> None:
+    """Drivers make constant addresses absolute once, and load other registers later."""
+    repro, whole, part = tmp_path / "repro", tmp_path / "whole.aub", tmp_path / "part.g4c"
+    assert run(["export", str(TRACES / "later" / "triangle-ivb.aub.xz"), "--draw", "4", "-o", str(repro)]) == 0
+    script = parse(repro / "batch.txt")
+    load, gen = command_named("MI_LOAD_REGISTER_IMM", script.device.gen), script.device.gen
+    instpm, chicken = (0x20C0, 0x00400040), (0xE184, 0xFFFF1234)
+    script.commands[:0] = [tuple(load.pack(gen, writes=[{"register_offset": offset, "data": data}]))
+                           for offset, data in (instpm, chicken)]
+    write_in_two(script, whole)
+    assert run(["trim", str(whole), "--submissions", "1", "-o", str(part)]) == 0
+    assert digests(part) == digests(whole)
+    with Device(script.device) as device:
+        for event in open_trace(str(part)):
+            device.apply(event)
+        assert device.registers.read(instpm[0]) & 0x40
+        assert device.registers.read(chicken[0]) == 0x1234
+        assert device.state.gen7.constants_absolute
 
 
 def test_a_trace_of_a_hang_is_trimmed_to_the_submission_that_hangs(tmp_path: Path,
