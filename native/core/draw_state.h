@@ -70,6 +70,7 @@ struct g4_vertex_element {
     uint32_t bytes_behind; /* of the other part, which the buffer must have as well */
     uint32_t format;       /* enum g4_surface_format */
     uint32_t control[4];   /* enum g4_vertex_component_control */
+    uint8_t packed;        /* bit i: component i is left out, and those after it move down; from Gen9 on */
     uint32_t destination;  /* dword of the vertex URB entry */
     bool edge_flag;        /* stores nothing: whether the first component is not 0 (g4_vertex.inner) */
     bool per_instance;     /* as in g4_vertex_buffer, from Gen8 on */

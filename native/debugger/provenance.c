@@ -244,15 +244,15 @@ bool g4_debug_read_vertex_source(const struct g4_device *device, const struct g4
                                       .primitive_id = vertex->primitive_id,
                                       .start_instance = draw->primitive.start_instance};
     struct g4_vertex_fetch fetch;
+    uint32_t component = 0;
     g4_address address = 0;
     bool reads = false;
 
     g4_vertex_fetch_setup(&device->ctx, draw, device->worker[0]->eu.log, &fetch);
-    const struct g4_fetch *const f = g4_fetch_element_of(&fetch, &ids, dword, &address, &reads);
+    const struct g4_fetch *const f = g4_fetch_element_of(&fetch, &ids, dword, &component, &address, &reads);
     if (!f) {
         return false;
     }
-    const uint32_t component = dword - f->destination;
     *out = (struct g4_debug_vertex_source){
         .element = (uint32_t)(f - fetch.element),
         .component = component,

@@ -104,12 +104,33 @@ static uint32_t qwords_of(uint32_t format) {
     }
 }
 
+/* The components of an element that 3DSTATE_VF_COMPONENT_PACKING leaves out, a bit each.  It names 32 elements. */
+static uint8_t components_left_out(const struct g4_context *ctx, uint32_t element) {
+    struct gen9_3dstate_vf vf;
+    struct gen9_3dstate_vf_component_packing packing;
+
+    gen9_3dstate_vf_unpack(commands(ctx)->vf, ctx->gen, &vf);
+    if (!vf.component_packing_enable) {
+        return 0;
+    }
+    gen9_3dstate_vf_component_packing_unpack(commands(ctx)->vf_component_packing, ctx->gen, &packing);
+#define ENABLES(i) packing.vertex_element_##i##_enables
+#define TEN_ENABLES(i)                                                                                                 \
+    ENABLES(i##0), ENABLES(i##1), ENABLES(i##2), ENABLES(i##3), ENABLES(i##4), ENABLES(i##5), ENABLES(i##6),           \
+        ENABLES(i##7), ENABLES(i##8), ENABLES(i##9)
+    const uint32_t enables[] = {TEN_ENABLES(0), TEN_ENABLES(1), TEN_ENABLES(2), ENABLES(30), ENABLES(31)};
+#undef TEN_ENABLES
+#undef ENABLES
+    return element < sizeof enables / sizeof *enables ? (uint8_t)(~enables[element] & 0xf) : 0;
+}
+
 /* Component controls of such formats are for 64 bits.  The lower half of an element has components 0 and 1. */
 static struct g4_vertex_element half_of_qwords(const struct g4_vertex_element *whole, uint32_t qwords, uint32_t half) {
     const uint32_t source = G4_VERTEX_COMPONENT_CONTROL_STORE_SRC;
     const bool one = qwords == 2 * half + 1;
     struct g4_vertex_element out = *whole;
 
+    out.packed = 0;
     out.offset_bytes += 16 * half;
     out.bytes_behind = half == 0 && qwords > 2 ? 8 * (qwords - 2) : 0;
     out.format = one ? GEN9_LATER_SURFACE_FORMAT_R32G32_UINT : GEN9_LATER_SURFACE_FORMAT_R32G32B32A32_UINT;
@@ -120,13 +141,14 @@ static struct g4_vertex_element half_of_qwords(const struct g4_vertex_element *w
         const bool is_constant = control != source && control != G4_VERTEX_COMPONENT_CONTROL_NOSTORE;
         out.control[2 * i] = control;
         out.control[2 * i + 1] = is_constant ? G4_VERTEX_COMPONENT_CONTROL_STORE_0 : control;
+        out.packed |= (uint8_t)((whole->packed >> (2 * half + i) & 1 ? 3 : 0) << 2 * i);
     }
     return out;
 }
 
-/* Put an element after the others.  Those of qwords have 256 bits if their upper half stores something. */
+/* Put an element after the others, at *end.  Those of qwords have 256 bits if their upper half stores something. */
 static void add_vertex_element(const struct g4_context *ctx, struct g4_draw_state *draw, uint32_t index,
-                               const struct g4_vertex_element *element) {
+                               const struct g4_vertex_element *element, uint32_t *end) {
     const uint32_t qwords = qwords_of(element->format);
     const bool is_long = qwords != 0 && !(element->control[2] == G4_VERTEX_COMPONENT_CONTROL_NOSTORE &&
                                           element->control[3] == G4_VERTEX_COMPONENT_CONTROL_NOSTORE);
@@ -134,7 +156,8 @@ static void add_vertex_element(const struct g4_context *ctx, struct g4_draw_stat
     for (uint32_t half = 0; half < 1u + is_long; half++) {
         struct g4_vertex_element *const out = &draw->vertex_element[draw->vertex_elements];
         *out = qwords ? half_of_qwords(element, qwords, half) : *element;
-        out->destination = 4 * draw->vertex_elements;
+        out->destination = *end;
+        *end += 4 - (uint32_t)__builtin_popcount(out->packed);
         if (half == 0) {
             load_generated_values(ctx, index, out->control);
         }
@@ -145,6 +168,7 @@ static void add_vertex_element(const struct g4_context *ctx, struct g4_draw_stat
 /* Valid elements in order, and the buffers that they name. */
 static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const struct g4_gen9_state *const state = commands(ctx);
+    uint32_t end = 0;
 
     for (uint32_t i = 0; i < state->vertex_elements; i++) {
         const uint32_t command[3] = {0, state->vf_instancing[i][0], state->vf_instancing[i][1]};
@@ -161,11 +185,12 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
             .format = element.source_element_format,
             .control = {element.component_0_control, element.component_1_control, element.component_2_control,
                         element.component_3_control},
+            .packed = components_left_out(ctx, i),
             .edge_flag = element.edge_flag_enable,
             .per_instance = instancing.instancing_enable,
             .step_rate = instancing.instance_data_step_rate,
         };
-        add_vertex_element(ctx, draw, i, &loaded);
+        add_vertex_element(ctx, draw, i, &loaded, &end);
         if (element.vertex_buffer_index < G4_VERTEX_BUFFERS) {
             load_vertex_buffer(ctx, element.vertex_buffer_index, draw);
         }

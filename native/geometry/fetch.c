@@ -99,7 +99,7 @@ static bool copies_dwords(const struct g4_format *format) {
 
 /* Compute the masks of an element whose components are copied channels or constants; false for other elements. */
 static bool is_simple(struct g4_fetch *f) {
-    bool simple = f->plain_floats && f->reads_memory;
+    bool simple = f->plain_floats && f->reads_memory && f->dwords == 4;
     for (int c = 0; c < 4; c++) {
         switch (f->control[c]) {
         case G4_VERTEX_COMPONENT_CONTROL_STORE_SRC:
@@ -121,6 +121,17 @@ static bool is_simple(struct g4_fetch *f) {
     return simple;
 }
 
+/* Components that are left out store nothing; the others follow each other. */
+static void pack_components(struct g4_fetch *f, uint8_t packed) {
+    for (uint8_t c = 0; c < 4; c++) {
+        if (packed >> c & 1) {
+            f->control[c] = G4_VERTEX_COMPONENT_CONTROL_NOSTORE;
+        } else {
+            f->place[c] = (uint8_t)f->dwords++;
+        }
+    }
+}
+
 static void setup_element(const struct g4_context *ctx, const struct g4_draw_state *draw,
                           const struct g4_vertex_element *element, struct g4_report_log *log,
                           struct g4_vertex_fetch *fetch, struct g4_fetch *f) {
@@ -129,6 +140,7 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
         .format = g4_format_of(element->format, g4_format_gen(ctx->model)),
     };
     memcpy(f->control, element->control, sizeof f->control);
+    pack_components(f, element->packed);
     for (int c = 0; c < 4; c++) {
         f->reads_memory |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC;
         fetch->uses_vertex_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_VID;
@@ -169,8 +181,9 @@ void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_st
             fetch->has_edge_flag = true;
             continue;
         }
-        setup_element(ctx, draw, element, log, fetch, &fetch->element[fetch->elements++]);
-        const uint32_t rows = (element->destination + 4 + 7) / 8;
+        struct g4_fetch *const f = &fetch->element[fetch->elements++];
+        setup_element(ctx, draw, element, log, fetch, f);
+        const uint32_t rows = (f->destination + f->dwords + 7) / 8;
         fetch->rows = rows > fetch->rows ? rows : fetch->rows;
     }
     fetch->indexed = draw->primitive.indexed;
@@ -290,17 +303,17 @@ static bool is_in_buffer(const struct g4_fetch *f, uint32_t index) {
 }
 
 const struct g4_fetch *g4_fetch_element_of(const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
-                                           uint32_t dword, g4_address *address, bool *reads) {
+                                           uint32_t dword, uint32_t *component, g4_address *address, bool *reads) {
     const struct g4_fetch *found = NULL;
-    for (uint32_t i = 0; i < fetch->elements; i++) { /* later elements overwrite those before */
-        const struct g4_fetch *const f = &fetch->element[i];
-        const uint32_t component = dword - f->destination;
-        if (component < 4 && f->control[component] != G4_VERTEX_COMPONENT_CONTROL_NOSTORE) {
+    for (uint32_t i = 0; i < 4 * fetch->elements; i++) { /* later elements overwrite those before */
+        const struct g4_fetch *const f = &fetch->element[i / 4];
+        const uint32_t control = f->control[i % 4];
+        if (dword == f->destination + f->place[i % 4] && control != G4_VERTEX_COMPONENT_CONTROL_NOSTORE) {
             const uint32_t index = element_index(f, ids);
             found = f;
+            *component = i % 4;
             *address = f->base + index * f->pitch;
-            *reads = f->control[component] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC && f->reads_memory &&
-                     is_in_buffer(f, index);
+            *reads = control == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC && f->reads_memory && is_in_buffer(f, index);
         }
     }
     return found;
@@ -356,9 +369,9 @@ static inline void fetch_element(struct g4_port *port, const struct g4_fetch *f,
     };
     for (int c = 0; c < 4; c++) {
         if (f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC) {
-            out[c] = source[c];
+            out[f->place[c]] = source[c];
         } else if (f->control[c] != G4_VERTEX_COMPONENT_CONTROL_NOSTORE) {
-            out[c] = by_control[f->control[c] & 7];
+            out[f->place[c]] = by_control[f->control[c] & 7];
         }
     }
 }

@@ -13,6 +13,8 @@ struct g4_fetch {
     const struct g4_format *format;
     uint32_t control[4];  /* enum g4_vertex_component_control */
     uint32_t destination; /* dword of the entry */
+    uint8_t place[4];     /* dwords of the components after it; those that are left out are NOSTORE */
+    uint32_t dwords;      /* that the element occupies */
     g4_address buffer;    /* where the buffer starts */
     g4_address base;      /* + element offset */
     uint32_t pitch;
@@ -64,9 +66,10 @@ struct g4_vertex_ids {
 void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
                      uint32_t (*rows)[8]);
 
-/* The element that stores a dword of the entry; NULL: none.  *address is where it reads memory, if *reads. */
+/* The element that stores a dword of the entry, with a component; NULL: none.  *address is where it reads memory, if
+ * *reads. */
 const struct g4_fetch *g4_fetch_element_of(const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
-                                           uint32_t dword, g4_address *address, bool *reads);
+                                           uint32_t dword, uint32_t *component, g4_address *address, bool *reads);
 
 /* The edge flag of a vertex.  The draw has edge flags. */
 bool g4_fetch_edge_flag(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids);

@@ -105,3 +105,31 @@ def test_as_many_long_elements_as_there_can_be() -> None:
     long = ("R64G64B64A64_PASSTHRU", 0, (SRC, SRC, SRC, SRC))
     rows = Fetcher().fetch(*[long] * 34)
     assert rows[1] == dwords(10, 11, 12, 13) * 2
+
+
+@pytest.mark.parametrize("packs", [False, True])
+def test_packed_components_follow_each_other(packs: bool) -> None:
+    """Each bit of 3DSTATE_VF_COMPONENT_PACKING is a component; the first element has the lowest four."""
+    machine = Fetcher()
+    machine.run(command("3DSTATE_VF", machine.gen, component_packing_enable=packs),
+                command("3DSTATE_VF_COMPONENT_PACKING", machine.gen, vertex_element_00_enables=0b1010,
+                        vertex_element_01_enables=0b0000, vertex_element_02_enables=0b1111,
+                        vertex_element_03_enables=0b0101))
+    rows = machine.fetch(("R32G32_UINT", 0, (SRC, SRC, ZERO, ONE)), ("R32_UINT", 8, (SRC, ZERO, ZERO, ONE)),
+                         ("R32G32B32A32_UINT", 16, (SRC, SRC, SRC, SRC)), ("R32_UINT", 32, (SRC, ZERO, ZERO, ZERO)),
+                         vertex_id_enable=1, vertex_id_element_offset=3, vertex_id_component_number=2)
+    for i, row in enumerate(rows):
+        first, second, third, fourth, fifth = (dwords(10 * i + n) for n in range(5))
+        elements = [[*first, 0, 0x3F800000], [second[0], 0, 0, 0x3F800000], [*third, *fourth], [fifth[0], 0, i, 0]]
+        packed = [first[1], 0x3F800000, *elements[2], fifth[0], i]
+        assert row[:8] == packed if packs else row == [dword for element in elements for dword in element]
+
+
+def test_packing_names_whole_components_of_64_bits() -> None:
+    machine = Fetcher()
+    machine.run(command("3DSTATE_VF", machine.gen, component_packing_enable=True),
+                command("3DSTATE_VF_COMPONENT_PACKING", machine.gen, vertex_element_00_enables=0b0101,
+                        vertex_element_01_enables=0b0001))
+    rows = machine.fetch(("R64G64B64_PASSTHRU", 0, (SRC, SRC, SRC, ZERO)), ("R32_UINT", 24, (SRC, ONE, ZERO, ZERO)))
+    for i, row in enumerate(rows):
+        assert row[:5] == [*dwords(10 * i, 10 * i + 2), dwords(10 * i + 3)[0]]
