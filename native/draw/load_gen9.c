@@ -940,6 +940,7 @@ struct pixel_commands {
     struct gen9_3dstate_ps_blend blend;
     struct gen9_3dstate_raster raster;
     struct gen9_3dstate_wm_hz_op operation;
+    struct gen9_3dstate_wm_chromakey chroma_key;
 };
 
 static void unpack_pixel_commands(const struct g4_context *ctx, struct pixel_commands *c) {
@@ -951,6 +952,7 @@ static void unpack_pixel_commands(const struct g4_context *ctx, struct pixel_com
     gen9_3dstate_ps_blend_unpack(state->ps_blend, ctx->gen, &c->blend);
     gen9_3dstate_raster_unpack(state->raster, ctx->gen, &c->raster);
     gen9_3dstate_wm_hz_op_unpack(state->wm_hz_op, ctx->gen, &c->operation);
+    gen9_3dstate_wm_chromakey_unpack(state->wm_chromakey, ctx->gen, &c->chroma_key);
     if (!c->extra.pixel_shader_valid) {
         memset(&c->extra, 0, sizeof c->extra);
     }
@@ -973,7 +975,8 @@ static bool dispatches_threads(const struct pixel_commands *c) {
             ((c->blend.has_writeable_rt && !extra->pixel_shader_does_not_write_to_rt) || extra->pixel_shader_has_uav ||
              extra->pixel_shader_kills_pixel || extra->omask_present_to_render_target ||
              extra->pixel_shader_computed_depth_mode != GEN9_COMPUTED_DEPTH_MODE_OFF ||
-             extra->pixel_shader_computes_stencil || c->blend.alpha_test_enable || c->blend.alpha_to_coverage_enable));
+             extra->pixel_shader_computes_stencil || c->blend.alpha_test_enable || c->blend.alpha_to_coverage_enable ||
+             c->chroma_key.chromakey_kill_enable));
 }
 
 static void load_windower(const struct g4_context *ctx, const struct pixel_commands *c, struct g4_draw_state *draw) {
@@ -989,7 +992,8 @@ static void load_windower(const struct g4_context *ctx, const struct pixel_comma
         .dispatch_16 = ps->dispatch_16_pixel_enable,
         .dispatch_32 = ps->dispatch_32_pixel_enable && !ps->dispatch_16_pixel_enable, /* docs/decisions.md 154 */
         .kills_pixels = wm->force_kill_pixel_enable == GEN9_FORCE_FORCE_ON ||
-                        (wm->force_kill_pixel_enable == GEN9_FORCE_NORMAL && extra->pixel_shader_kills_pixel),
+                        (wm->force_kill_pixel_enable == GEN9_FORCE_NORMAL &&
+                         (extra->pixel_shader_kills_pixel || c->chroma_key.chromakey_kill_enable)),
         .computes_depth = extra->pixel_shader_computed_depth_mode != GEN9_COMPUTED_DEPTH_MODE_OFF,
         .uses_source_depth = extra->pixel_shader_uses_source_depth,
         .polygon_stipple = wm->polygon_stipple_enable,

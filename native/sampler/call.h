@@ -101,6 +101,10 @@ void g4_sampler_begin(struct g4_sampler_call *c);
 /* Return result[] in the channels that are not masked. */
 void g4_sampler_write_back(const struct g4_sampler_call *c);
 void g4_sampler_write_zeros(const struct g4_sampler_call *c);
+
+/* Writes the pixels that the chroma key did not kill, to the register after the colors.  Erratum of Gen4: pixels that
+ * are not enabled count as killed. */
+void g4_sampler_write_kill_mask(const struct g4_sampler_call *c, g4_lanes killed);
 /* Report a message that does not exist, and write zeros to its response. */
 void g4_sampler_refuse_message(const struct g4_sampler_call *c);
 

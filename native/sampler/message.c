@@ -190,10 +190,11 @@ void g4_sampler_write_zeros(const struct g4_sampler_call *c) {
     g4_sampler_write_back(c);
 }
 
-/* Writes the pixels that the chroma key did not kill.  Erratum of Gen4: pixels that are not enabled count as killed. */
-static void write_kill_mask(const struct g4_sampler_call *c, g4_lanes killed) {
+void g4_sampler_write_kill_mask(const struct g4_sampler_call *c, g4_lanes killed) {
+    const uint32_t absent = c->removes_masked_channels ? c->channel_mask & 0xfu : 0;
+    const unsigned after = 4 - (unsigned)__builtin_popcount(absent);
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        uint32_t *const row = g4_response(c->gang, c->send, 4, t);
+        uint32_t *const row = g4_response(c->gang, c->send, after, t);
         if (row && (c->threads >> t & 1)) {
             const uint32_t off =
                 c->eu->ctx->model->quirks.killed_mask_includes_disabled ? ~g4_thread_lanes(c->active[0], t) & 0xff : 0;
@@ -454,7 +455,7 @@ static void sample(struct g4_sampler_call *c) {
     if (c->texture->null || sampler->disable) {
         g4_sampler_write_zeros(c);
         if (kill) {
-            write_kill_mask(c, 0);
+            g4_sampler_write_kill_mask(c, 0);
         }
         return;
     }
@@ -464,7 +465,7 @@ static void sample(struct g4_sampler_call *c) {
                           refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.format_code : c->binding_table_index);
         g4_sampler_write_zeros(c);
         if (kill) {
-            write_kill_mask(c, 0);
+            g4_sampler_write_kill_mask(c, 0);
         }
         return;
     }
@@ -475,7 +476,7 @@ static void sample(struct g4_sampler_call *c) {
     g4_sampler_map_channels(c);
     g4_sampler_write_back(c);
     if (kill) {
-        write_kill_mask(c, c->cache->work.killed[0] & c->active[0]);
+        g4_sampler_write_kill_mask(c, c->cache->work.killed[0] & c->active[0]);
     }
 }
 

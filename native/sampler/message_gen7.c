@@ -164,6 +164,14 @@ static void sample(struct g4_sampler_call *c) {
     g4_sampler_write_back(c);
 }
 
+static void sample_killpix(struct g4_sampler_call *c) {
+    g4_lanes *const killed = c->cache->work.killed;
+
+    killed[0] = killed[1] = 0;
+    sample(c);
+    g4_sampler_write_kill_mask(c, killed[0] & c->active[0]);
+}
+
 /* ---- gather4 ---- */
 
 /* The source of the channel that the header selects.  With two 32-bit channels Gen7 has the second one where blue is,
@@ -496,7 +504,8 @@ static const struct g4_sampler_shape *find_message(const struct g4_sampler_call 
 /* A response may be shorter than the channels that are not masked. */
 static void check_response(const struct g4_sampler_call *c) {
     const unsigned channels = 4u - (unsigned)__builtin_popcount(c->channel_mask);
-    const unsigned registers = c->message->simd == 4 ? 1 : c->message->simd == 16 ? 2 * channels : channels;
+    const unsigned colors = c->message->simd == 4 ? 1 : c->message->simd == 16 ? 2 * channels : channels;
+    const unsigned registers = colors + (c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX);
     if (c->send->rlen > registers) {
         g4_sampler_report(c, G4_EVENT_BAD_RESPONSE, c->send->descriptor);
     }
@@ -532,6 +541,9 @@ static void run(struct g4_sampler_call *c, uint32_t gathered_channel) {
     case G4_SAMPLER_OP_GATHER4_PO:
     case G4_SAMPLER_OP_GATHER4_PO_C:
         gather(c, gathered_channel);
+        break;
+    case G4_SAMPLER_OP_SAMPLE_KILLPIX:
+        sample_killpix(c);
         break;
     default:
         sample(c);

@@ -7,13 +7,20 @@ from typing import Any
 import pytest
 
 from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.messages import RenderTargetWriteTypeGen6
+from gen4emu.hw.gen9.messages import RenderCacheTypeGen9
 from gen4emu.hw.topology import PrimitiveTopology as Topology
+from gen4emu.isa.assembler import assemble
 from tests.harness.commands import command
 from tests.harness.depth_only import DYNAMIC, SHIFT, SIDE, DepthOnly, corners
+from tests.harness.messages import descriptor
 
 LINE = [(2.5, 5.5), (6.5, 5.5)]
 FORCE_OFF, FORCE_ON = 2, 3
 WHOLE = corners(0, 0, SIDE, SIDE)
+WHOLE_PIXELS = {(x, y) for x in range(SIDE) for y in range(SIDE)}
+KERNEL = 0x70000
 
 
 def pixels(x1: int, y1: int, x2: int, y2: int) -> set[tuple[int, int]]:
@@ -134,3 +141,28 @@ def test_blend_entries_of_targets_not_in_use_need_no_memory() -> None:
     pointers = {"blend_state_pointer": 0xFC0, "blend_state_pointer_valid": True}
     assert machine.draw(WHOLE, blend_state_pointers=pointers)
     assert machine.device.faults.counts == {}
+
+
+# A pixel shader that kills all its pixels: no channel takes part in its write.
+_WRITE = descriptor("RENDER_CACHE_DATA_PORT_MESSAGE", Gen.KBL, length=4, end_of_thread=True,
+                    message_type=RenderCacheTypeGen9.RENDER_TARGET_WRITE, last_render_target_select=True,
+                    render_target_write_type=RenderTargetWriteTypeGen6.SIMD8)
+_KILLER = f"""cmp.nz.f0.0(8) null<1>UD g0<0,1,0>UD g0<0,1,0>UD {{ align1 1Q }};
+(+f0.0) sendc(8) null<1>UW g124<8,8,1>UD 0x{_WRITE:08x} render {{ align1 1Q EOT }};"""
+
+
+@pytest.mark.parametrize(("kills", "forced", "expected"), [
+    (False, False, WHOLE_PIXELS),  # the shader does not run: nothing says that it has an effect
+    (True, False, set()),  # depth is written after the shader
+    (False, True, WHOLE_PIXELS),  # and else before
+    (True, True, set())])
+def test_chroma_keys_that_kill_pixels_make_depth_wait_for_the_shader(kills: bool, forced: bool,
+                                                                     expected: set[tuple[int, int]]) -> None:
+    machine = DepthOnly()
+    machine.device.memory.write(KERNEL, assemble(_KILLER, machine.gen))
+    machine.run(
+        command("3DSTATE_PS", machine.gen, kernel_start_pointer_0=KERNEL, dispatch_8_pixel_enable=True),
+        command("3DSTATE_PS_EXTRA", machine.gen, pixel_shader_valid=True),
+        command("3DSTATE_WM", machine.gen, force_thread_dispatch_enable=FORCE_ON if forced else 0),
+        command("3DSTATE_WM_CHROMAKEY", machine.gen, chromakey_kill_enable=kills))
+    assert machine.draw(WHOLE) == expected

@@ -7,6 +7,7 @@ import pytest
 
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.gen6.messages import SamplerMessageType as Message
+from tests.harness.texturing_gen7 import RESPONSE
 from tests.harness.texturing_gen9 import Texturing9
 
 BC4_WHITE, BC4_BLACK = bytes([255] + 7 * [0]), bytes(8)
@@ -94,6 +95,22 @@ def test_keys_compare_channels_of_eight_bits(t: Texturing9, format: str, texel: 
         t.sampler(chromakey_enable=True, chromakey_index=3, chromakey_mode="REPLACE_BLACK")
         t.probe.state.chroma_key[3] = (low, key | 0xFF000000)
         assert (t.at(0.01, 0.01)[:3] == [0.0] * 3) == black
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_key_that_kills_names_the_pixels_that_live(t: Texturing9, enabled: bool) -> None:
+    """KEYFILTER_KILL_ON_ANY_MATCH leaves colors alone; sample+killpix has a register for the pixels."""
+    t.surface("B8G8R8A8_UNORM", 2, 1, data=bytes([1, 2, 3, 4, 9, 9, 9, 9]) + bytes(256))
+    t.sampler(chromakey_enable=enabled, chromakey_index=2, chromakey_mode="KILL_ON_ANY_MATCH")
+    t.probe.state.chroma_key[2] = (0x04030201, 0x04030201)
+    u = [0.1, 0.9, 0.9, 0.1, 0.1, 0.1, 0.9, 0.1]
+    colors = t.message(Message.SAMPLE_KILLPIX, u=u, v=0.5).view(np.float32)
+    assert [round(255 * float(color[0])) for color in colors] == [9 if place > 0.5 else 3 for place in u]
+    living = sum((place > 0.5 or not enabled) << i for i, place in enumerate(u))
+    assert t.probe.grf(RESPONSE + 4)[0] == 0xFFFFFF00 | living
+    t.message(Message.SAMPLE_KILLPIX, header={"red_write_channel_mask": True, "alpha_write_channel_mask": True},
+              u=u, v=0.5, rlen=3)
+    assert t.probe.grf(RESPONSE + 2)[0] == 0xFFFFFF00 | living
 
 
 def test_palettes_give_colors(t: Texturing9) -> None:

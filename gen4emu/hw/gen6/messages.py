@@ -70,6 +70,7 @@ class SamplerMessageType(IntEnum):
     LOD = 9
     RESINFO = 10
     SAMPLEINFO = 11
+    SAMPLE_KILLPIX = 12
     GATHER4_C = 16
     GATHER4_PO = 17
     GATHER4_PO_C = 18

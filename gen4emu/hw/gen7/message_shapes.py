@@ -59,4 +59,5 @@ SAMPLER_MESSAGES_GEN7: dict[tuple[Type, SamplerSimdMode], SamplerMessage] = {
        for type_, parameters in _WIDE.items()},
     **{(type_, SamplerSimdMode.SIMD16): SamplerMessage(type_.name.lower(), "16", parameters, 8)
        for type_, parameters in _WIDE.items()},
+    (Type.SAMPLE_KILLPIX, SamplerSimdMode.SIMD8): SamplerMessage("sample_killpix", "8", "u v r", 5),
 }
