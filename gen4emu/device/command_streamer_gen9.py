@@ -84,20 +84,8 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             "MI_SEMAPHORE_WAIT": self._semaphore_wait,
             "MI_RS_CONTROL": self._resource_streamer_control,
             "3DSTATE_WM_HZ_OP": self._depth_operation(),
-            "3DSTATE_VF": self._partly_executed("3DSTATE_VF", 0, "component_packing_enable"),
-            "3DSTATE_WM_CHROMAKEY": self._partly_executed("3DSTATE_WM_CHROMAKEY", 1, "chromakey_kill_enable"),
+            "MI_RS_STORE_DATA_IMM": self._resource_streamer_store,
         }
-
-    def _partly_executed(self, name: str, dword: int, field: str) -> Handler:
-        """A state command that is kept, and reported if it sets a field that has no effect here."""
-        member = name.removeprefix("3DSTATE_").lower()
-        keep = self.state.keep(member)
-
-        def report(words: Words) -> None:
-            keep(words)
-            self.findings.add(f"{name} with {field} is not executed", self._where())
-
-        return self.state.keep(member, leave_if(dword, self._mask(name, field, dword)), fallback=report)
 
     def _pipeline_handler(self, known: Command, length: int, command: Command | None) -> Handler:
         handler = super()._pipeline_handler(known, length, command)
@@ -162,6 +150,13 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
     def _resource_streamer_control(self, words: Words) -> None:
         view = self._view("MI_RS_CONTROL", words)
         self.state.resource_streamer.on = view.resource_streamer_control == ResourceStreamerControl.START
+
+    def _resource_streamer_store(self, words: Words) -> None:
+        """The resource streamer writes; the command streamer skips the command."""
+        if len(words) < 4:
+            self.findings.add("MI_RS_STORE_DATA_IMM without data", self._where())
+        elif self.state.resource_streamer.on:
+            self._write(self._view("MI_RS_STORE_DATA_IMM", words).destination_address, words[3:4].tobytes())
 
     def _set_predicate(self, words: Words) -> None:
         """Skips the commands after it, to the next of these commands or the end of the batch buffer."""

@@ -395,19 +395,3 @@ def test_every_command_of_the_3d_pipeline_is_known(name: str) -> None:
     machine = kaby_lake()
     machine.do((name, {ENTRIES[name]: [{}]} if name in ENTRIES else {}))
     assert list(machine.streamer.findings.count) == []
-
-
-@pytest.mark.parametrize(("name", "field"), [("3DSTATE_VF", "component_packing_enable"),
-                                             ("3DSTATE_WM_CHROMAKEY", "chromakey_kill_enable")])
-def test_fields_without_an_effect_are_reported(name: str, field: str) -> None:
-    machine = kaby_lake()
-    machine.do((name, {field: True}))
-    (finding,) = machine.streamer.findings.count
-    assert finding == f"{name} with {field} is not executed"
-
-
-def test_a_command_that_is_not_executed_is_reported() -> None:
-    machine = kaby_lake()
-    machine.do(("MI_RS_STORE_DATA_IMM", {}))
-    (finding,) = machine.streamer.findings.count
-    assert finding.startswith("MI_RS_STORE_DATA_IMM") and "not executed" in finding

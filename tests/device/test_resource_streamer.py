@@ -60,6 +60,14 @@ def test_constants_take_effect_with_the_next_binding_table_pointer_of_their_stag
     assert lengths[1] == 3
 
 
+@pytest.mark.parametrize(("more", "stored"), [((), 0), ((START,), 0x1234), ((START, STOP), 0)])
+def test_the_resource_streamer_stores_data_while_it_parses(more: tuple[Command, ...], stored: int) -> None:
+    machine = kaby_lake()
+    machine.do(*more, ("MI_RS_STORE_DATA_IMM", {"destination_address": POOL + 0x24, "data_dword_0": 0x1234}))
+    assert machine.dwords(POOL + 0x20, 3) == [0, stored, 0]
+    assert not machine.streamer.findings.count
+
+
 # --- binding tables ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_pointer_writes_the_table_of_its_stage_to_the_pool(stage: str) -> None:
