@@ -130,12 +130,29 @@ static bool reads_first_level(const struct g4_sampler_call *c, const struct g4_t
     return c->eu->ctx->model->sampler_messages->beyond_levels_errata && sampler->mip_filter == G4_MIP_FILTER_LINEAR;
 }
 
+/* What compares make of texels that are 0, which filters leave as it is. */
+static void compare_nothing(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
+    const struct g4_parameter reference = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_REF);
+
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        float *const texel = &c->cache->work.result[0][0][half * G4_BATCH];
+        memset(texel, 0, G4_BATCH * sizeof *texel);
+        g4_sampler_ops_of_variant()->compare(sampler->shadow_function, reference.half[half], G4_BATCH, texel);
+    }
+}
+
 static void sample_nothing(struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
     static const uint32_t nothing[4] = {0};
     const bool anisotropic =
         sampler->filter[0] == G4_MAP_FILTER_ANISOTROPIC || sampler->filter[1] == G4_MAP_FILTER_ANISOTROPIC;
     const bool no_alpha = anisotropic && c->eu->ctx->model->sampler_messages->beyond_levels_errata;
 
+    if (is_shadow(c)) {
+        compare_nothing(c, sampler);
+        g4_sampler_map_channels(c);
+        g4_sampler_write_back(c);
+        return;
+    }
     for
         EACH_ACTIVE(lane, c) {
             if (no_alpha) {
@@ -153,7 +170,7 @@ static void sample(struct g4_sampler_call *c) {
     if (g4_sampler_sample_fast(c, sampler) || is_refused(c, sampler)) {
         return;
     }
-    if (g4_texture_is_beyond_levels(c->texture) && !is_shadow(c) && !reads_first_level(c, sampler)) {
+    if (g4_texture_is_beyond_levels(c->texture) && !reads_first_level(c, sampler)) {
         sample_nothing(c, sampler);
         return;
     }
@@ -210,6 +227,21 @@ static void gather_constant(const struct g4_sampler_call *c, uint8_t source) {
     g4_sampler_write_back(c);
 }
 
+/* Beyond the levels of a surface all four texels are 0. */
+static void gather_nothing(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
+    if (!is_shadow(c)) {
+        gather_constant(c, G4_SOURCE_ZERO);
+        return;
+    }
+    compare_nothing(c, sampler);
+    for
+        EACH_ACTIVE(lane, c) {
+            const uint32_t value = g4_hw_bits(c->cache->work.result[0][0][lane]);
+            put(c, lane, (const uint32_t[4]){value, value, value, value});
+        }
+    g4_sampler_write_back(c);
+}
+
 static int32_t offset_of(const struct g4_parameter *p, uint32_t lane) {
     return (int32_t)(integer(p, lane) << 26) >> 26;
 }
@@ -256,8 +288,12 @@ static void gather(struct g4_sampler_call *c, uint32_t channel) {
         return;
     }
     const uint8_t source = gathered_source(c, channel);
-    if (source >= G4_SOURCE_ZERO || g4_texture_is_beyond_levels(c->texture)) {
-        gather_constant(c, g4_texture_is_beyond_levels(c->texture) ? G4_SOURCE_ZERO : source);
+    if (g4_texture_is_beyond_levels(c->texture)) {
+        gather_nothing(c, sampler);
+        return;
+    }
+    if (source >= G4_SOURCE_ZERO) {
+        gather_constant(c, source);
         return;
     }
     struct g4_request request = request_of(c, sampler);

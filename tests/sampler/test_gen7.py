@@ -322,6 +322,17 @@ def test_ivy_bridge_has_two_errata_beyond_the_levels(gen: Gen, filter: str, mip:
     assert t.at_level(0) == expected
 
 
+@pytest.mark.parametrize("message", [Message.SAMPLE_C, Message.SAMPLE_L_C, Message.GATHER4_C])
+def test_shadow_messages_beyond_the_levels_compare_with_0(t: Texturing7, message: Message) -> None:
+    """Texels are replaced before the compare; those of the surface are 5."""
+    t.surface("R32_FLOAT", 64, 64, levels=7, resource_min_lod=7.0)
+    t.texels(np.full((64, 64), 5, np.float32))
+    t.sampler(mip="NEAREST", shadow_function="LESS")
+    reference = np.array([-1, 0, 1, 6, -2, 4.5, -0.5, 5], np.float32)
+    found = t.message(message, u=0.5, v=0.5, ref=reference).view(np.float32)[:, 0]
+    assert found.tolist() == [float(r <= 0) for r in reference]  # LESS clears the texels that are less
+
+
 def test_levels_beyond_those_present_are_black_in_formats_of_bytes(t: Texturing7) -> None:
     """Vectors look such formats up by themselves."""
     t.sampler(mip="NONE")
