@@ -173,6 +173,7 @@ def stale_after(device: Device, event: events.Submission) -> int:
 
 
 @needs_client
+@pytest.mark.contradicts_depth
 def test_a_missing_resolve_is_reported() -> None:
     assert replayed(HierarchicalDepthMode.STRICT) == {}
     assert replayed(HierarchicalDepthMode.STRICT, resolves=False)[Event.STALE_DEPTH] > 0
