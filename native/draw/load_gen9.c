@@ -185,7 +185,7 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
             .format = element.source_element_format,
             .control = {element.component_0_control, element.component_1_control, element.component_2_control,
                         element.component_3_control},
-            .packed = components_left_out(ctx, i),
+            .packed = element.edge_flag_enable ? 0 : components_left_out(ctx, i), /* edge flags are not stored */
             .edge_flag = element.edge_flag_enable,
             .per_instance = instancing.instancing_enable,
             .step_rate = instancing.instance_data_step_rate,
