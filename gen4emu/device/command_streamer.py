@@ -484,11 +484,15 @@ class CommandStreamer:
                 self.state.raw.counter[counter] += words[1]
 
     def _padded(self, command: Command, handler: Handler) -> Handler:
-        """Report a command that is shorter than its layout, and execute it with zeros for the missing operands."""
+        """Execute a command that is shorter than its layout with zeros for the missing operands, and report it if it
+        has no such form."""
+        least = command.least(self.gen)
+
         def pad(words: Words) -> None:
             missing = command.size(self.gen) - len(words)
             if missing > 0:
-                self.findings.add(f"{command.name} has only {len(words)} dwords", self._where())
+                if len(words) < least:
+                    self.findings.add(f"{command.name} has only {len(words)} dwords", self._where())
                 words = memoryview(words.tobytes() + bytes(4 * missing)).cast("I")
             handler(words)
 

@@ -425,6 +425,12 @@ class Command(Block):
         copied.header = header
         return copied
 
+    def with_optional(self, dwords: int) -> Self:
+        """This command, of which a shorter form leaves out so many dwords at the end."""
+        copied = self.changed()
+        copied.optional = dwords
+        return copied
+
     def length(self, header: int) -> int:
         """Total dwords by the command's own header."""
         return 1 if self.length_field is None else self.length_field.extract((header,)) + 2

@@ -51,6 +51,17 @@ def test_registers_go_to_and_come_from_48_bit_addresses(address: int, place: int
     assert machine.qword("CS_GPR_R3") == 0x12345678
 
 
+@pytest.mark.parametrize(("dwords", "reported"), [(19, False), (18, False), (16, False), (15, True)])
+def test_the_bases_may_be_set_without_those_of_bindless_surfaces(dwords: int, reported: bool) -> None:
+    """IGT's copies set all bases but the bindless size, with 18 dwords; Broadwell's form has 16."""
+    machine = kaby_lake()
+    words = command("STATE_BASE_ADDRESS", Gen.KBL, dynamic_state_base_address=HIGH,
+                    dynamic_state_base_address_modify_enable=True, dword_length=dwords - 2)[:dwords]
+    machine.run(words)
+    assert machine.state.gen9.dynamic_state_base == HIGH
+    assert bool(machine.device.findings.count) == reported
+
+
 def test_data_and_copies_go_to_48_bit_addresses() -> None:
     machine = kaby_lake()
     machine.do(("MI_STORE_DATA_IMM", {"address": FAR, "data_dword_0": 0x11223344,

@@ -119,7 +119,7 @@ MI_CONDITIONAL_BATCH_BUFFER_END = mi.MI_CONDITIONAL_BATCH_BUFFER_END.changed(
 STATE_BASE_ADDRESS = common.STATE_BASE_ADDRESS.changed(
     *common.base_address("bindless_surface_state", 16),
     Uint("bindless_surface_state_size", 18, 31, 12, bias=1, doc="in surface states"),
-    dwords=19)
+    dwords=19).with_optional(3)  # IGT leaves the size out; Broadwell's form has neither
 
 PIPELINE_SELECT = GEN8.command("PIPELINE_SELECT").changed(
     Uint("mask_bits", 0, 15, 8, hex=True, doc="bits 7:0 that change"),
