@@ -105,6 +105,21 @@ def test_create_ext_takes_system_memory_as_the_only_region(d: Device) -> None:
 
 
 @in_client
+def test_pwrite_reads_memory_that_is_mapped_for_writing_only(d: Device) -> None:
+    """process_vm_readv() does not, but the kernel does."""
+    size = 3 * PAGE
+    address = libc.mmap(None, size + PAGE, 2, 0x22, -1, 0)  # PROT_WRITE, private and anonymous
+    assert libc.munmap(address + size, PAGE) == 0
+    data = bytes(range(256)) * (size // 256)
+    ctypes.memmove(address, data, size)
+    handle = d.create(2 * size)
+    d.call(PWRITE, "IIQQQ", handle, 0, 8, size, address)
+    assert d.read(handle, 2 * size)[8:8 + size] == data
+    with fails(errno.EFAULT):
+        d.call(PWRITE, "IIQQQ", handle, 0, 0, size, address + PAGE)
+
+
+@in_client
 def test_unknown_handles_are_errors(d: Device) -> None:
     with fails(errno.EINVAL):
         d.drop(1)
