@@ -184,6 +184,7 @@ class CommandStreamer:
         self.at_rest: Callable[[], object] | None = None  # called between two commands, after draws
         self.has_drawn = False  # since `at_rest` was called
         self._pause: Pause | None = None  # during `at_rest`, and between `load` and `resume`
+        self._short_handlers: dict[str, Handler] = {}  # of commands whose shorter form does something else
         self._handlers = self._own_handlers()
         self._draws = self._handlers["3DPRIMITIVE"]
         self.state.stored.use_blitter(executor.blitter)
@@ -429,10 +430,11 @@ class CommandStreamer:
         handler = self._handlers.get(known.name)
         if handler is None:
             return self._unknown
-        handler = self._waiting(known.name, handler)
         if length >= _least_dwords(known.header, self.gen):
-            return handler
-        return self._unknown if command is None else self._padded(command, handler)
+            return self._waiting(known.name, handler)
+        if command is None:
+            return self._unknown
+        return self._padded(command, self._waiting(known.name, self._short_handlers.get(known.name, handler)))
 
     # --- media -----------------------------------------------------------------------------------------------------
     def _media(self, words: Words) -> None:

@@ -351,7 +351,8 @@ class Gen7CommandStreamer(CommandStreamer):
             if flags & to_register:
                 self.registers.write(words[2] & register, words[3])
             elif flags & operations:
-                self._post_sync((flags & operations) >> post_sync.lo, words[2] & target, words[3:5].tobytes())
+                data = words[3:min(command.length(words[0]), 5)]  # the short form brings one dword
+                self._post_sync((flags & operations) >> post_sync.lo, words[2] & target, data.tobytes())
             if flags & no_pointers:
                 self.state.disable_constants()
             if flags & resets_count:
@@ -359,6 +360,7 @@ class Gen7CommandStreamer(CommandStreamer):
             if flags & notify:
                 self.interrupts.notify("pipe_control_notify")
 
+        self._short_handlers["PIPE_CONTROL"] = synchronize
         return self.state.stored.add(
             leave_if(1, rare | operations & ~immediate),
             write_immediate(command.field("address", self.gen), target & ~7, 3, 1, immediate), fallback=synchronize)

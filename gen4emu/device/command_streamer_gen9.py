@@ -267,7 +267,8 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
                 target = int(address.decode(address.extract(words)))
                 if flags & indexed:
                     target += self.registers.view("RENDER_HWS_PGA").status_page_address
-                self._post_sync((flags & operations) >> post_sync.lo, target, words[4:6].tobytes())
+                data = words[4:min(command.length(words[0]), 6)]  # the short form brings one dword
+                self._post_sync((flags & operations) >> post_sync.lo, target, data.tobytes())
             if flags & no_pointers:
                 self.state.disable_constants()
             if flags & resets_count:
@@ -275,6 +276,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             if flags & notify:
                 self.interrupts.notify("flush_notify")
 
+        self._short_handlers["PIPE_CONTROL"] = synchronize
         return self.state.stored.add(
             leave_if(1, rare | operations & ~immediate),
             write_immediate_48(address, 0xFFFFFFF8, 4, 1, immediate), fallback=synchronize)

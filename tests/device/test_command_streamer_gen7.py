@@ -172,6 +172,16 @@ def test_a_conditional_end_compares_memory_with_its_dword(memory: int, stored: i
 
 
 # --- PIPE_CONTROL -----------------------------------------------------------------------------------------------------
+def test_the_short_form_writes_four_bytes() -> None:
+    machine = Later()
+    machine.device.memory.write(DATA, b"\xff" * 8)
+    words = command("PIPE_CONTROL", machine.gen, post_sync_operation=PostSyncOperation.WRITE_IMMEDIATE_DATA,
+                    address=DATA, immediate_data_low=0x11223344, dword_length=2)[:4]
+    machine.run(words)
+    assert machine.dwords(DATA, 2) == [0x11223344, 0xFFFFFFFF]
+    assert not machine.device.findings.count
+
+
 def test_post_sync_operations_write_eight_bytes() -> None:
     machine = Later()
     machine.state.counter[8] = 0x1_0000_0007  # PS_DEPTH_COUNT

@@ -137,6 +137,16 @@ def test_skipping_of_a_batch_that_does_not_end_hangs() -> None:
 
 
 # --- PIPE_CONTROL -----------------------------------------------------------------------------------------------------
+def test_the_short_form_writes_four_bytes() -> None:
+    machine = kaby_lake()
+    machine.device.memory.write(DATA, b"\xff" * 8)
+    words = command("PIPE_CONTROL", machine.gen, post_sync_operation=PostSyncOperation.WRITE_IMMEDIATE_DATA,
+                    address=DATA, immediate_data=0x11223344, dword_length=3)[:5]
+    machine.run(words)
+    assert machine.dwords(DATA, 2) == [0x11223344, 0xFFFFFFFF]
+    assert not machine.device.findings.count
+
+
 def test_post_sync_operations_write_eight_bytes_far_away() -> None:
     machine = kaby_lake()
     machine.state.counter[8] = 0x1_0000_0007  # PS_DEPTH_COUNT

@@ -103,6 +103,6 @@ PIPE_CONTROL = gfx("PIPE_CONTROL", 0x7A00, 6, [
     Uint("register_data", 4, 31, 0, hex=True, when=_LRI),
     Ignored(5, 31, 0, when=_LRI),
     Ignored(4, 63, 0, when=_NO_IMMEDIATE),
-], ref="Mesa gen8.xml PIPE_CONTROL")
+], optional=1, ref="Mesa gen8.xml PIPE_CONTROL", doc="in the form of five dwords, 32 bits are written")
 
 REPLACED: tuple[Command, ...] = (STATE_BASE_ADDRESS, STATE_SIP, GPGPU_CSR_BASE_ADDRESS, PIPE_CONTROL)
