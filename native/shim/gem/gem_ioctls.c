@@ -254,7 +254,11 @@ int gem_mmap_offset(struct drm_file *file, void *argument, uint32_t size) {
         request->offset = cpu_map_offset(object, true);
         return 0;
     }
-    if (request->extensions || request->flags >= FIXED) {
+    struct i915_extension extension;
+    if (request->extensions && !user_read(&extension, request->extensions, sizeof extension)) {
+        return EFAULT;
+    }
+    if (request->extensions || request->flags >= FIXED) { /* no extension exists */
         return EINVAL;
     }
     if (!object || object->user) {

@@ -80,7 +80,7 @@ static int lookup_objects(struct submission *submission) {
             return EINVAL;
         }
         if (pinned &&
-            (object->offset & 4095 ||
+            (object->offset & (4095 | (object->alignment ? object->alignment - 1 : 0)) ||
              object->offset != chip_address_to_client(file, chip_address_from_client(file, object->offset)))) {
             return EINVAL;
         }

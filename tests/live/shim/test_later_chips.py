@@ -162,6 +162,17 @@ def test_buffers_without_the_flag_stay_below_4_gib(d: Device) -> None:
     assert low.offset < 1 << 32
 
 
+@in_client(device="kbl")
+def test_a_pinned_address_has_the_alignment_that_is_demanded(d: Device) -> None:
+    batch = d.batch(END, 0)
+    with fails(errno.EINVAL):
+        d.exec([Object(batch, offset=0x11000, flags=PINNED, alignment=0x10000)])
+    for alignment, address in ((0x10000, 0x20000), (1, 0x11000), (0, 0x11000)):
+        pinned = Object(batch, offset=address, flags=PINNED, alignment=alignment)
+        d.exec([pinned])
+        assert pinned.offset == address
+
+
 @in_client(device="bdw")
 def test_relocations_have_8_bytes(d: Device) -> None:
     high = Object(d.create(), offset=0x9234_5678_9000 | CANONICAL, flags=PINNED | WIDE)

@@ -209,8 +209,11 @@ def test_invalid_maps_are_refused(d: Device) -> None:
         other.map_at(offset, PAGE)
     with fails(errno.EINVAL):
         d.call(MAP_OFFSET, "IIQQQ", handle, 0, 0, 4, 0)
-    with fails(errno.EINVAL):
+    with fails(errno.EFAULT):
         d.call(MAP_OFFSET, "IIQQQ", handle, 0, 0, WC, 8)
+    link = ctypes.create_string_buffer(32)
+    with fails(errno.EINVAL):
+        d.call(MAP_OFFSET, "IIQQQ", handle, 0, 0, WC, address_of(link))
     with fails(errno.EINVAL):
         d.call(MMAP, "IIQQQQ", handle, 0, PAGE, 2 * PAGE, 0, 0)
     with fails(errno.EINVAL):
