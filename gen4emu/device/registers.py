@@ -43,6 +43,10 @@ class RegisterFile:
     def offset(self, name: str) -> int:
         return self._names[name].offset
 
+    def is_masked(self, offset: int) -> bool:
+        """Whether the upper half of a value names the bits of the lower half that a write changes."""
+        return offset in self._masked
+
     def bits(self, name: str, fields: Iterable[str]) -> int:
         """The bits of a register that these fields have.  Fields that it does not have are ignored."""
         masks = self.masks(name)

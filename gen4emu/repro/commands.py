@@ -36,7 +36,7 @@ class StateCommands:
         if layout is None or layout.name in _NO_STATE or layout.draws:
             return
         data = tuple(int(word) for word in words)
-        key = layout.name, _distinguished(layout.name, data)
+        key = layout.name, self._distinguished(layout.name, data)
         self.found.pop(key, None)
         self.found[key] = data
 
@@ -53,9 +53,10 @@ class StateCommands:
             self.saved.pop(self.running, None)
         self.running = None
 
-
-def _distinguished(name: str, data: Dwords) -> Dwords:
-    """The dwords that commands with the same name must share if the later one is to replace the other."""
-    if name == "MI_LOAD_REGISTER_IMM":  # header, which disables bytes, and offsets
-        return data[:1] + data[1::2]
-    return data if name in _PARTIAL else ()
+    def _distinguished(self, name: str, data: Dwords) -> Dwords:
+        """The numbers that commands with the same name must share if the later one is to replace the other."""
+        if name == "MI_LOAD_REGISTER_IMM":  # header, which disables bytes; offsets, and the bits that are changed
+            masks = (value >> 16 if self.streamer.registers.is_masked(offset) else 0
+                     for offset, value in zip(data[1::2], data[2::2], strict=False))
+            return (*data[:1], *data[1::2], *masks)
+        return data if name in _PARTIAL else ()

@@ -32,7 +32,8 @@ from gen4emu.selection import Selection
 from gen4emu.trace import reader
 from gen4emu.trace.events import Engine
 
-_TILE_ROWS = 32
+_TILE_ROWS = 64  # of the tallest tile
+_MOST_READS = 200  # runs that look for memory which the draw reads
 _MOST_RUNS = 2000  # of the draw, to find the memory that it needs,
 _MOST_BYTES = 1 << 30  # and bytes of memory and targets in all these runs
 _README = """\
@@ -232,7 +233,7 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
     Ranges of them are left out one after the other, in halves, quarters and so on, as long as the result stays.
     """
     kept = {at: data for at, data in pages.items() if any(data)}  # memory without contents reads as zeros
-    whole = _run(script, kept, targets)
+    whole = _run(script, kept, targets, with_pages=True)
     if whole is None or whole.digests != [target.digest for target in expected.targets]:
         raise Gen4emuError("the draw writes other pixels than in its trace: it depends on more than the state in force "
                            "and memory, such as constants that were overwritten, registers or streamed vertices")
@@ -242,26 +243,26 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
         return found is not None and (found.digests, found.faults) == (whole.digests, whole.faults)
 
     found = _read(script, kept, targets)
-    alone = _run(script, {at: kept[at] for at in found}, targets)
+    alone = _run(script, {at: kept[at] for at in found}, targets, with_pages=True)
     if alone is not None:
         found |= {at for at, data in whole.pages.items() if alone.pages[at] != data} & kept.keys()
     order = sorted(found) if stays(found) else list(kept)
-    size = PAGE_SIZE * (len(order) + len(whole.pages))
+    size = max(PAGE_SIZE * (len(order) + len(whole.pages)), 1)
     return {at: kept[at] for at in leave_out(order, stays, min(_MOST_RUNS, _MOST_BYTES // size))}
 
 
 def _read(script: Script, kept: dict[int, bytes], targets: tuple[Target, ...]) -> set[int]:
     """The pages that a script reads: those that it misses, until it misses no more."""
     found: set[int] = set()
-    while len(found) < len(kept):
+    for _ in range(_MOST_READS):
         run = _run(script, {at: kept[at] for at in found}, targets)
         if run is None:
             return set(kept)  # without memory it does something else, and hangs
         more = run.missed & kept.keys() - found
         if not more:
-            break
+            return found
         found |= more
-    return found
+    return set(kept)
 
 
 def _near(target: Target) -> range:
@@ -277,10 +278,11 @@ class _Result:
     digests: list[str]  # of the targets
     faults: int
     missed: set[int]  # pages that are read without contents
-    pages: dict[int, bytes]  # of the targets, and some beside them
+    pages: dict[int, bytes]  # if they are wanted: of the targets, and some beside them
 
 
-def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -> _Result | None:
+def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...], *, with_pages: bool = False) \
+        -> _Result | None:
     """None if the script hangs."""
     with NewDevice(script.device) as device:
         load(device.memory, replace(script, memory=joined(pages)))
@@ -291,7 +293,8 @@ def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]) -
         missed = {page for start, size in device.memory.missed_reads()
                   for page in range(start, start + size, PAGE_SIZE)}
         digests = [target_digest(device.memory, target).digest for target in targets]
-        near = {page: device.memory.read(page, PAGE_SIZE, Missing.ZERO) for target in targets for page in _near(target)}
+        near = {page: device.memory.read(page, PAGE_SIZE, Missing.ZERO)
+                for target in targets if with_pages for page in _near(target)}
         return _Result(digests, device.faults.total, missed, near)
 
 

@@ -120,16 +120,16 @@ def test_registers_that_commands_have_loaded_are_loaded_again(tmp_path: Path) ->
     assert run(["export", str(TRACES / "later" / "triangle-ivb.aub.xz"), "--draw", "4", "-o", str(repro)]) == 0
     script = parse(repro / "batch.txt")
     load, gen = command_named("MI_LOAD_REGISTER_IMM", script.device.gen), script.device.gen
-    instpm, chicken = (0x20C0, 0x00400040), (0xE184, 0xFFFF1234)
+    instpm, other_bits, chicken = (0x20C0, 0x00400040), (0x20C0, 0x00200020), (0xE184, 0xFFFF1234)
     script.commands[:0] = [tuple(load.pack(gen, writes=[{"register_offset": offset, "data": data}]))
-                           for offset, data in (instpm, chicken)]
+                           for offset, data in (instpm, other_bits, chicken)]
     write_in_two(script, whole)
     assert run(["trim", str(whole), "--submissions", "1", "-o", str(part)]) == 0
     assert digests(part) == digests(whole)
     with Device(script.device) as device:
         for event in open_trace(str(part)):
             device.apply(event)
-        assert device.registers.read(instpm[0]) & 0x40
+        assert device.registers.read(instpm[0]) & 0x60 == 0x60
         assert device.registers.read(chicken[0]) == 0x1234
         assert device.state.gen7.constants_absolute
 
