@@ -293,6 +293,7 @@ class BreakKind(CoreEnum):
     EVERY = 6, "any instruction"
     NOT_FINITE = 7, "the first of a thread that computes a NaN or an infinity, after it"
     DENORMAL = 8, "the first of a thread that reads or computes a denormal, after it"
+    FUNCTION = 9, "messages to the shared function with this number, which is low"
 
 
 class OperandFile(CoreEnum):

@@ -28,7 +28,7 @@ from gen4emu.hw.gen4.surface import SurfaceType
 from gen4emu.hw.layout import Block, View
 from gen4emu.isa import disassemble, kernel_length
 from gen4emu.isa.disassembler import Line
-from gen4emu.isa.message_text import SFIDS
+from gen4emu.isa.message_text import sfid_names
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.registers import CONTROL_BITS
 
@@ -52,13 +52,15 @@ def _meant(name: str, known: list[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def function(name: str) -> int:
-    """A shared function by the assembler's names, or its number."""
-    if name in SFIDS:
-        return SFIDS[name]
-    if name.isdigit() and int(name) < 16:
-        return int(name)
-    raise FieldError(f"unknown shared function {name!r} (known: {', '.join(n for n in SFIDS if 'sfid' not in n)})")
+def function(name: str, gen: Gen) -> int:
+    """A shared function of a device by the assembler's names, or its number."""
+    numbers = {known: number for number, known in sfid_names(gen).items()}
+    if name in numbers:
+        return numbers[name]
+    number = name.removeprefix("sfid")
+    if number.isdigit() and int(number) < 16:
+        return int(number)
+    raise FieldError(f"unknown shared function {name!r} (known: {', '.join(numbers)})")
 
 
 def units(bits: int) -> Iterator[Unit]:

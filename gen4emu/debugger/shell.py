@@ -485,7 +485,7 @@ def _break(shell: Shell, arguments: list[str]) -> None:
         found = Breakpoint(BreakKind.END, **more)
     elif kind == "sfid":
         _need(a, 1, "break sfid NAME|N")
-        found = Breakpoint(BreakKind.MESSAGE, inspect.function(a[0]) << 24, mask=0xF000000, **more)
+        found = Breakpoint(BreakKind.FUNCTION, inspect.function(a[0], shell.session.device.info.gen), **more)
     elif kind == "message":
         _need(a, 1, "break message DESCRIPTOR [MASK]")
         mask = number(a[1]) if len(a) > 1 else 0xFFFFFFFF

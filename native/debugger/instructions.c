@@ -11,14 +11,20 @@
 #include "hw_messages.h"
 
 enum {
-    EXTENDED_STATUS = 1u << (G4_CR0_STATUS_SHIFT +
-                             G4_EXCEPTION_BREAKPOINT), /* of cr0.1: the system routine was entered for a breakpoint */
+    /* of cr0.1: the system routine was entered for a breakpoint */
+    EXTENDED_STATUS = 1u << (G4_CR0_STATUS_SHIFT + G4_EXCEPTION_BREAKPOINT),
 };
 
 /* ---- breakpoints ---- */
 
 static uint32_t descriptor_of(const struct g4_run *run, const struct g4_op *op, int t) {
-    return op->src[1].kind == G4_KIND_IMM ? op->descriptor : run->gang->a0[t][0] | (uint32_t)run->gang->a0[t][1] << 16;
+    const uint16_t *const a0 = &run->gang->a0[t][op->grf_payload ? op->src[1].base / 2u & 6 : 0];
+    return op->src[1].kind == G4_KIND_IMM ? op->descriptor : a0[0] | (uint32_t)a0[1] << 16;
+}
+
+static uint32_t function_of(const struct g4_run *run, const struct g4_op *op, int t) {
+    const uint32_t descriptor = descriptor_of(run, op, t);
+    return op->grf_payload ? op->function : g4_message_descriptor_shared_function(descriptor);
 }
 
 static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, const struct g4_debug_breakpoint *b) {
@@ -32,6 +38,8 @@ static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, c
         return g4_op_ends_thread(op);
     case G4_BREAK_MESSAGE:
         return op->opcode == G4_OPCODE_SEND && (descriptor_of(run, op, t) & b->mask) == b->low;
+    case G4_BREAK_FUNCTION:
+        return op->opcode == G4_OPCODE_SEND && function_of(run, op, t) == b->low;
     case G4_BREAK_DEBUG_CONTROL:
         return op->breakpoint;
     case G4_BREAK_EVERY:

@@ -102,6 +102,22 @@ def test_breakpoints(where: str, expected: str, capsys: Text) -> None:
     assert expected in lines[2]
 
 
+@pytest.mark.parametrize(("trace", "function", "expected"), [
+    ("triangle-ivb", "urb", "urb"), ("triangle-ivb", "render", "render"), ("triangle-kbl", "sfid5", "render"),
+    ("triangle-kbl", "urb", "urb")])
+def test_breakpoints_at_functions_of_later_generations(trace: str, function: str, expected: str, capsys: Text) -> None:
+    """The number of the function is in the instruction, not in the descriptor."""
+    lines = debug(capsys, str(TRACES / "later" / f"{trace}.aub.xz"), f"break sfid {function}", "c")
+    assert f"breakpoint 1 (sfid {function})" in lines[1]
+    assert expected in lines[2]
+    assert "send" in lines[2]
+
+
+def test_functions_have_the_names_of_their_generation(capsys: Text) -> None:
+    (line,) = errors(capsys, str(TRACES / "later" / "triangle-kbl.aub.xz"), "break sfid nobody")
+    assert "unknown shared function 'nobody' (known: null, sampler, gateway" in line
+
+
 def test_breakpoints_in_flagged_threads_only(capsys: Text) -> None:
     lines = debug(capsys, FBO, "trap pixel 100 100 2 quiet", "break eot flagged", "c", "c")
     stops = [line for line in lines if "breakpoint 2 (" in line]
