@@ -223,7 +223,8 @@ bool g4_debug_report(struct g4_debug *debug, struct g4_debug_event *event) {
     debug->before_first = action == G4_DEBUG_STEP ? is_between : debug->before_first;
     debug->finishing = action == G4_DEBUG_FINISH ? event->thread.serial : debug->finishing;
     debug->abandoned = action == G4_DEBUG_ABANDON;
-    debug->goes_back = action == G4_DEBUG_BACK;
+    debug->goes_back = action == G4_DEBUG_BACK && debug->may_go_back;
+    debug->may_go_back = false;
     return !debug->abandoned && !debug->goes_back;
 }
 

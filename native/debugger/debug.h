@@ -64,7 +64,7 @@ struct g4_debug_operands {
     uint64_t bits[G4_GANG_THREADS][2][3][G4_PASS_CHANNELS];
 };
 
-/* A moment of a thread that is alone in its gang.  What it has done since has no effect on anything but itself. */
+/* A moment of a thread that is alone in its gang.  Its instructions since then affect only the thread itself. */
 struct g4_debug_saved {
     uint64_t serial; /* of the thread; 0: no such moment */
     const struct g4_gang *gang;
@@ -105,7 +105,8 @@ struct g4_debug {
     bool before_first;            /* the step starts between two instructions, or before the first one */
     uint64_t goal, goal_executed; /* stop in the thread with this serial (0: none) after so many instructions */
     bool goal_flagged;
-    bool goes_back; /* the gang is to run again from `saved` */
+    bool may_go_back; /* g4_debug_go_back has prepared it, for the event that is being reported */
+    bool goes_back;   /* the gang is to run again from `saved` */
     struct g4_debug_saved saved;
     bool has_effect;          /* the instruction that is executed */
     uint64_t channel_ops;     /* of the worker, with the instructions that the run has not added yet */

@@ -1,8 +1,9 @@
 /*
  * Going back within a thread: it is executed again from a moment that was saved, with the memory as it is now.
  *
- * That has the same results if the thread has done nothing since that others see, so the moment is saved anew after
- * each message that may have an effect; instructions before it are only reached by executing the draw again.
+ * That has the same results if nothing that the thread has done since is visible outside of it, so the moment is saved
+ * again after each message that may have an effect; instructions before it are only reached by executing the draw
+ * again.
  */
 #include <string.h>
 
@@ -120,10 +121,11 @@ bool g4_debug_go_back(struct g4_device *device, uint64_t executed, uint64_t *fro
     }
     const struct g4_debug_gang *const known = debug->current;
     const struct g4_debug_saved *const saved = &debug->saved;
-    if (known->thread[saved->t].serial != saved->serial || executed < saved->executed ||
+    if (debug->has_effect || known->thread[saved->t].serial != saved->serial || executed < saved->executed ||
         executed >= known->executed[saved->t]) {
         return false;
     }
     *from = saved->executed;
-    return g4_debug_stop_at(device, saved->serial, executed, known->thread[saved->t].flagged);
+    debug->may_go_back = g4_debug_stop_at(device, saved->serial, executed, known->thread[saved->t].flagged);
+    return debug->may_go_back;
 }

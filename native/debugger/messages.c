@@ -8,11 +8,6 @@
 #include "debugger/debug.h"
 #include "functions/table.h"
 
-enum {
-    WRITE = 5,
-    URB = 6,
-};
-
 /* ---- watched memory ---- */
 
 static bool is_range(const struct g4_debug_breakpoint *b) {
@@ -136,7 +131,7 @@ int g4_debug_touches_in_flight(const struct g4_debug_gang *known, int t, const s
 /* Whether a message only reads, or computes. */
 static bool is_repeatable(const struct g4_model *model, const struct g4_send *send) {
     uint32_t entry, sampler;
-    return send->sfid != URB && !send->eot && model->message_use &&
+    return send->sfid != G4_SHARED_FUNCTION_URB && !send->eot && model->message_use &&
            model->message_use(send->sfid, send->descriptor, &entry, &sampler) != G4_USES_ANYTHING;
 }
 
@@ -160,7 +155,7 @@ static bool report_message(struct g4_debug *debug, struct g4_gang *gang, const s
 static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     struct g4_debug *const debug = g4_debug_of(eu->hooks);
     const struct g4_debug_setup *const setup = &debug->setup;
-    const bool ranges = send->sfid == WRITE && watches_memory(debug);
+    const bool ranges = send->sfid == G4_SHARED_FUNCTION_DATA_PORT_WRITE && watches_memory(debug);
 
     if (ranges) {
         copy_ranges(debug);
