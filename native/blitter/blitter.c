@@ -7,6 +7,7 @@
 #include "api/blitter.h"
 #include "core/memory.h"
 #include "core/tiling.h"
+#include "core/util.h"
 
 uint32_t g4_rop3(uint32_t rop, uint32_t p, uint32_t s, uint32_t d) {
     uint32_t out = 0;
@@ -155,12 +156,15 @@ static bool plain(const struct g4_blt *b, uint32_t rop) {
     return b->rop == rop && (b->write_mask & full) == full && b->range_mode == 0;
 }
 
-/* The number of contiguous bytes from an address on: to the end of the page, or of the tile's row. */
-static uint32_t run_length(g4_address address, uint32_t tiling) {
-    const uint32_t unit = tiling == G4_TILING_X   ? G4_TILE_X_WIDTH
-                          : tiling == G4_TILING_Y ? TILE_Y_COLUMN
-                                                  : G4_PAGE_SIZE;
-    return unit - (uint32_t)(address & (unit - 1));
+/* The number of contiguous bytes from a pixel at an address on: to the end of the page, and of the tile's row.  Tiles
+ * may start anywhere in a page, because pitches are multiples of 4. */
+static uint32_t run_length(const struct g4_blt *b, g4_address address, uint32_t tiling, int32_t x) {
+    const uint32_t page = G4_PAGE_SIZE - (uint32_t)(address & G4_PAGE_OFFSET);
+    if (tiling == G4_TILING_LINEAR) {
+        return page;
+    }
+    const uint32_t unit = tiling == G4_TILING_X ? G4_TILE_X_WIDTH : TILE_Y_COLUMN;
+    return g4_min_u32(page, unit - ((uint32_t)x * b->bytes & (unit - 1)));
 }
 
 static void fill_run(struct g4_port *port, g4_address address, uint32_t bytes, uint32_t pixels, uint32_t value) {
@@ -181,12 +185,11 @@ static void copy_run(struct g4_port *port, g4_address to, g4_address from, uint3
 static bool row_at_once(struct g4_port *port, const struct g4_blt *b, int32_t x1, int32_t x2, int32_t y, bool copy) {
     for (int32_t x = x1; x < x2;) {
         const g4_address to = destination_of(b, x, y);
-        uint32_t size = run_length(to, b->destination_tiling);
+        uint32_t size = run_length(b, to, b->destination_tiling, x);
         g4_address from = 0;
         if (copy) {
             from = source_of(b, x, y);
-            const uint32_t source_size = run_length(from, b->source_tiling);
-            size = source_size < size ? source_size : size;
+            size = g4_min_u32(size, run_length(b, from, b->source_tiling, b->source_x + x - b->x1));
         }
         uint32_t pixels = size / b->bytes;
         pixels = pixels < (uint32_t)(x2 - x) ? pixels : (uint32_t)(x2 - x);

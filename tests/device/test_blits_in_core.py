@@ -102,27 +102,37 @@ def test_blits_of_the_core_are_those_of_python(name: str, seed: int) -> None:
     assert by_core.counts[DrawKind.BLIT] == by_core.total == 120
 
 
-@pytest.mark.parametrize("name", ["gm45", "kbl"])
-@pytest.mark.parametrize(("source", "destination"), [
-    (Tiling.X, Tiling.LINEAR), (Tiling.LINEAR, Tiling.X), (Tiling.X, Tiling.X), (Tiling.LINEAR, Tiling.LINEAR)])
-def test_rows_are_copied_as_pixels_are(name: str, source: Tiling, destination: Tiling) -> None:
-    """A colour compare that never holds makes the blitter draw pixel by pixel."""
-    rng, gen = random.Random(7), BY_NAME[name].gen
-    for _ in range(12):
-        fields = FULL | {
-            "raster_operation": 0xCC, "color_depth": rng.choice(list(blt.ColorDepth)),
-            "source_tiled": source is Tiling.X, "destination_tiled": destination is Tiling.X,
-            "source_pitch": 128 if source is Tiling.X else 516, "destination_pitch": 256 if destination is Tiling.X
-            else 1028, "source_base_address": SURFACES, "destination_base_address": SURFACES + SIZE // 2,
-            "source_x1": rng.randrange(9), "source_y1": rng.randrange(9), "destination_x1": rng.randrange(70),
-            "destination_y1": rng.randrange(9)}
-        fields |= {"destination_x2": fields["destination_x1"] + rng.randrange(100),
-                   "destination_y2": fields["destination_y1"] + rng.randrange(30)}
-        rows = executed(name, [command("XY_SRC_COPY_BLT", gen, **fields)], True)
-        pixels = executed(name, [command("XY_SRC_COPY_CHROMA_BLT", gen, **fields, transparency_color_low=1,
-                                         transparency_range_mode=blt.TransparencyRangeMode.SKIP_SOURCE_IN_RANGE)],
-                          False)
-        assert rows.memory == pixels.memory
+TILINGS = {"linear": (False, 0), "X": (True, 0), "Y": (True, 1)}  # tiled, and whether BCS_SWCTRL says Y
+
+
+@pytest.mark.parametrize("pitch", [512, 544, 388])
+@pytest.mark.parametrize(("name", "source", "destination"), [
+    ("gm45", "X", "linear"), ("gm45", "linear", "X"), ("gm45", "X", "X"), ("gm45", "linear", "linear"),
+    ("kbl", "Y", "linear"), ("kbl", "X", "Y"), ("kbl", "Y", "Y")])
+def test_rows_are_copied_as_pixels_are(name: str, source: str, destination: str, pitch: int) -> None:
+    """A color compare that never holds makes the blitter draw pixel by pixel; so does a pattern of pixels."""
+    rng, gen = random.Random(pitch), BY_NAME[name].gen
+    (source_tiled, source_in_y), (tiled, in_y) = TILINGS[source], TILINGS[destination]
+    control = [load_register(0x22200, 0x30000 | in_y << 1 | source_in_y)] if name == "kbl" else []
+    for _ in range(8):
+        x, y = rng.randrange(120), rng.randrange(9)
+        place = FULL | {
+            "color_depth": rng.choice(list(blt.ColorDepth)), "destination_tiled": tiled,
+            "destination_pitch": pitch // 4 if tiled else pitch, "destination_base_address": SURFACES + SIZE // 2,
+            "destination_x1": x, "destination_y1": y, "destination_x2": x + rng.randrange(1, 200),
+            "destination_y2": y + rng.randrange(1, 30)}
+        copy = place | {
+            "raster_operation": 0xCC, "source_tiled": source_tiled,
+            "source_pitch": (pitch + 64) // 4 if source_tiled else pitch + 64, "source_base_address": SURFACES,
+            "source_x1": rng.randrange(99), "source_y1": rng.randrange(9)}
+        rows = [*control, command("XY_SRC_COPY_BLT", gen, **copy),
+                command("XY_COLOR_BLT", gen, **place | {"destination_y2": y + 1}, raster_operation=0xF0,
+                        color=0x34343434)]
+        pixels = [*control, command("XY_SRC_COPY_CHROMA_BLT", gen, **copy, transparency_color_low=1,
+                                    transparency_range_mode=blt.TransparencyRangeMode.SKIP_SOURCE_IN_RANGE),
+                  command("XY_PAT_BLT_IMMEDIATE", gen, **place | {"destination_y2": y + 1}, raster_operation=0xF0,
+                          data=[{"value": 0x34343434}] * 64)]
+        assert executed(name, rows, True).memory == executed(name, pixels, False).memory
 
 
 @pytest.mark.parametrize("name", ["ivb", "kbl"])
