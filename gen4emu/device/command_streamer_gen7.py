@@ -32,7 +32,6 @@ _IGNORED = (
 _NOT_EXECUTED = (
     "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "GPGPU_OBJECT",
 )
-_STREAMS = 4
 _PARAMETERS = ("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")  # dwords 2 to 6
 
 
@@ -95,7 +94,7 @@ class Gen7CommandStreamer(CommandStreamer):
     def hook_registers(self) -> None:
         """Keep registers that draws and dispatches change in the state of the context."""
         gen7 = self.state.raw.gen7
-        for i in range(_STREAMS):
+        for i in range(len(gen7.so_write_offset)):
             self._hook(f"SO_WRITE_OFFSET{i}", gen7.so_write_offset, i, 32)
             self._hook(f"SO_NUM_PRIMS_WRITTEN{i}", gen7.so_num_prims_written, i, 64)
             self._hook(f"SO_PRIM_STORAGE_NEEDED{i}", gen7.so_prim_storage_needed, i, 64)

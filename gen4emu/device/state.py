@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from gen4emu._native import ffi
+from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Memory, Missing, Unit
 from gen4emu.device.stored_commands import (
     StoredCommand,
@@ -31,7 +31,7 @@ from gen4emu.hw.command_reader import Words
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
 
-CURBE_ROWS = 64  # 32 units of 64 bytes
+CURBE_ROWS = int(lib.G4_CURBE_ROWS)
 _U32 = 0xFFFFFFFF
 
 

@@ -6,6 +6,10 @@
 
 #include "api/status.h"
 
+enum {
+    G4_CURBE_ROWS = 64, /* of constants, on the parts whose draws have them: 32 units of 64 bytes */
+};
+
 /* The commands of Gen7's pipelines, whole, with their headers; members have the commands' names.  Their pointers are
  * offsets, which the core adds to the bases when a draw needs them (docs/decisions.md 85). */
 struct g4_gen7_state {

@@ -26,7 +26,6 @@ enum {
     BRIEF_TILES = 4,             /* fewer tiles and objects may take less time than to wake a thread */
     BRIEF_SETUPS = 64,
     MOST_WRITES = 64, /* that wait */
-    CURBE_ROWS = 64,  /* that the parts with a CURBE have */
 };
 
 /* The set-up objects that may touch one tile, in order. */
@@ -49,7 +48,7 @@ struct pixel_state {
 struct pending_draw {
     struct g4_draw_state state;
     uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants of the state */
-    uint32_t curbe[CURBE_ROWS][8];
+    uint32_t curbe[G4_CURBE_ROWS][8];
     struct g4_memory_use use;
     uint64_t vertices, primitives; /* of its ranges in the batch */
     uint32_t tiles;                /* that its objects may touch */
@@ -960,7 +959,7 @@ static bool may_be_first(struct g4_device *device) {
 
     find_order(&batch);
     return !is_ordered(&batch) && !state->stream_output.enable && !state->windower.line_stipple &&
-           state->curbe.rows <= CURBE_ROWS;
+           state->curbe.rows <= G4_CURBE_ROWS;
 }
 
 /* Go on with the draw in place 0, which is loaded; no other waits. */
@@ -1018,7 +1017,7 @@ static bool can_join(struct g4_device *device) {
     } else {
         find_memory_use(device, draw);
     }
-    return draw->use.known && draw->state.curbe.rows <= CURBE_ROWS &&
+    return draw->use.known && draw->state.curbe.rows <= G4_CURBE_ROWS &&
            g4_written_pages_add(frame->written, device->ctx.mem, &draw->use) &&
            g4_written_pages_are_unread(frame->written, device->ctx.mem, &draw->use);
 }

@@ -8,12 +8,12 @@
 #include "core/report.h"
 #include "core/tiling.h"
 #include "eu/message.h"
+#include "eu/op.h"
 #include "eu/worker.h"
 #include "functions/dataport.h"
 #include "hw_messages.h"
 
 enum {
-    REGISTER_BYTES = 32,
     MAX_REGISTERS = 8,
     BASE_ALIGNMENT = 32
 };
@@ -52,7 +52,7 @@ static bool block_of(const uint32_t *header, uint32_t gen, struct media_block *b
     block->width = fields.block_width;
     block->height = fields.block_height;
     block->pitch = row_pitch(block->width);
-    block->registers = (block->pitch * block->height + REGISTER_BYTES - 1) / REGISTER_BYTES;
+    block->registers = (block->pitch * block->height + G4_REGISTER_BYTES - 1) / G4_REGISTER_BYTES;
     return block->registers <= MAX_REGISTERS;
 }
 
@@ -214,7 +214,7 @@ enum g4_status g4_media_block_read_gen7(struct g4_eu *eu, struct g4_gang *gang, 
     const struct media_surface media = surface_of(eu, gang, send);
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         struct media_block block;
-        uint8_t bytes[MAX_REGISTERS * REGISTER_BYTES] = {0};
+        uint8_t bytes[MAX_REGISTERS * G4_REGISTER_BYTES] = {0};
         if (!(send->threads >> t & 1)) {
             continue;
         }
@@ -235,7 +235,7 @@ enum g4_status g4_media_block_read_gen7(struct g4_eu *eu, struct g4_gang *gang, 
         for (unsigned reg = 0; reg < block.registers; reg++) {
             uint32_t *const row = g4_response(gang, send, reg, t);
             if (row) {
-                memcpy(row, bytes + REGISTER_BYTES * reg, REGISTER_BYTES);
+                memcpy(row, bytes + G4_REGISTER_BYTES * reg, G4_REGISTER_BYTES);
             }
         }
     }
@@ -304,7 +304,7 @@ static enum g4_status write(struct g4_eu *eu, struct g4_gang *gang, const struct
     }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         struct media_block block;
-        uint8_t bytes[MAX_REGISTERS * REGISTER_BYTES];
+        uint8_t bytes[MAX_REGISTERS * G4_REGISTER_BYTES];
         if (!(send->threads >> t & 1)) {
             continue;
         }
@@ -316,7 +316,7 @@ static enum g4_status write(struct g4_eu *eu, struct g4_gang *gang, const struct
             continue;
         }
         for (unsigned reg = 0; reg < block.registers; reg++) {
-            memcpy(bytes + REGISTER_BYTES * reg, g4_payload(gang, send, reg + 1, t), REGISTER_BYTES);
+            memcpy(bytes + G4_REGISTER_BYTES * reg, g4_payload(gang, send, reg + 1, t), G4_REGISTER_BYTES);
         }
         write_block(&eu->worker->port, &media, &block, bytes);
     }

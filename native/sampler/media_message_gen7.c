@@ -9,6 +9,7 @@
 #include "core/report.h"
 #include "core/surface.h"
 #include "eu/message.h"
+#include "eu/op.h"
 #include "eu/worker.h"
 #include "messages_gen7.h"
 #include "sampler/deinterlace.h"
@@ -18,7 +19,6 @@
 #include "state_gen7.h"
 
 enum {
-    REGISTER_BYTES = 32,
     SAMPLER_UNIT = 16, /* bytes that a sampler index counts */
     PAYLOAD_REGISTERS = 2,
     MOST_REGISTERS = 16, /* of a response */
@@ -68,9 +68,9 @@ static void respond(const struct call *c, int thread, const void *data, uint32_t
     for (uint32_t r = 0; r < c->send->rlen; r++) {
         uint32_t *const row = g4_response(c->gang, c->send, r, thread);
         if (row && r < registers) {
-            memcpy(row, (const uint8_t *)data + (size_t)REGISTER_BYTES * r, REGISTER_BYTES);
+            memcpy(row, (const uint8_t *)data + (size_t)G4_REGISTER_BYTES * r, G4_REGISTER_BYTES);
         } else if (row) {
-            memset(row, 0, REGISTER_BYTES);
+            memset(row, 0, G4_REGISTER_BYTES);
         }
     }
 }
@@ -175,7 +175,7 @@ static void sample_unorm(const struct call *c, int thread, const struct gen7_sam
     const bool kills = type == TYPE_UNORM_32_KILLPIX || type == TYPE_UNORM_64_KILLPIX;
     union {
         uint16_t value[G4_MEDIA_CHANNELS][G4_UNORM_ROWS][G4_UNORM_COLUMNS];
-        uint32_t dwords[MOST_REGISTERS][REGISTER_BYTES / 4];
+        uint32_t dwords[MOST_REGISTERS][G4_REGISTER_BYTES / 4];
     } out;
     struct gen7_sample_8x8_payload payload;
     struct gen7_sampler_state state;
@@ -205,7 +205,7 @@ static void sample_unorm(const struct call *c, int thread, const struct gen7_sam
             g4_sample_unorm(&filter, &image, c->port, channel, &block, out.value[count++]);
         }
     }
-    const uint32_t registers = count * (G4_UNORM_ROWS * G4_UNORM_COLUMNS * 2 / REGISTER_BYTES);
+    const uint32_t registers = count * (G4_UNORM_ROWS * G4_UNORM_COLUMNS * 2 / G4_REGISTER_BYTES);
     out.dwords[registers][0] = UINT32_MAX;
     respond(c, thread, &out, registers + (kills ? 1 : 0));
 }
@@ -285,9 +285,9 @@ static uint32_t as_byte(uint32_t value) {
 
 /* The response is rows of bytes and a register of statistics. */
 union response {
-    uint8_t bytes[MOST_REGISTERS][REGISTER_BYTES];
+    uint8_t bytes[MOST_REGISTERS][G4_REGISTER_BYTES];
     uint8_t rows[2 * MOST_REGISTERS][G4_DI_COLUMNS];
-    uint32_t dwords[MOST_REGISTERS][REGISTER_BYTES / 4];
+    uint32_t dwords[MOST_REGISTERS][G4_REGISTER_BYTES / 4];
 };
 
 static uint32_t history_of(const struct g4_deinterlace_block *b, uint32_t row) {
