@@ -1,5 +1,6 @@
-"""The blitter: unpacks 2D commands; the C core draws them, and unpacks the two that drivers use by itself if nothing
-has to be done in Python.
+"""The blitter: unpacks 2D commands; the C core draws them.
+
+The core also unpacks plain fills and copies, unless something observes draws (command_streamer.py).
 
 What a command brings is known from the fields its layout has; PIXEL, SCANLINES and TEXT draw with what the last SETUP
 command left.

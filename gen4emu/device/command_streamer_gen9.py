@@ -242,7 +242,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         def operate(words: Words) -> None:
             keep(words)
             self.executor.depth_operation()
-            self.state.own.wm_hz_op[1] = 0  # from here on, draws are draws again
+            self.state.own.wm_hz_op[1] = 0  # later 3DPRIMITIVEs draw normally
 
         return self.state.keep("wm_hz_op", leave_if(1, operations), fallback=operate)
 

@@ -83,7 +83,7 @@ class DrawNumbers:
         self.kind, self.address, self.words = kind, address, words
 
     def core_drew(self, primitives: int, blits: int, kind: DrawKind, address: int, words: memoryview) -> None:
-        """So many primitives and blits have run; the last was of this kind, `words` at `address`."""
+        """Count primitives and blits that the core has run; the last one is of this kind, `words` at `address`."""
         self.total += primitives + blits
         self.counts[DrawKind.PRIMITIVE] += primitives
         self.counts[DrawKind.BLIT] += blits

@@ -44,7 +44,7 @@ struct g4_blt {
     uint32_t range_low, range_high;
 };
 
-/* What the blits of a device share. */
+/* State that all blits of a device share. */
 struct g4_blitter {
     struct g4_port *port;
     g4_address address_mask;                    /* the bits of graphics addresses */

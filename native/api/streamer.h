@@ -32,7 +32,7 @@ enum g4_step_kind {
     G4_STEP_WRITE_64,   /* the same; dword + 1 has bits 32 to 47 of the address */
     G4_STEP_SLOT,       /* `count` dwords from `dword` on, to slot (word & mask) >> shift of `addend` slots */
     G4_STEP_DRAW,       /* 3DPRIMITIVE; the last step */
-    G4_STEP_FILL,       /* XY_COLOR_BLT without a clip rectangle, which Python has */
+    G4_STEP_FILL,       /* XY_COLOR_BLT; clipped fills are left to Python */
     G4_STEP_COPY_BLIT,  /* XY_SRC_COPY_BLT, likewise */
     G4_STEP_MOVE,       /* `count` dwords of the state, from base on */
     G4_STEP_LEAVE_IF,   /* word & mask: Python executes the command; such steps come first */

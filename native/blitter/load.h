@@ -1,5 +1,5 @@
 /*
- * Shared by the loaders of all generations: what the fields of blits mean, once they are unpacked.
+ * Shared by the loaders of all generations: the meaning of unpacked fields of blits.
  */
 #ifndef G4_BLITTER_LOAD_H
 #define G4_BLITTER_LOAD_H

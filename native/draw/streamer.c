@@ -262,7 +262,7 @@ static enum outcome blit(struct run *run, g4_load_blit_fn *load, const uint32_t 
         return FAILED;
     }
     blitter->budget -= pixels;
-    (void)g4_blt(blitter->port, &blt); /* what is not mapped is in the port's log */
+    (void)g4_blt(blitter->port, &blt); /* the port logs unmapped accesses */
     run->result->blits++;
     run->result->last_draw = run->at;
     run->result->last_is_blit = true;

@@ -362,7 +362,7 @@ static bool run_direct(struct lookup *r) {
         if (!is_in_one_face(r, axis)) {
             return false;
         }
-        axis[0].mode = axis[1].mode = G4_TEXTURE_COORDINATE_MODE_CLAMP; /* what they address is inside */
+        axis[0].mode = axis[1].mode = G4_TEXTURE_COORDINATE_MODE_CLAMP; /* all texels are inside of the face */
     }
     if (!g4_lookup_begin(&job, texture, b->level, axis, r->reader, b->n)) {
         return false;

@@ -130,7 +130,7 @@ static bool reads_first_level(const struct g4_sampler_call *c, const struct g4_t
     return c->eu->ctx->model->sampler_messages->beyond_levels_errata && sampler->mip_filter == G4_MIP_FILTER_LINEAR;
 }
 
-/* What compares make of texels that are 0, which filters leave as it is. */
+/* The results of compares with texels of 0; filtering does not change them. */
 static void compare_nothing(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_parameter reference = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_REF);
 

@@ -71,18 +71,15 @@ static int check_regions(uint64_t address, bool *given) {
     return region.class || region.instance ? EINVAL : 0;
 }
 
+/* A list ends with its second link, because no extension may be given twice. */
 static int check_extensions(uint64_t address) {
     enum {
         REGIONS = 0,
-        PROTECTED = 1,
-        LIMIT = 512
+        PROTECTED = 1
     };
     struct i915_extension extension;
     bool regions_given = false;
-    for (int links = 0; address; links++) {
-        if (links == LIMIT) {
-            return E2BIG;
-        }
+    while (address) {
         if (!user_read(&extension, address, sizeof extension)) {
             return EFAULT;
         }
