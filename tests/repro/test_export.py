@@ -194,3 +194,14 @@ def test_an_export_needs_a_draw_that_exists_and_an_empty_directory(tmp_path: Pat
     assert run(["export", trace, "--draw", "0", "-o", str(tmp_path)]) == 2
     assert "exists already" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_blit_that_draws_nothing_is_exported(tmp_path: Path) -> None:
+    """It has no target and needs no memory."""
+    text, trace, repro = tmp_path / "batch.txt", tmp_path / "blit.aub", tmp_path / "repro"
+    fill = command_named("XY_COLOR_BLT", Gen.CTG).pack(Gen.CTG, destination_pitch=64, destination_x1=8,
+                                                       destination_x2=4, destination_y2=4)
+    text.write_text(HEAD + "".join(command_lines(tuple(fill), Gen.CTG)))
+    assert run(["build", str(text), "-o", str(trace)]) == 0
+    assert run(["export", str(trace), "--draw", "0", "-o", str(repro)]) == 0
+    assert parse(repro / "batch.txt").memory == []
