@@ -151,7 +151,6 @@ class Server:
         """Add a connection's counters to the totals; its device must still exist."""
         device, activity = connection.device, connection.activity
         with self._lock:
-            self._connections.discard(connection)
             self.totals.opened += activity.opened
             self.totals.used += activity.used
             if device is not None:
@@ -160,6 +159,8 @@ class Server:
             for complaint in _complaints(device):
                 self.log(f"{connection}: {complaint}")
         self.log_verbose(f"{connection}: closed the device after {number(activity.batches, 'batch', 'batches')}")
+        with self._lock:
+            self._connections.discard(connection)  # the last step: `close` waits for those that it finds
 
     def _add(self, connection: Connection, device: LiveDevice) -> None:
         totals, activity = self.totals, connection.activity

@@ -600,3 +600,22 @@ def test_a_program_without_its_server_gets_a_message(tmp_path: Path) -> None:
                           capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2, f"gen4emu: {tmp_path}: no server is there (gen4emu run --serve {tmp_path})\n")
+
+
+def test_the_end_of_a_server_waits_for_the_last_words_of_connections(capsys: pytest.CaptureFixture[str],
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(BY_NAME["g45"], Options(workers=1), verbose=True)
+    slow = threading.Event()
+    say = server.log_verbose
+
+    def hesitate(message: str) -> None:
+        if "closed the device" in message:
+            slow.set()
+            time.sleep(0.3)
+        say(message)
+
+    monkeypatch.setattr(server, "log_verbose", hesitate)
+    with server:
+        FakeClient(server.directory).close()
+        assert slow.wait(10)
+    assert "closed the device" in capsys.readouterr().err.splitlines()[-1]
