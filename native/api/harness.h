@@ -41,7 +41,8 @@ uint32_t *g4_probe_urb_row(struct g4_probe *probe, uint32_t thread, uint32_t row
 uint32_t g4_probe_flags(struct g4_probe *probe, uint32_t thread);
 void g4_probe_set_flags(struct g4_probe *probe, uint32_t thread, uint32_t flags);
 enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only);
-/* A number that grows when machine code of the kernel leaves a block to the handlers; -1: there is no machine code. */
+/* Grows with each block that machine code of the kernel leaves to the handlers; -1 if the kernel has no machine code.
+ */
 int64_t g4_probe_failures(struct g4_probe *probe);
 /* One message of all threads, dst NULL when dst_grf > 127; emask has 16 bits for each thread. */
 enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
