@@ -112,27 +112,6 @@ static float coverage(const struct message *m, uint32_t slot) {
     return (float)(aa[6 + slot / 8] >> (4 * (slot % 8)) & 15) / 15.0f;
 }
 
-bool g4_cc_compare(uint32_t function, double a, double b) {
-    switch (function) {
-    case G4_COMPARE_FUNCTION_NEVER:
-        return false;
-    case G4_COMPARE_FUNCTION_LESS:
-        return a < b;
-    case G4_COMPARE_FUNCTION_EQUAL:
-        return a == b;
-    case G4_COMPARE_FUNCTION_LEQUAL:
-        return a <= b;
-    case G4_COMPARE_FUNCTION_GREATER:
-        return a > b;
-    case G4_COMPARE_FUNCTION_NOTEQUAL:
-        return a != b;
-    case G4_COMPARE_FUNCTION_GEQUAL:
-        return a >= b;
-    default:
-        return true;
-    }
-}
-
 uint32_t g4_cc_alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live) {
     uint32_t passed = 0;
 

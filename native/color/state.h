@@ -261,7 +261,26 @@ void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *
 uint32_t g4_cc_alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live);
 
 /* The comparison of alpha tests, with the source on the left. */
-bool g4_cc_compare(uint32_t function, double a, double b);
+static inline bool g4_cc_compare(uint32_t function, double a, double b) {
+    switch (function) {
+    case G4_COMPARE_FUNCTION_NEVER:
+        return false;
+    case G4_COMPARE_FUNCTION_LESS:
+        return a < b;
+    case G4_COMPARE_FUNCTION_EQUAL:
+        return a == b;
+    case G4_COMPARE_FUNCTION_LEQUAL:
+        return a <= b;
+    case G4_COMPARE_FUNCTION_GREATER:
+        return a > b;
+    case G4_COMPARE_FUNCTION_NOTEQUAL:
+        return a != b;
+    case G4_COMPARE_FUNCTION_GEQUAL:
+        return a >= b;
+    default:
+        return true;
+    }
+}
 
 /* The slice of an array index; indices out of range become the minimum element (docs/decisions.md 20). */
 uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index);

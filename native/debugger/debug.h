@@ -146,7 +146,7 @@ static inline struct g4_debug *g4_debug_of(struct g4_hooks *hooks) {
     return (struct g4_debug *)hooks;
 }
 
-/* ---- events (debug.c) ---- */
+/* ---- events (events.c) ---- */
 
 /* Report an event; false: the draw is to end. */
 bool g4_debug_report(struct g4_debug *debug, struct g4_debug_event *event);

@@ -4,11 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hooks.h"
 #include "draw/device.h"
 #include "eu/counters.h"
 #include "eu/line_counts.h"
 #include "eu/pixel_maps.h"
 #include "media/media.h"
+
+void g4_device_observe(struct g4_device *device) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_eu *const eu = &device->worker[i]->eu;
+        eu->observed = eu->hooks || eu->counters;
+        eu->functions = eu->hooks ? eu->hooks->functions : device->ctx.model->functions;
+    }
+}
 
 void g4_device_free_counters(struct g4_device *device) {
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {

@@ -114,14 +114,6 @@ void g4_device_free(struct g4_device *device) {
     free(device);
 }
 
-void g4_device_observe(struct g4_device *device) {
-    for (uint32_t i = 0; i < device->workers; i++) {
-        struct g4_eu *const eu = &device->worker[i]->eu;
-        eu->observed = eu->hooks || eu->counters;
-        eu->functions = eu->hooks ? eu->hooks->functions : device->ctx.model->functions;
-    }
-}
-
 void g4_device_attach(struct g4_device *device, struct g4_hooks *hooks) {
     for (uint32_t i = 0; i < device->workers; i++) {
         device->worker[i]->eu.hooks = hooks;

@@ -57,7 +57,9 @@ bool g4_device_write_later(struct g4_device *device, g4_address address, const u
 /* Whether draws wait that write these bytes, or may do so. */
 bool g4_device_waits_for(struct g4_device *device, g4_address address, uint64_t bytes);
 
-/* Free the counters of the device and its workers (counters.c). */
+/* ---- counters.c ---- */
+
+/* Free the counters of the device and its workers. */
 void g4_device_free_counters(struct g4_device *device);
 
 /* Call after hooks or counters were attached or removed: selects the shared functions of the workers. */

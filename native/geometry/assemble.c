@@ -11,31 +11,6 @@
 #include "geometry/stage.h"
 #include "hw_messages.h"
 
-void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
-                         uint32_t max_viewport, struct g4_vertex *vertex) {
-    static const uint32_t zero[8];
-    struct g4_vertex_header header;
-
-    g4_vertex_header_unpack(row_count ? rows[0] : zero, ctx->gen, &header);
-    *vertex = (struct g4_vertex){
-        .rows = rows,
-        .row_count = row_count,
-        .x = header.vertex_position_x,
-        .y = header.vertex_position_y,
-        .z = header.vertex_position_z,
-        .rhw = header.vertex_position_rhw,
-        .point_width = (uint16_t)header.point_width_u8_3,
-        .array_index = (uint16_t)header.render_target_array_index,
-        .user_clip = (uint8_t)header.user_clip_codes,
-    };
-    if (max_viewport == UINT32_MAX) { /* out of a CLIP thread: four bits, no check, no user clip flags */
-        vertex->viewport = header.viewport_index & 15;
-        vertex->user_clip = 0;
-    } else {
-        vertex->viewport = header.viewport_index <= max_viewport ? (uint8_t)header.viewport_index : 0;
-    }
-}
-
 /* The vertices of a range: a run of positions, and position 0 before it, if a fan or a loop uses that again. */
 struct needs {
     bool zero;

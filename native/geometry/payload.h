@@ -7,6 +7,7 @@
 
 #include "core/draw_state.h"
 #include "eu/worker.h"
+#include "geometry/object.h"
 
 /* The scratch slots of a worker: as many threads as it may run at once without sharing a slot. */
 struct g4_slots {
@@ -30,5 +31,10 @@ uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_c
 /* Load rows of one entry into registers from `grf` on of thread t; returns the next register. */
 uint32_t g4_payload_rows(struct g4_gang *gang, int t, const uint32_t (*rows)[8], uint32_t row_count, uint32_t offset,
                          uint32_t length, uint32_t grf);
+
+/* Read the header of an entry of a vertex that leaves the GS stage.  A viewport index above max_viewport becomes 0;
+ * UINT32_MAX: from a CLIP thread, whose index has four bits and which has no user clip flags. */
+void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
+                         uint32_t max_viewport, struct g4_vertex *vertex);
 
 #endif

@@ -36,23 +36,6 @@ void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *dr
     };
 }
 
-int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v) {
-    const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
-    const int32_t limit = frame->limit * scale;
-    double q = v * scale + 0.5;
-
-    q = q > -limit ? q : -limit;
-    q = q < limit - 1 ? q : limit - 1;
-    int32_t n = (int32_t)q;
-    n -= n > q; /* the conversion rounds toward zero */
-    return n * (G4_ONE_PIXEL / scale);
-}
-
-int32_t g4_sf_clamp(const struct g4_sf_frame *frame, int32_t v) {
-    const int32_t limit = frame->limit * G4_ONE_PIXEL;
-    return v < -limit ? -limit : v > limit - 1 ? limit - 1 : v;
-}
-
 /* The screen position of a vertex. */
 struct screen_position {
     float x, y, z;

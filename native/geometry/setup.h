@@ -72,8 +72,22 @@ static inline bool g4_setup_is_empty(const struct g4_setup *setup) {
 
 /* Nearest 1/256 (or 1/16, scaled up) of a pixel, ties up, clamped to [-limit, limit)
  * (docs/decisions.md 7 and 10). */
-int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v);
+static inline int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v) {
+    const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
+    const int32_t limit = frame->limit * scale;
+    double q = v * scale + 0.5;
+
+    q = q > -limit ? q : -limit;
+    q = q < limit - 1 ? q : limit - 1;
+    int32_t n = (int32_t)q;
+    n -= n > q; /* the conversion rounds toward zero */
+    return n * (G4_ONE_PIXEL / scale);
+}
+
 /* Clamp a quantised coordinate to these limits. */
-int32_t g4_sf_clamp(const struct g4_sf_frame *frame, int32_t v);
+static inline int32_t g4_sf_clamp(const struct g4_sf_frame *frame, int32_t v) {
+    const int32_t limit = frame->limit * G4_ONE_PIXEL;
+    return v < -limit ? -limit : v > limit - 1 ? limit - 1 : v;
+}
 
 #endif

@@ -51,11 +51,6 @@ void g4_vs_put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const u
 enum g4_status g4_vs_notify_start(struct g4_worker *worker, const struct g4_entries *entries, uint32_t first,
                                   uint32_t per_thread, uint32_t threads);
 
-/* Read the header of an entry of a vertex that leaves the GS stage.  A viewport index above max_viewport becomes 0;
- * UINT32_MAX: from a CLIP thread, whose index has four bits and which has no user clip flags. */
-void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
-                         uint32_t max_viewport, struct g4_vertex *vertex);
-
 /* For Gen4's vertex header, clipper and setup. */
 g4_read_vertices_fn g4_vertices_read;
 g4_prepare_vertices_fn g4_vertices_prepare;

@@ -182,7 +182,10 @@ static inline uint32_t g4_media_dword(const struct g4_media *media, uint32_t ind
 /* Returns the value of the debug counter for the next thread. */
 uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *command);
 /* Returns the graphics address of an object's descriptor. */
-g4_address g4_vfe_descriptor(const struct g4_media *media, uint32_t number);
+static inline g4_address g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
+    const g4_address offset = (g4_address)g4_media_context(media)->model->media->descriptor_bytes * number;
+    return (media->vfe.descriptor_base + offset) & media->port->mem->address_mask;
+}
 
 enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_command *command);
 /* Starts a thread for each position of a walker. */

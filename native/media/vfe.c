@@ -40,11 +40,6 @@ uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *com
     return value;
 }
 
-g4_address g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
-    const g4_address offset = (g4_address)g4_media_context(media)->model->media->descriptor_bytes * number;
-    return (media->vfe.descriptor_base + offset) & media->port->mem->address_mask;
-}
-
 struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_media_command *command,
                                       uint32_t descriptor, enum g4_status *status) {
     const uint32_t group = g4_ts_join_group(media, command, status);

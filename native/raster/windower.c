@@ -365,18 +365,6 @@ static void count_covered(struct g4_worker *worker, struct g4_coverage *coverage
     }
 }
 
-void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
-    const struct g4_draw_state *const draw = wm->draw;
-    if (draw->windower.polygon_stipple && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
-        for (int32_t j = coverage->first; j <= coverage->last; j++) {
-            coverage->row[j] &= draw->polygon_stipple[j];
-        }
-    }
-    if (draw->windower.line_stipple && setup->type == G4_OBJECT_LINE && !setup->antialias) {
-        g4_line_stipple_apply(&draw->line_stipple, setup, coverage);
-    }
-}
-
 /* Built twice, so that counting costs nothing when it is off. */
 static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct g4_worker *worker,
                                                                          const struct g4_draw_state *draw,

@@ -131,10 +131,21 @@ static inline void g4_wm_drop_threads(struct g4_wm *wm) {
     memset(wm->parked, 0, sizeof wm->parked);
 }
 
+/* Remove the pixels that the stipples mask. */
+static inline void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
+    const struct g4_draw_state *const draw = wm->draw;
+    if (draw->windower.polygon_stipple && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
+        for (int32_t j = coverage->first; j <= coverage->last; j++) {
+            coverage->row[j] &= draw->polygon_stipple[j];
+        }
+    }
+    if (draw->windower.line_stipple && setup->type == G4_OBJECT_LINE && !setup->antialias) {
+        g4_line_stipple_apply(&draw->line_stipple, setup, coverage);
+    }
+}
+
 /* Prepare the parts that do not depend on the worker. */
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw);
-/* Remove the pixels that the stipples mask. */
-void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage);
 /* Split the current object's subspans into threads; full gangs run. */
 enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage);
 /* Decide which fills of fill.c the draw permits. */

@@ -11,7 +11,7 @@ from pathlib import Path
 
 _COMMENT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-_NAME = re.compile(r"\bg4_\w+")
+_NAME = re.compile(r"\b(?<!struct )(?<!enum )(?<!union )g4_\w+")  # a function and a tag may have the same name
 # A definition begins in the first column, is not static, and its first brace or equals sign comes before a semicolon.
 _TOP_LEVEL = re.compile(r"^(?!static\b|typedef\b|extern\b|#|\}|/)[A-Za-z_][^;{}]*?[{;]", re.MULTILINE)
 _DEFINED = re.compile(r"\b(g4_\w+)\s*(?:\(|\[[^\]]*\]\s*=|=)")

@@ -49,6 +49,23 @@ MESSAGES = re.compile(r"hw_messages\.h|messages_gen\d+\.h")
 THREAD_DATA = {"eu", "sampler", "color", "functions", "geometry", "raster", "media", "compute", "debugger",
                "harness"}
 
+# Units that are cut into files which call each other.  No circle leaves its folder, and there are no others.
+UNITS_OF_SEVERAL_FILES = [
+    # Depth and stencil: to select a slice of the depth buffer is to select its hierarchical entries, which are drawn
+    # and filled slice by slice.
+    ["color/depth_gen6.c", "color/early.c", "color/hiz_buffer.c", "color/hiz_watch.c"],
+    # The interpreter: a gang executes the handlers of a kernel, which make the gang jump, take exceptions and send.  A
+    # kernel is decoded to handlers and translated; machine code leaves to handlers what it cannot do.  Counting runs a
+    # gang, too.
+    ["eu/counters.c", "eu/decode_gen4.c", "eu/exceptions.c", "eu/fast/dot_integer.c", "eu/fast/table.c", "eu/flow.c",
+     "eu/flow_gen6.c", "eu/gang.c", "eu/general.c", "eu/halves.c", "eu/jit/code_memory.c", "eu/kernel.c",
+     "eu/line_counts.c", "eu/registers.c", "eu/send.c", "eu/start_state.c"],
+    ["eu/jit/blocks.c", "eu/jit/loops.c"],  # a loop consists of blocks, and a block may be a loop
+    # Lowering: operands are rows of registers, and which rows an instruction has depends on how it is lowered.
+    ["eu/jit/lower.c", "eu/jit/lower_double.c", "eu/jit/lower_math.c", "eu/jit/operands.c", "eu/jit/rows.c"],
+    # The thread spawner: it starts threads, whose messages and ends are what it reacts to.
+    ["media/spawner.c", "media/threads.c"],
+]
 # Arrows that go up for a reason: (source, target).
 EXCEPTIONS = {
     ("draw/device.c", "models/models.c"),  # a device looks its model up, through core/model.h
@@ -94,6 +111,12 @@ def test_includes_and_calls_of_the_core_do_not_go_up(core: dict[str, str]) -> No
 
 def test_headers_of_the_core_have_no_circles(core: dict[str, str]) -> None:
     assert layers.circles(a for a in within(layers.includes(core), core) if a.source.endswith(".h")) == []
+
+
+def test_files_of_the_core_have_no_circles_but_known_ones(core: dict[str, str]) -> None:
+    arrows = [*within(layers.includes(core), core), *layers.calls(core)]
+    assert layers.circles(arrows) == UNITS_OF_SEVERAL_FILES
+    assert all(len({name.split("/")[0] for name in unit}) == 1 for unit in UNITS_OF_SEVERAL_FILES)
 
 
 def test_tags_of_the_core_are_unique(core: dict[str, str]) -> None:
@@ -247,6 +270,14 @@ def test_a_variable_upwards_is_found_and_a_comment_is_not(tmp_path: Path) -> Non
     files = tree(tmp_path, {"core/low.c": "int g4_low(void) {\n    return g4_table[0]; /* not g4_other */\n}\n",
                             "draw/high.c": "const int g4_table[2] = {\n    1,\n};\nint g4_other(void) {\n}\n"})
     assert list(layers.calls(files)) == [Arrow("core/low.c", "draw/high.c", "g4_table")]
+
+
+def test_a_circle_of_calls_is_found_and_a_tag_is_no_call(tmp_path: Path) -> None:
+    files = {"eu/a.c": "int g4_a(void) {\n    return g4_b();\n}\n",
+             "eu/b.c": "int g4_b(void) {\n    return g4_a();\n}\n",
+             "eu/c.c": "int g4_c(void) {\n    return g4_d();\n}\n",
+             "eu/d.c": "int g4_d(void) {\n    return sizeof(struct g4_c);\n}\n"}
+    assert layers.circles(layers.calls(tree(tmp_path, files))) == [["eu/a.c", "eu/b.c"]]
 
 
 def test_an_include_upwards_and_a_circle_are_found(tmp_path: Path) -> None:
