@@ -15,7 +15,7 @@ from gen4emu.device.targets import Target
 from gen4emu.errors import Gen4emuError
 from gen4emu.report.chunks import packed
 
-MAPS_BYTES = 6 << 20  # of maps in base64, unless the user names draws
+MAPS_BYTES = 4 << 20  # of maps in base64, unless the user names draws
 MOST_DRAWS = 1024  # whose maps are read, unless the user names draws
 
 Maps = Mapping[P, npt.NDArray[Any]]  # of integers

@@ -19,7 +19,7 @@ from gen4emu.image.picture import Pixels, read_pixels
 from gen4emu.report.chunks import THUMBNAILS, packed, plain
 
 SHEET_COLUMNS = 16
-PICTURE_BYTES = 11 << 20  # of full pictures in base64, unless the user names draws
+PICTURE_BYTES = 8 << 20  # of full pictures in base64, unless the user names draws
 MOST_LINKS = 16  # pictures between one and the whole picture that it depends on
 _WIDE_SIDE = 4 / 3  # of thumbnails
 
@@ -81,7 +81,7 @@ def _rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
 def encoded(pixels: Pixels, base: tuple[str, Pixels] | None, name: str) -> str:
     """The text of a chunk with a picture: all of it, or the rectangle that differs from the picture of another chunk.
 
-    That picture has the same shape.
+    That picture has the same shape.  Each row of bytes is stored as its difference from the row above.
     """
     height, width = pixels.shape[:2]
     x = y = 0
@@ -94,7 +94,10 @@ def encoded(pixels: Pixels, base: tuple[str, Pixels] | None, name: str) -> str:
     channels = 1 if pixels.ndim == 2 else pixels.shape[2]
     head = {"width": width, "height": height, "x": x, "y": y, "w": w, "h": h, "channels": channels,
             "wide": pixels.dtype == np.uint16, "base": None if base is None else base[0], "name": name}
-    return packed(head, np.ascontiguousarray(pixels[y:y + h, x:x + w]).tobytes())
+    data = np.ascontiguousarray(pixels[y:y + h, x:x + w]).view(np.uint8).reshape(h, w * channels * pixels.itemsize)
+    changes = data.copy()
+    changes[1:] -= data[:-1]  # deflate finds gradients only as differences, as in PNG files
+    return packed(head, changes.tobytes())
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
-from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, deflated_json
+from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, by_columns, deflated_json
 from gen4emu.report.kernel_diffs import compared_lines
 from gen4emu.report.line_counts import line_counts
 from gen4emu.report.live_registers import live_registers
@@ -281,8 +281,8 @@ class Recorder:
                         which = fields[id(block.fields)] = len(field_texts)
                         field_texts.append([text for pair in block.fields for text in pair])
                     found = blocks[id(block)] = len(texts)
-                    texts.append([block.key, block.title, block.box, block.address, block.by, which,
-                                  list(block.complaints)])
+                    texts.append({"key": block.key, "title": block.title, "box": block.box, "address": block.address,
+                                  "by": block.by, "fields": which, "complaints": list(block.complaints)})
                 return found
 
             rows = self._rows[at:at + STATES]
@@ -295,7 +295,8 @@ class Recorder:
                         | {"pictures": row.taken.pictures, "mesh": self._mesh(known, row),
                            "maps": maps.get(row.counted.place.draw)} for row in rows]
             self._add(f"states-{at // STATES}", deflated_json(
-                {"before": first, "draws": draws, "blocks": texts, "fields": field_texts, "counters": counters}))
+                {"before": first, "draws": draws, "blocks": by_columns(texts), "fields": field_texts,
+                 "counters": by_columns(counters)}))
 
     def _mesh(self, known: Decoded, row: _Row) -> str | None:
         """The chunk of the mesh of a draw."""

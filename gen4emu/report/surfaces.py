@@ -14,7 +14,7 @@ from gen4emu.report.pictures import Pictures
 from gen4emu.report.states import SurfaceUse
 
 MOST_IMAGES = 256  # with pictures
-IMAGE_BYTES = 6 << 20  # of these pictures in base64
+IMAGE_BYTES = 3 << 20  # of these pictures in base64
 DUMP_BYTES = 1 << 20  # of all bytes in base64
 _MOST_DUMPED = 64 << 10  # of a surface
 _UNKNOWN_BYTES = 4096  # of a surface whose size is unknown: a buffer

@@ -20,7 +20,7 @@ from gen4emu.core_enums import CountedPixels as P
 from gen4emu.report import maps
 from gen4emu.report.maps import encoded
 from tests.report.browser import browser, chromium
-from tests.report.page_data import chunk, overview
+from tests.report.page_data import chunk, counters, overview
 
 TRACES = Path(__file__).parents[2] / "traces"
 
@@ -58,9 +58,9 @@ def made(trace: Path, to: Path, *arguments: str) -> Path:
 
 def test_the_overlays_of_a_draw_add_up_to_its_counters(tmp_path: Path) -> None:
     report = made(GEARS, tmp_path)
-    rows, states = chunk(report, "rows-0"), chunk(report, "states-0")
+    rows = chunk(report, "rows-0")
     checked = 0
-    for number, details in enumerate(states["counters"]):
+    for number, details in enumerate(counters(report)):
         if details["maps"] is None:
             continue
         found = plane_sums(text_of(report, details["maps"]["draw"]))
@@ -75,7 +75,7 @@ def test_the_overlays_of_a_draw_add_up_to_its_counters(tmp_path: Path) -> None:
 
 def test_the_overlays_of_a_frame_are_the_sum_of_its_draws(tmp_path: Path) -> None:
     report = made(GEARS, tmp_path)
-    named = [details["maps"] for details in chunk(report, "states-0")["counters"] if "frame" in (details["maps"] or ())]
+    named = [details["maps"] for details in counters(report) if "frame" in (details["maps"] or ())]
     (frame,) = {one["frame"] for one in named}
     whole = planes(text_of(report, frame))
     for name in ("written", "instructions", "depth failed"):
@@ -86,14 +86,14 @@ def test_the_overlays_of_a_frame_are_the_sum_of_its_draws(tmp_path: Path) -> Non
 
 def test_full_draws_alone_have_overlays(tmp_path: Path) -> None:
     report = made(GEARS, tmp_path, "--draws-full", "3")
-    found = [details["maps"] for details in chunk(report, "states-0")["counters"]]
+    found = [details["maps"] for details in counters(report)]
     assert found[3] is not None and [one for one in found if one and "draw" in one] == [found[3]]
 
 
 def test_overlays_end_at_a_limit_which_the_report_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maps, "MOST_DRAWS", 3)
     report = made(GEARS, tmp_path)
-    found = [details["maps"] for details in chunk(report, "states-0")["counters"]]
+    found = [details["maps"] for details in counters(report)]
     assert sum(one is not None for one in found) == 3
     assert not any("frame" in one for one in found if one), "the frame is not complete"
     assert "overlays of later draws (--draws-full chooses others)" in overview(report)["left_out"]
@@ -101,13 +101,13 @@ def test_overlays_end_at_a_limit_which_the_report_says(tmp_path: Path, monkeypat
 
 def test_without_kernels_there_are_no_overlays(tmp_path: Path) -> None:
     report = made(GEARS, tmp_path, "--no-kernels")
-    assert all(details["maps"] is None for details in chunk(report, "states-0")["counters"])
+    assert all(details["maps"] is None for details in counters(report))
 
 
 @pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "kbl"])
 def test_later_devices_have_overlays(tmp_path: Path, device: str) -> None:
     report = made(TRACES / "later" / f"triangle-{device}.aub.xz", tmp_path)
-    named = [details["maps"]["draw"] for details in chunk(report, "states-0")["counters"] if details["maps"]]
+    named = [details["maps"]["draw"] for details in counters(report) if details["maps"]]
     assert named
     with gen4emu.open(TRACES / "later" / f"triangle-{device}.aub.xz") as trace:
         written = sum(draw.counters.fragments.written for draw in trace.draws(counting=True))
@@ -135,7 +135,7 @@ def test_a_plane_has_integers_as_large_as_it_needs() -> None:
 def test_overlays_stack_over_the_picture_with_legend_and_numbers(tmp_path: Path) -> None:
     report = made(GEARS, tmp_path / "out")
     number = 3
-    named = chunk(report, "states-0")["counters"][number]["maps"]
+    named = counters(report)[number]["maps"]
     counts = planes(text_of(report, named["draw"]))
 
     def click(page: Any, text: str) -> None:

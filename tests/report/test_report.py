@@ -12,15 +12,21 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gen4emu
 from gen4emu.cli.main import run
 from gen4emu.report import record, writer
+from gen4emu.report.chunks import by_columns
+from gen4emu.report.chunks import packed as packed_chunk
+from gen4emu.report.maps import MAPS_BYTES
+from gen4emu.report.pictures import PICTURE_BYTES, encoded
 from gen4emu.report.record import Recorded
+from gen4emu.report.surfaces import DUMP_BYTES, IMAGE_BYTES
 from tests.decode.gl_capture import GLSL, noted
 from tests.decode.gl_capture import HOSTILE as GL_HOSTILE
-from tests.report.page_data import chunk, overview
+from tests.report.page_data import chunk, counters, overview, row_of
 
 TRACES = Path(__file__).parents[2] / "traces"
 GEARS = TRACES / "gears-g4x.aub.xz"
@@ -69,10 +75,10 @@ def test_a_draw_has_the_state_in_force(write: Write) -> None:
     with gen4emu.open(GEARS) as trace:
         (pointers,) = trace.state(3).blocks("WM_STATE")
         threads = str(pointers.body.view.maximum_number_of_threads)
-    blocks = {states["blocks"][i][1]: states["blocks"][i] for i in states["draws"][3]}
-    texts = states["fields"][blocks["WM_STATE"][5]]
+    blocks = {block["title"]: block for i in states["draws"][3] for block in [row_of(states["blocks"], i)]}
+    texts = states["fields"][blocks["WM_STATE"]["fields"]]
     assert dict(zip(texts[::2], texts[1::2], strict=True))["maximum_number_of_threads"] == threads
-    assert blocks["WM_STATE"][2] == "wm" and "3DSTATE_PIPELINED_POINTERS" in blocks["WM_STATE"][4]
+    assert blocks["WM_STATE"]["box"] == "wm" and "3DSTATE_PIPELINED_POINTERS" in blocks["WM_STATE"]["by"]
 
 
 def test_changed_blocks_are_named(write: Write) -> None:
@@ -234,10 +240,37 @@ def test_a_cut_trace_gives_a_report_up_to_there(write: Write, tmp_path: Path) ->
 
 def test_frames_and_full_pictures_can_be_chosen(write: Write) -> None:
     report = write(GEARS, "--draws-full", "2-3")
-    states = chunk(report, "states-0")
-    assert [i for i, counters in enumerate(states["counters"]) if counters["pictures"]] == [2, 3]
-    assert states["counters"][2]["pictures"][0]["before"], "the draw before it is known"
+    draws = counters(report)
+    assert [i for i, draw in enumerate(draws) if draw["pictures"]] == [2, 3]
+    assert draws[2]["pictures"][0]["before"], "the draw before it is known"
     assert "full-size pictures" in overview(report)["left_out"][0]
+
+
+def test_tables_are_stored_by_columns() -> None:
+    rows = [{"a": {"b": i, "c": None}, "d": [i], "e": {}, "f": {"x": 1} if i else None} for i in range(3)]
+    columns = by_columns(rows)
+    assert columns == {"a": {"b": [0, 1, 2], "c": [None] * 3}, "d": [[0], [1], [2]], "e": [{}] * 3,
+                       "f": [None, {"x": 1}, {"x": 1}]}
+    assert [row_of(columns, i) for i in range(3)] == rows
+
+
+def test_rows_of_a_picture_are_differences() -> None:
+    """A gradient, which deflate does not find by itself."""
+    gradient = np.broadcast_to(np.arange(256, dtype=np.uint8)[:, np.newaxis, np.newaxis] * 3, (256, 256, 4)).copy()
+    gradient += np.random.default_rng(1).integers(0, 256, (1, 256, 4), np.uint8)
+    assert len(encoded(gradient, None, "gradient")) < 10_000 < len(packed_chunk({}, gradient.tobytes()))
+
+
+@pytest.mark.parametrize("pixels", [np.arange(24, dtype=np.uint8).reshape(2, 3, 4),
+                                    np.array([[1], [65535]], np.uint16)])
+def test_a_picture_that_does_not_change_has_no_pixels(pixels: np.ndarray[Any, Any]) -> None:
+    text = zlib.decompress(base64.b64decode(encoded(pixels, ("picture-0", pixels), "equal")))
+    assert json.loads(text[4:])["h"] == 0
+
+
+def test_a_long_trace_cannot_make_a_report_too_large() -> None:
+    """Thumbnails, state and meshes of 10,000 draws take about 7 MB."""
+    assert PICTURE_BYTES + MAPS_BYTES + IMAGE_BYTES + DUMP_BYTES < 17_000_000
 
 
 def test_unknown_frames_are_an_error() -> None:

@@ -22,6 +22,10 @@ function decode(text) {
   return bytes;
 }
 
+// A row of a table that is stored by columns, which may be tables themselves.
+const line = (columns, i) => Array.isArray(columns) ? columns[i] :
+  Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, line(column, i)]));
+
 export class ReportSource {
   // `prefix`: of the names of chunks, for a side of a comparison.
   constructor(overview = JSON.parse(document.getElementById("overview").textContent), prefix = "") {
@@ -118,12 +122,11 @@ export class ReportSource {
     const chunk = await this.json(`states-${Math.floor(draw / size)}`);
     const before = draw % size ? chunk.draws[draw % size - 1] : chunk.before;
     const blocks = numbers => numbers?.map(i => {
-      const [key, title, box, address, by, fields, complaints] = chunk.blocks[i];
-      const texts = chunk.fields[fields];
+      const { key, title, box, address, by, fields, complaints } = line(chunk.blocks, i), texts = chunk.fields[fields];
       return { key, title, box, address, by, complaints, fieldsId: fields,
         fields: Array.from({ length: texts.length / 2 }, (_, n) => [texts[2 * n], texts[2 * n + 1]]) };
     });
-    return { blocks: blocks(chunk.draws[draw % size]), before: blocks(before), counters: chunk.counters[draw % size] };
+    return { blocks: blocks(chunk.draws[draw % size]), before: blocks(before), counters: line(chunk.counters, draw % size) };
   }
 
   thumbnails(chunk) {
@@ -137,7 +140,8 @@ export class ReportSource {
   picture(name) {
     return this.once(name, async () => {
       const [head, bytes] = await this.packed(name);
-      const { width, height, x, y, w, h, channels, wide } = head;
+      const { width, height, x, y, w, h, channels, wide } = head, pitch = w * channels << (wide ? 1 : 0);
+      for (let i = pitch; i < bytes.length; i++) bytes[i] += bytes[i - pitch];  // rows are differences
       const base = head.base ? await this.picture(head.base) : null;
       const rgba = base ? base.rgba.slice() : new Uint8ClampedArray(4 * width * height);
       const grey = wide ? base ? base.grey.slice() : new Uint16Array(width * height) : null;
