@@ -28,7 +28,7 @@ from gen4emu.decode.nodes import Body, Command, Data, Node, State
 from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.decode.text import TextRenderer
-from gen4emu.device.command_streamer import CommandStreamer
+from gen4emu.device.command_streamer import REGISTER_LOADS, CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.hw import catalogue
@@ -146,7 +146,7 @@ class _Context:
     # device.command_streamer.CommandListener
     def command(self, words: Words) -> None:
         command = self.streamer.catalogue.command_for(words[0])
-        if command is None or command.name in _NO_STATE:
+        if command is None or command.name in _NO_STATE or REGISTER_LOADS.get(command.name):
             return
         if command.draws:
             self.tracker._draw_begins()

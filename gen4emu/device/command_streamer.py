@@ -117,11 +117,16 @@ class Executor:
     flip: Callable[[int], None]  # MI_DISPLAY_FLIP to the surface at an address
 
 
+# Commands that load registers, and the field with the register, if it has one.
+REGISTER_LOADS = {"MI_LOAD_REGISTER_IMM": "", "MI_LOAD_REGISTER_MEM": "register_address",
+                  "MI_LOAD_REGISTER_REG": "destination_register_address"}
+
+
 class CommandListener(Protocol):
     """Notified by a command streamer of changes of the state that draws use."""
 
     def command(self, words: Words) -> None:
-        """A known command of the pipelines or the blitter, or MI_LOAD_REGISTER_IMM, is about to be executed.
+        """A known command of the pipelines or the blitter, or one that loads registers, is about to be executed.
 
         `words` begin with its header.
         """
@@ -384,7 +389,7 @@ class CommandStreamer:
         """The function that executes a command of which `length` dwords are present."""
         if known.client == Client.MI:
             handler = self._waiting(known.name, self._handlers.get(known.name, self._unknown))
-            if self._listener is not None and known.name == "MI_LOAD_REGISTER_IMM":
+            if self._listener is not None and known.name in REGISTER_LOADS:
                 handler = self._notifying(handler, self._listener)
             return handler
         handler = self._pipeline_handler(known, length, command)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from gen4emu.device.command_streamer import CommandStreamer
+from gen4emu.device.command_streamer import REGISTER_LOADS, CommandStreamer
+from gen4emu.device.registers import RegisterFile
+from gen4emu.hw.catalogue import catalogue_of, command_named
 from gen4emu.hw.command_reader import Words
+from gen4emu.hw.gen import Gen
 from gen4emu.repro.script import Dwords
 
 _NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MEDIA_STATE_FLUSH"})
@@ -14,6 +17,9 @@ _NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MEDIA_STATE_FLUSH"})
 _PARTIAL = frozenset({"STATE_BASE_ADDRESS", "URB_FENCE", "3DSTATE_VERTEX_BUFFERS", "3DSTATE_CHROMA_KEY",
                       "3DSTATE_GS_SVB_INDEX", "3DSTATE_SO_BUFFER", "3DSTATE_SO_DECL_LIST", "3DSTATE_VF_INSTANCING",
                       "XY_SETUP_BLT", "XY_SETUP_CLIP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"})
+# Registers that MI_MATH, MI_PREDICATE and draws write, by the beginnings of their names.
+_COMPUTED = ("CS_GPR_R", "MI_PREDICATE_", "SO_NUM_PRIMS_WRITTEN", "SO_PRIM_STORAGE_NEEDED", "SO_WRITE_OFFSET")
+_MOST_WRITES = 60  # of an MI_LOAD_REGISTER_IMM
 
 _Key = tuple[str, Dwords]
 _Found = dict[_Key, Dwords]  # in the order of execution
@@ -28,12 +34,16 @@ class StateCommands:
     found: _Found = field(default_factory=dict)
     saved: dict[int, _Found] = field(default_factory=dict)  # of hardware contexts
     running: int | None = None  # the context that runs, if there is one
+    _loaded: set[int] = field(default_factory=set)  # registers, from memory and from other registers
 
     # device.command_streamer.CommandListener
     def command(self, words: Words) -> None:
         layout = self.streamer.catalogue.command_for(words[0])
         self.on_command(words, layout is not None and layout.draws)
         if layout is None or layout.name in _NO_STATE or layout.draws:
+            return
+        if operand := REGISTER_LOADS.get(layout.name):
+            self._loaded.add(getattr(layout.view(words, gen=self.streamer.gen), operand))
             return
         data = tuple(int(word) for word in words)
         key = layout.name, self._distinguished(layout.name, data)
@@ -53,6 +63,17 @@ class StateCommands:
             self.saved.pop(self.running, None)
         self.running = None
 
+    def registers(self) -> tuple[Dwords, ...]:
+        """MI_LOAD_REGISTER_IMM of what commands have computed or read from memory, and what draws have counted."""
+        registers, gen = self.streamer.registers, self.streamer.gen
+        initial = RegisterFile(gen)
+        found = [(offset, registers.read(offset)) for offset in sorted({*_computed(gen), *self._loaded})]
+        writes = [{"register_offset": offset, "data": value | 0xFFFF0000 if registers.is_masked(offset) else value}
+                  for offset, value in found if value != initial.read(offset)]
+        load = command_named("MI_LOAD_REGISTER_IMM", gen)
+        return tuple(tuple(load.pack(gen, writes=writes[at:at + _MOST_WRITES]))
+                     for at in range(0, len(writes), _MOST_WRITES))
+
     def _distinguished(self, name: str, data: Dwords) -> Dwords:
         """The numbers that commands with the same name must share if the later one is to replace the other."""
         if name == "MI_LOAD_REGISTER_IMM":  # header, which disables bytes; offsets, and the bits that are changed
@@ -60,3 +81,9 @@ class StateCommands:
                      for offset, value in zip(data[1::2], data[2::2], strict=False))
             return (*data[:1], *data[1::2], *masks)
         return data if name in _PARTIAL else ()
+
+
+def _computed(gen: Gen) -> Iterator[int]:
+    for register in catalogue_of(gen).registers:
+        if register.name.startswith(_COMPUTED):
+            yield from range(register.offset, register.offset + 4 * register.size(gen), 4)

@@ -56,11 +56,16 @@ repro.c           submits it to the i915 driver, and compares the render targets
 _FIRST_FREE = 0x0010_0000  # below are rings and tables of most traces
 
 
+class _OtherPixels(Gen4emuError):
+    """The draw alone does something else than in its trace."""
+
+
 @dataclass(slots=True)
 class _Moment:
     """After the draw before the exported one: the state, and all memory."""
 
     commands: dict[Engine, tuple[Dwords, ...]]
+    registers: dict[Engine, tuple[Dwords, ...]]  # commands that load those which others have computed
     pages: dict[int, bytes]
 
 
@@ -83,11 +88,22 @@ def export(trace: Trace, source: reader.Trace, number: int) -> Export:
         raise SelectionError(f"{trace.path}: the device is unknown")
     targets, digest = draw.device.targets.latest, digest_of(draw)
     moment = _before(source, trace, number)
-    commands = [*moment.commands[draw.device.engine], tuple(draw.command.body.words)]
-    free = free_address(moment.pages)
-    script = Script(trace.device, trace.application, draw.device.engine, free, free + PAGE_SIZE, [], commands)
-    script.memory = joined(_needed(script, moment.pages, targets, digest))
-    return Export(script, targets, digest)
+    engine, free = draw.device.engine, free_address(moment.pages)
+
+    def script(*registers: Dwords) -> Script:
+        commands = [*moment.commands[engine], *registers, tuple(draw.command.body.words)]
+        found = Script(device, trace.application, engine, free, free + PAGE_SIZE, [], commands)
+        found.memory = joined(_needed(found, moment.pages, targets, digest))
+        return found
+
+    device, registers = trace.device, moment.registers[engine]
+    try:
+        found = script()
+    except _OtherPixels:
+        if not registers:
+            raise
+        found = script(*registers)  # kernels of real machines accept fewer of them from programs
+    return Export(found, targets, digest)
 
 
 def write(draw: Export, directory: Path) -> str:
@@ -186,7 +202,8 @@ def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
         if draws and run.device.numbers.total == number + 1 and not found:  # the draw has its number already
             memory = run.device.memory
             pages = {page.address: memory.read(page.address, PAGE_SIZE, Missing.ZERO) for page in memory.pages()}
-            found.append(_Moment({engine: tuple(of.found.values()) for engine, of in listeners.items()}, pages))
+            found.append(_Moment({engine: tuple(of.found.values()) for engine, of in listeners.items()},
+                                 {engine: of.registers() for engine, of in listeners.items()}, pages))
 
     def listen(device: Device) -> None:
         for engine, streamer in device.streamers.items():
@@ -235,8 +252,8 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
     kept = {at: data for at, data in pages.items() if any(data)}  # memory without contents reads as zeros
     whole = _run(script, kept, targets, with_pages=True)
     if whole is None or whole.digests != [target.digest for target in expected.targets]:
-        raise Gen4emuError("the draw writes other pixels than in its trace: it depends on more than the state in force "
-                           "and memory, such as constants that were overwritten, registers or streamed vertices")
+        raise _OtherPixels("the draw writes other pixels than in its trace: it depends on more than the state in force "
+                           "and memory, such as constants that were overwritten, or registers")
 
     def stays(order: Iterable[int]) -> bool:
         found = _run(script, {at: kept[at] for at in order}, targets)

@@ -344,7 +344,7 @@ class _Uploads:
 
 def _contexts(of: StateCommands) -> _Contexts:
     return _Contexts({address: tuple(found.values()) for address, found in of.saved.items() if address != of.running},
-                     of.running, tuple(of.found.values()))
+                     of.running, (*of.found.values(), *of.registers()))
 
 
 # --- the result -------------------------------------------------------------------------------------------------------

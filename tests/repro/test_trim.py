@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import struct
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ import gen4emu
 from gen4emu.bisect.digests import digest_of
 from gen4emu.cli.main import run
 from gen4emu.device.device import Device
-from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.catalogue import catalogue_of, command_named
 from gen4emu.hw.chips import device_named
+from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
 from gen4emu.repro.script import Script, batch_of, parse, start_of_batch
 from gen4emu.repro.trim import Span, span_of_surface
 from gen4emu.trace.conversion import container_of, copy_event, new_writer
@@ -132,6 +134,55 @@ def test_registers_that_commands_have_loaded_are_loaded_again(tmp_path: Path) ->
         assert device.registers.read(instpm[0]) & 0x60 == 0x60
         assert device.registers.read(chicken[0]) == 0x1234
         assert device.state.gen7.constants_absolute
+
+
+def indirect(chip: str, draw: str, repro: Path) -> Script:
+    """A draw whose parameters commands have computed: all from memory but for the number of its vertices, a sum."""
+    assert run(["export", str(TRACES / "later" / f"triangle-{chip}.aub.xz"), "--draw", draw, "-o", str(repro)]) == 0
+    script = parse(repro / "batch.txt")
+    gen, words = script.device.gen, list(script.commands[-1])
+    _, access, count, *others = words[:7] if len(words) > 6 else (words[0], 0, *words[1:])
+    table = script.batch + 0x40000
+    script.memory.append((table, struct.pack("<5I", count - 1, *others).ljust(4096, b"\0")))
+
+    def load(name: str, place: int) -> tuple[int, ...]:
+        return tuple(command_named("MI_LOAD_REGISTER_MEM", gen).pack(
+            gen, register_address=catalogue_of(gen).register(name).offset, memory_address=table + 4 * place))
+
+    immediate = [{"register_offset": catalogue_of(gen).register("CS_GPR_R1").offset, "data": 1}]
+    alu = command_named("MI_MATH", gen).pack(gen, instructions=[
+        {"alu_opcode": AluOpcode.LOAD, "operand_1": AluOperand.SRCA, "operand_2": 0},
+        {"alu_opcode": AluOpcode.LOAD, "operand_1": AluOperand.SRCB, "operand_2": 1},
+        {"alu_opcode": AluOpcode.ADD},
+        {"alu_opcode": AluOpcode.STORE, "operand_1": 0, "operand_2": AluOperand.ACCU}])
+    move = command_named("MI_LOAD_REGISTER_REG", gen).pack(
+        gen, source_register_address=catalogue_of(gen).register("CS_GPR_R0").offset,
+        destination_register_address=catalogue_of(gen).register("3DPRIM_VERTEX_COUNT").offset)
+    parameters = ("START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")
+    script.commands[-1:] = [
+        load("CS_GPR_R0", 0), tuple(command_named("MI_LOAD_REGISTER_IMM", gen).pack(gen, writes=immediate)), tuple(alu),
+        tuple(move), *(load(f"3DPRIM_{name}", i + 1) for i, name in enumerate(parameters)),
+        (words[0] | command_named("3DPRIMITIVE", gen).field("indirect_parameter_enable", gen).mask
+         << command_named("3DPRIMITIVE", gen).field("indirect_parameter_enable", gen).lo, access, *[0] * 5)]
+    return script
+
+
+@pytest.mark.parametrize(("chip", "draw"), [("hsw", "3"), ("kbl", "2")])
+def test_registers_that_commands_have_computed_are_loaded_again(chip: str, draw: str, tmp_path: Path) -> None:
+    """A draw with parameters from memory, of which a sum is in a general register: memory may have changed since."""
+    repro, again, whole, part = (tmp_path / name for name in ("repro", "again", "whole.aub", "part.aub"))
+    script = indirect(chip, draw, repro)
+    write_in_two(script, whole)
+    drawn = digests(repro / "draw.aub.xz")
+    assert digests(whole) == drawn
+    assert run(["trim", str(whole), "--submissions", "1", "-o", str(part)]) == 0
+    assert digests(part) == drawn
+    assert run(["export", str(whole), "--draw", "0", "-o", str(again)]) == 0
+    assert digests(again / "draw.aub.xz") == drawn
+    with Device(script.device) as device:
+        for event in open_trace(str(part)):
+            device.apply(event)
+        assert device.registers.read(device.registers.offset("CS_GPR_R0")) == script.memory[-1][1][0] + 1
 
 
 def test_a_trace_of_a_hang_is_trimmed_to_the_submission_that_hangs(tmp_path: Path,
