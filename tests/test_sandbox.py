@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from gen4emu._native import lib
+from gen4emu.report.processes import processors
 
 ROOT = Path(__file__).parents[1]
 TRACE = ROOT / "traces/triangle-g4x.aub.xz"
@@ -72,10 +73,20 @@ VERBS = {
     "digest": (["digest", str(TRACE)], "gen4emu.cli.digest:open_trace"),
     "bisect": (["bisect", str(TRACE), str(OTHER)], "gen4emu.cli.bisect:open_trace"),
     "convert": (["convert", str(TRACE), "output/x.g4c"], "gen4emu.cli.convert:traces.open"),
+    "index": (["index", str(TRACE)], "gen4emu.cli.index:Replay"),
+    "trim": (["trim", str(TRACE), "--draws", "1", "-o", "output/x.aub"], "gen4emu.cli.trim:open_trace"),
+    "minimise": (["minimise", str(TRACE), "--pixel", "9,9", "-o", "output/x.aub"], "gen4emu.cli.minimise:open_trace"),
+    "minimise -j": (["minimise", str(TRACE), "--pixel", "9,9", "-o", "output/x.aub", "-j", "2"],
+                    "gen4emu.cli.minimise:open_trace"),
+    "export": (["export", str(TRACE), "--draw", "1", "-o", "output/x"], "gen4emu.cli.export:open_trace"),
+    "build": (["build", "batch/batch.txt", "-o", "output/x.aub"], "gen4emu.cli.build:parse"),
+    "diff": (["diff", "picture.png", "picture.png"], "gen4emu.cli.diff:pair"),
     "debug": (["debug", str(TRACE), "-c", "draws"], "gen4emu.cli.debug:Shell"),
     "report": (["report", str(TRACE), "-o", "output"], "gen4emu.cli.report:Recorder"),
-    "report that compares": (["report", str(TRACE), "--against", str(OTHER), "-o", "output", "--sandbox", "on"],
+    "report that compares": (["report", str(TRACE), "--against", str(OTHER), "-o", "output"],
                              "gen4emu.report.comparison:Recorder"),
+    "report that compares alone": (["report", str(TRACE), "--against", str(OTHER), "-o", "output", "-j", "1"],
+                                   "gen4emu.report.comparison:Recorder"),
     "report of several traces": (["report", str(TRACE), str(OTHER), "-o", "output", "-j", "1"],
                                  "gen4emu.cli.report:Recorder"),
     "check": (["check", "traces", "-k", "=triangle", "--results", "output"], "gen4emu.check.worker:run_case"),
@@ -83,6 +94,7 @@ VERBS = {
     "run --serve": (["run", "--serve", "live"], "gen4emu.live.server:Server.start"),
     "capture": (["capture", "-o", "output/x.g4c", "--", "true"], "gen4emu.live.server:Server.start"),
 }
+PROCESSES = {"report of several traces": 2, "report that compares": min(2, processors())}  # that are confined
 SERVERS = ("run", "run --serve", "capture")
 
 DENIED = {
@@ -139,6 +151,7 @@ def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = 
     output.mkdir()
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces/manifest.toml").write_text(f'[[trace]]\nname = "triangle"\nfile = "{TRACE}"\n')
+    (tmp_path / "picture.png").write_bytes((ROOT / "traces/triangle.reference.png").read_bytes())
     outside = folder / "outside"
     outside.write_text("secret")
     arguments, place = VERBS[verb]
@@ -149,13 +162,14 @@ def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = 
                            *arguments[1:]], capture_output=True, text=True, check=False, cwd=tmp_path,
                           stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1",
                                                          "PYTHONPATH": str(ROOT)})
-    found = re.search("ENDS({.*})", done.stderr + done.stdout)
-    assert found is not None, done.stderr + done.stdout
+    found = re.findall("ENDS({.*?})", done.stderr + done.stdout)
+    assert len(found) == PROCESSES.get(verb, 1), done.stderr + done.stdout
     if mode == "on":
         assert outside.read_text() == "secret"
         assert [path.name for path in folder.iterdir()] == ["outside"]
-    ends: dict[str, str] = json.loads(found[1])
+    ends: dict[str, str] = json.loads(found[0])
     assert list(ends) == list(attempts)
+    assert all(json.loads(other) == ends for other in found[1:])
     return ends
 
 

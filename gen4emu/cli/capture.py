@@ -60,5 +60,5 @@ def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, g
     if checkpoints is not None:
         for captured in verdict.captures:
             if Path(captured).parent == output.parent:
-                status = write_index(captured, checkpoints) or status
+                status = write_index(captured, checkpoints, options.mode) or status
     return status

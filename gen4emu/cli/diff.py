@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from gen4emu.cli.printable import printable
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.errors import DecodeError
 from gen4emu.image.compare import compare, heat_map, pair
 from gen4emu.image.pairs import Pair, compare_directories
@@ -31,8 +32,9 @@ _PATH = click.Path(path_type=Path, exists=True)
               help="Write a page with all pictures that differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Of directories, list equal pictures, too.")
+@confinement_options
 def diff(first: Path, second: Path, tolerance: float, heatmap: Path | None, html: Path | None, as_json: bool,
-         verbose: bool) -> int:
+         verbose: bool, confinement: Confinement) -> int:
     """Compare two pictures (PNG or npy), or the pictures of two directories by name.
 
     \b
@@ -41,6 +43,9 @@ def diff(first: Path, second: Path, tolerance: float, heatmap: Path | None, html
       gen4emu diff actual.png expected.png --heatmap heat.png
       gen4emu diff frames/before frames/after --html diff.html
     """
+    confinement.limit(f"{first} and {second}")
+    confinement.enter(str(first), str(second), outputs=(html, None if first.is_dir() else heatmap),
+                      directory=heatmap if first.is_dir() else None)
     if first.is_dir() != second.is_dir():
         directory, file = (first, second) if first.is_dir() else (second, first)
         raise DecodeError(f"{directory} is a directory, {file} is a file: give two directories or two pictures")

@@ -8,6 +8,7 @@ import click
 
 from gen4emu.api.trace import Trace
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import complain, is_quiet, size_text, some
 from gen4emu.hw.chips import Device
 from gen4emu.repro.export import export as export_draw
@@ -21,9 +22,10 @@ from gen4emu.trace.reader import open as open_trace
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="DIR",
               help="The directory to make.")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def export(file: str, draw: int, output: Path, kind: str | None, base: int, device: Device | None, force_device: bool,
-           partial: bool) -> int:
+           partial: bool, confinement: Confinement) -> int:
     """Write a draw of TRACE with its state and the memory that it needs as a directory.
 
     `gen4emu build` makes a trace of its batch.txt, which may be edited. repro.c is a C program that submits the draw to
@@ -34,6 +36,8 @@ def export(file: str, draw: int, output: Path, kind: str | None, base: int, devi
     Example:
       gen4emu export trace.aub.xz --draw 4 -o repro/
     """
+    confinement.limit(file)
+    confinement.enter(file, directory=output.absolute().parent)
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
     with Trace(source, partial) as trace:
         exported = export_draw(trace, source, draw)

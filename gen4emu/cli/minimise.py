@@ -11,11 +11,13 @@ import click
 
 from gen4emu.api.trace import Trace
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device, device_named
 from gen4emu.repro import minimise as minimising
 from gen4emu.repro.trim import Part
+from gen4emu.sandbox import Mode
 from gen4emu.trace.conversion import container_of
 from gen4emu.trace.reader import open as open_trace
 
@@ -67,11 +69,12 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
               help="Try so many candidates at a time; the result is the same.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
              differs_between: tuple[Device, Device] | None, budget: float, tries: int | None, jobs: int,
              command: tuple[str, ...], kind: str | None, base: int, device: Device | None, force_device: bool,
-             partial: bool) -> int:
+             partial: bool, confinement: Confinement) -> int:
     """Leave out everything of TRACE without which a problem stays.
 
     Submissions, draws, state commands, memory, objects of draws, instructions of kernels and fields of state are left
@@ -85,6 +88,13 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
     if sum((hang, pixel is not None, differs_between is not None, bool(command))) != 1:
         raise click.UsageError("name exactly one of --hang, --pixel, --differs-between and a command")
     container_of(output)
+    if command:
+        confinement.refuse("a command")
+    if confinement.mode is Mode.ON:
+        jobs = 1  # a confined process makes no others
+    confinement.limit(file)
+    if jobs == 1 and not command:
+        confinement.enter(file, outputs=(Path(output),))
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
     with Trace(source, partial) as trace:
         status = damaged(file, trace.damage(), partial)

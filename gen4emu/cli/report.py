@@ -29,7 +29,7 @@ from gen4emu.report.record import SCHEMA, Choices, Recorded, Recorder
 from gen4emu.report.trace_list import SCHEMA as LIST_SCHEMA
 from gen4emu.report.trace_list import bytes_of, directories, write_reports
 from gen4emu.report.writer import PAGE, write_directory, write_file
-from gen4emu.sandbox import Mode, Sandbox
+from gen4emu.sandbox import Sandbox
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace as Source
 from gen4emu.trace.reader import open as open_trace
@@ -60,7 +60,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 @options.trace_options
 @options.frames_option
 @click.option("--draws-full", callback=options.selection, metavar="[N,N-N,...]",
-              help="Full-size pictures and meshes of these draws.  [default: of the first draws, up to 11 MiB]")
+              help="Full-size pictures and meshes of these draws.  [default: of the first draws, up to 8 MiB]")
 @click.option("--thumbs", type=click.IntRange(16, 512), default=96, show_default=True, metavar="WIDTH",
               help="The width of thumbnails.")
 @click.option("--no-kernels", is_flag=True, help="Leave out the disassembly of kernels.")
@@ -120,17 +120,16 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
     (trace,) = several
     place = output or Path("report", trace_name(trace))
     browser = Browser(single_file or place / PAGE) if opens else None
-    # A confined process cannot fork, so that the sides of a comparison would be executed one after another.
-    may_fork = confinement.mode is not Mode.ON
-    if not ways or not may_fork:
-        confinement.enter(trace, *([against] if against is not None else []), outputs=(single_file,),
-                          directory=place if single_file is None else None)
+    box = confinement.allowing(trace, *([against] if against is not None else []), outputs=(single_file,),
+                               directory=place if single_file is None else None)
     if ways:
         names = (trace, against or trace)
         sides = _Sides(names, labels([*dict.fromkeys(names)], devices, pair), devices or (device, device),
                        _with_workers(pair or (Options(), Options()), workers))
-        recorded = _compared(sides, choices, opened, may_fork)
+        box.prepare()
+        recorded = _compared(sides, choices, opened, box.enter)
     else:
+        box.enter()
         source = opened(trace, device)
         progress = Progress(f"reporting {trace}", lambda: source.fraction)
         try:
@@ -238,7 +237,7 @@ def _with_workers(pair: tuple[Options, Options], workers: int) -> tuple[Options,
 
 
 def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | None], Source],
-              may_fork: bool) -> Recorded:
+              confine: Callable[[], None]) -> Recorded:
     with ExitStack() as stack:
         progress = Progress("comparing")
         stack.callback(progress.done)
@@ -251,4 +250,4 @@ def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | N
 
         titles = Path(sides.names[0]).name, Path(sides.names[1]).name
         return compare((side(0), side(1)), sides.chips, titles, choices,
-                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"), may_fork)
+                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"), confine)

@@ -44,6 +44,10 @@ class Confinement:
 
     def enter(self, *inputs: str, outputs: tuple[Path | None, ...] = (), directory: Path | None = None) -> None:
         """Allow to read and write these, and nothing else from now on."""
+        self.allowing(*inputs, outputs=outputs, directory=directory).enter()
+
+    def allowing(self, *inputs: str, outputs: tuple[Path | None, ...] = (), directory: Path | None = None) -> Sandbox:
+        """A sandbox in which these can be read and written."""
         box = self.sandbox()
         for trace in inputs:
             if trace != STREAM:
@@ -53,7 +57,7 @@ class Confinement:
         for file in outputs:
             if file is not None and str(file) != STREAM:
                 box.write_file(file)
-        box.enter()
+        return box
 
 
 def _mode(ctx: click.Context, param: click.Parameter, value: str) -> Mode:

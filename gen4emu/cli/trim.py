@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
 from gen4emu.api.trace import Trace
 from gen4emu.cli import options
+from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
 from gen4emu.hw.chips import Device
 from gen4emu.repro import trim as trimming
@@ -26,10 +28,11 @@ from gen4emu.trace.reader import open as open_trace
               help="From the first to the last frame that draws to the surface at ADDRESS, or shows it.")
 @click.option("--hang", is_flag=True, help="Only the submission that hangs.")
 @options.trace_options
+@confinement_options
 @options.verbosity_options
 def trim(file: str, output: str, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
          surface: int | None, hang: bool, kind: str | None, base: int, device: Device | None, force_device: bool,
-         partial: bool) -> int:
+         partial: bool, confinement: Confinement) -> int:
     """Write a part of TRACE, from the first to the last of what is selected, as a trace of its own.
 
     The part has the memory that it reads, and commands that set the state in force at its start. It is executed before
@@ -41,6 +44,8 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
     """
     if sum((frames is not None, submissions is not None, draws is not None, surface is not None, hang)) != 1:
         raise click.UsageError("name exactly one of --frames, --submissions, --draws, --keep-frames-of and --hang")
+    confinement.limit(file)
+    confinement.enter(file, outputs=(Path(output),))
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
     with Trace(source, partial) as trace:
         status = damaged(file, trace.damage(), partial)

@@ -3,6 +3,10 @@
 A bookmark holds structs of the core, which a wrong byte would make unsafe to load.  So a file is accepted only from
 this user's own gen4emu: a key that is kept in the user's directory of state signs it, together with the trace and the
 program.  Any other file is refused, before anything in it is read.
+
+A process that executes a trace, which may take it over, does not get the key: it packs the contents, and the process
+that has started it signs them unread.  Reading makes values of this program and calls nothing else; structs of the core
+are loaded by processes that are confined like the one which has made them.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -37,6 +41,7 @@ _HEAD = struct.Struct("<8s32s32sQ")  # magic, signature of what follows, digest 
 _MOST_BYTES = 4 << 30  # unpacked
 _KEY_BYTES = 32
 _PIECE_BYTES = 1 << 20
+_VALUES = ("gen4emu.device.", "gen4emu.hw.", "gen4emu.core_enums", "gen4emu.trace.events")  # modules of values
 
 
 class BadIndexError(Gen4emuError):
@@ -74,14 +79,25 @@ def path_of(trace: str) -> Path:
     return Path(trace + SUFFIX)
 
 
-def write(trace: str, index: Index) -> int:
-    """Write the index of a trace; returns its bytes."""
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An index that is not signed yet."""
+
+    size: int  # unpacked
+    data: bytes
+
+
+def pack(index: Index) -> Packed:
     buffer = io.BytesIO()
     _Pickler(buffer, protocol=5).dump(index)
+    return Packed(len(buffer.getbuffer()), zlib.compress(buffer.getbuffer(), 1))
+
+
+def write(trace: str, index: Packed) -> int:
+    """Sign and write the index of a trace; returns its bytes."""
     found = _digest_of_file(trace)
-    packed = zlib.compress(buffer.getbuffer(), 1)
-    size = len(buffer.getbuffer())
-    data = _HEAD.pack(MAGIC, _signature(_key(create=True), found, size, packed), found, size) + packed
+    data = _HEAD.pack(MAGIC, _signature(_key(create=True), found, index.size, index.data), found, index.size) \
+        + index.data
     path = path_of(trace)
     part = path.with_name(path.name + ".part")
     try:
@@ -111,8 +127,17 @@ def read(trace: str) -> Index:
         raise BadIndexError(f"{path}: belongs to another file: {trace} has changed")
     if size > _MOST_BYTES:
         raise BadIndexError(f"{path}: is larger than {_MOST_BYTES >> 30} GiB")
-    index = _Unpickler(io.BytesIO(zlib.decompress(packed))).load()
-    assert isinstance(index, Index)
+    try:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(packed, size + 1)
+        if len(data) != size or not unpacker.eof:
+            raise pickle.UnpicklingError
+        index = _Unpickler(io.BytesIO(data)).load()
+    except (zlib.error, pickle.UnpicklingError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError,
+            RecursionError, ImportError, OverflowError):
+        index = None
+    if not isinstance(index, Index):
+        raise BadIndexError(f"{path}: has no valid contents")
     return index
 
 
@@ -189,7 +214,9 @@ class _Unpickler(pickle.Unpickler):
         return chips.BY_NAME[pid]
 
     def find_class(self, module: str, name: str) -> Any:
-        """Only values of this program."""
-        if not module.startswith("gen4emu."):
+        """Only values of the device: a constructor of another class, or a function, could do anything."""
+        found = super().find_class(module, name) if module.startswith(_VALUES) and "." not in name else None
+        if not isinstance(found, type) or found.__module__ != module or \
+                not (is_dataclass(found) or issubclass(found, Enum | tuple)):
             raise pickle.UnpicklingError(f"{module}.{name} is not part of a bookmark")
-        return super().find_class(module, name)
+        return found

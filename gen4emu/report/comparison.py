@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -74,15 +74,18 @@ class _Row:
 
 
 def compare(sides: tuple[Side, Side], chips: tuple[Chip | None, Chip | None], titles: tuple[str, str],
-            choices: Choices, tick: Tick = lambda unit, number: None, may_fork: bool = True) -> Recorded:
+            choices: Choices, tick: Tick = lambda unit, number: None,
+            confine: Callable[[], None] = lambda: None) -> Recorded:
     """The report of a comparison: the reports of both sides, and their draws in pairs.
 
-    The sides are executed one after another, not at the same time, if the process must not fork.
+    `confine` is called in each process that executes a side, before that.
     """
     left, right = zip(sides, chips, titles, strict=True)
-    if may_fork and _has_room_for_two(sides):
-        (one, two) = both(lambda: _record(*left, choices, 2, tick), lambda: _record(*right, choices, 2), titles[1])
+    if _has_room_for_two(sides):
+        one, two = both(lambda: _record(*left, choices, 2, tick), lambda: _record(*right, choices, 2), titles[1],
+                        confine)
     else:
+        confine()
         one, two = _record(*left, choices, 1, tick), _record(*right, choices, 1, tick)
     return _Comparison((_Recorded(sides[0], *one), _Recorded(sides[1], *two)), titles, tick).recorded()
 
