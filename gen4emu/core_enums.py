@@ -1,4 +1,4 @@
-"""The enumerations that Python and the C core share, each written once, here.
+"""The enumerations and numbers that Python and the C core share, each written once, here.
 
 `generate()` makes native/generated/enums.h of them, for the core and for cffi.  The text after a number describes the
 member; it becomes the comment in the header.
@@ -8,6 +8,13 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 from typing import Self
+
+PAGE_SHIFT = 12
+PAGE_SIZE = 1 << PAGE_SHIFT
+GRF_COUNT = 128
+MRF_COUNT = 16  # of Gen4
+FENCE_COUNT = 16  # of the aperture
+DEBUG_NUMBERS = 0xFFFFFF  # threads, objects and vertices are numbered modulo one more than this
 
 
 class CoreEnum(IntEnum):
@@ -395,6 +402,11 @@ _EMITTED: list[tuple[type[IntEnum] | type[IntFlag], str, str, str]] = [
 ]
 
 
+# The numbers above by their names in C.
+_NUMBERS = {"G4_PAGE_SHIFT": PAGE_SHIFT, "G4_PAGE_SIZE": PAGE_SIZE, "G4_GRF_COUNT": GRF_COUNT,
+            "G4_MRF_COUNT": MRF_COUNT, "G4_FENCE_COUNT": FENCE_COUNT, "G4_DEBUG_NUMBERS": DEBUG_NUMBERS}
+
+
 def _member(member: IntEnum | IntFlag, prefix: str) -> str:
     doc = _PAGE_FLAGS_DOC[member] if isinstance(member, PageFlags) else getattr(member, "doc", "")
     name = str(member.name).removeprefix("BIT_") if isinstance(member, Swizzle) else member.name
@@ -402,9 +414,11 @@ def _member(member: IntEnum | IntFlag, prefix: str) -> str:
 
 
 def generate() -> str:
-    """The C header with all enumerations, and the dimensions of tiles."""
+    """The C header with all enumerations and numbers, and the dimensions of tiles."""
     parts = ["/* Generated from gen4emu/core_enums.py: do not edit. */\n#ifndef G4_GENERATED_ENUMS_H\n"
              "#define G4_GENERATED_ENUMS_H\n"]
+    numbers = [f"    {name} = {value},\n" for name, value in _NUMBERS.items()]
+    parts.append(f"\n/* Numbers. */\nenum g4_numbers {{\n{''.join(numbers)}}};\n")
     for cls, name, prefix, count in _EMITTED:
         members = [_member(member, prefix) for member in cls]
         if count:

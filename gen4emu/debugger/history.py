@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
+from gen4emu.core_enums import DEBUG_NUMBERS, DebugAction, DebugKind, TrapKind
 from gen4emu.debugger.model import (
     Color,
     Fate,
@@ -248,7 +248,7 @@ class Recorder(Listener):
 
 
 def _object_number(entry: Fragment | Change) -> int:
-    return entry.object if isinstance(entry, Fragment) else 1 << 24
+    return entry.object if isinstance(entry, Fragment) else DEBUG_NUMBERS + 1
 
 
 def _color_of(device: Device, target: Target, x: int, y: int) -> Color:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import GRF_COUNT, MRF_COUNT
 from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.place import Place
@@ -61,9 +62,9 @@ def message_of(device: Device, event: Any) -> Message:
     gen: Gen = device.info.gen
     fields = block_named("MESSAGE_DESCRIPTOR", gen).view((event.descriptor,), gen=gen)
     numbers = range(event.mrf, event.mrf + fields.message_length)
-    payload = tuple(_words(device, _GRF, i & 127) if event.grf_payload else _words(device, _MRF, i & 15)
+    payload = tuple(_words(device, _GRF, i % GRF_COUNT) if event.grf_payload else _words(device, _MRF, i % MRF_COUNT)
                     for i in numbers)
-    registers = range(event.dst, min(event.dst + fields.response_length, 128)) if event.has_dst else range(0)
+    registers = range(event.dst, min(event.dst + fields.response_length, GRF_COUNT)) if event.has_dst else range(0)
     response = tuple(_words(device, _GRF, i) for i in registers)
     text = describe(event.descriptor, gen, event.sfid)
     return Message(device.place, thread, event.address, event.sfid, sfid_name(event.sfid, gen), event.descriptor, text,
@@ -112,7 +113,7 @@ def message_lines(message: Message) -> Iterator[str]:
     yield (f"{m.place}, {m.thread.name}{of}, 0x{m.address:08x}: {m.function_name} 0x{m.descriptor:08x} "
            f"{m.text}{' EOT' if m.end else ''}, channels {m.channels:04x}{', BAD' if m.bad else ''}")
     for i, words in enumerate(m.payload):
-        name = f"g{m.mrf + i & 127}" if m.from_grf else f"m{m.mrf + i & 15}"
+        name = f"g{m.mrf + i % GRF_COUNT}" if m.from_grf else f"m{m.mrf + i % MRF_COUNT}"
         yield _row(name, words, m.first_float is not None and i >= m.first_float)
     for i, words in enumerate(m.response):
         yield _row(f"g{(m.grf or 0) + i}", words, m.returns_floats)

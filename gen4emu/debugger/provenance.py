@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, OperandFile, TrapKind
+from gen4emu.core_enums import (
+    DEBUG_NUMBERS,
+    GRF_COUNT,
+    MRF_COUNT,
+    BreakKind,
+    DebugAction,
+    DebugKind,
+    OperandFile,
+    TrapKind,
+)
 from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
@@ -24,7 +33,7 @@ from gen4emu.isa.registers import RegType
 MOST_STEPS = 20_000  # instructions of a thread that are recorded
 _EVERY = Breakpoint(BreakKind.EVERY, flagged=True)  # instruction of the threads that traps flag
 WHOLE = -1  # a message's response, in place of a channel
-_GRF_BYTES, _MRF_BYTES = 128 * 32, 16 * 32
+_GRF_BYTES, _MRF_BYTES = GRF_COUNT * 32, MRF_COUNT * 32
 _ENTRY_DWORDS = 128  # of a vertex, that are looked up
 _FLAGS = 0x30  # the number of f0 among the architecture registers
 _GROUP4 = {Opcode.DP4: 4, Opcode.DPH: 4, Opcode.DP3: 3, Opcode.DP2: 2}
@@ -331,7 +340,7 @@ class Recorder(Listener):
         self._texts: dict[int, str] = {}
         self._wants_texels: Step | None = None
         setup = [] if fragment.object is None else [
-            Trap(TrapKind.OBJECT, units=1 << Unit.SF, value=fragment.object & 0xFFFFFF)]
+            Trap(TrapKind.OBJECT, units=1 << Unit.SF, value=fragment.object & DEBUG_NUMBERS)]
         self._subscription = Subscription(
             traps=[Trap(TrapKind.PIXEL, x=x, y=y, object=fragment.object), *setup,
                    *(Trap(TrapKind.VERTEX_INDEX, value=index) for index in sorted(indices)[:32])],
@@ -381,8 +390,8 @@ class Recorder(Listener):
 
     def _image(self) -> bytes:
         native = self._device.native
-        parts = [bytes(ffi.buffer(lib.g4_debug_register(native, 1, n), 32)) for n in range(128)]
-        parts += [bytes(ffi.buffer(lib.g4_debug_register(native, 2, n), 32)) for n in range(16)]
+        parts = [bytes(ffi.buffer(lib.g4_debug_register(native, 1, n), 32)) for n in range(GRF_COUNT)]
+        parts += [bytes(ffi.buffer(lib.g4_debug_register(native, 2, n), 32)) for n in range(MRF_COUNT)]
         return b"".join(parts)
 
     def _instruction(self, event: Any) -> DebugAction:
@@ -445,7 +454,8 @@ class Recorder(Listener):
             return None
         file = OperandFile.GRF if raw.grf_payload else OperandFile.MRF
         last = int(raw.payload) + int(raw.payload_length) - 1
-        return Element(file, 32 * (last % (128 if raw.grf_payload else 16)) + 4 * component, 4, int(RegType.F))
+        register = last % (GRF_COUNT if raw.grf_payload else MRF_COUNT)
+        return Element(file, 32 * register + 4 * component, 4, int(RegType.F))
 
     def _text(self, address: int) -> str:
         if address not in self._texts:

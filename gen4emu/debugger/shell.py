@@ -11,7 +11,16 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
+from gen4emu.core_enums import (
+    DEBUG_NUMBERS,
+    GRF_COUNT,
+    MRF_COUNT,
+    BreakKind,
+    DebugAction,
+    DebugKind,
+    ErrorPolicy,
+    TrapKind,
+)
 from gen4emu.debugger import inspect, views
 from gen4emu.debugger.backwards import DrawStart, Moment, Position, position_before, position_of
 from gen4emu.debugger.debugger import Debugger, Stop, stop_lines, units_of
@@ -430,8 +439,9 @@ def _trap_of(kind: str, a: list[str], units: int) -> Trap:
     if kind == "id":
         _need(a, 1, "trap id R0.6 [MASK [R0.7 [MASK]]]")
         v = [number(x) for x in a[:4]]
-        return Trap(TrapKind.DEBUG_ID, units=units, value=v[0], mask=v[1] if len(v) > 1 else 0xFFFFFF,
-                    value_7=v[2] if len(v) > 2 else 0, mask_7=v[3] if len(v) > 3 else 0xFFFFFF if len(v) > 2 else 0)
+        return Trap(TrapKind.DEBUG_ID, units=units, value=v[0], mask=v[1] if len(v) > 1 else DEBUG_NUMBERS,
+                    value_7=v[2] if len(v) > 2 else 0,
+                    mask_7=v[3] if len(v) > 3 else DEBUG_NUMBERS if len(v) > 2 else 0)
     raise Usage(_unknown("trap", kind, ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id")))
 
 
@@ -1002,7 +1012,7 @@ def completions(before: str, word: str) -> list[str]:
     name = _SHORT.get(words[0], words[0])
     known = [*_ARGUMENTS.get(name, ())]
     if name in ("regs", "set"):
-        known += [f"{file}{n}" for file, count in (("g", 128), ("m", 16)) for n in range(count)]
+        known += [f"{file}{n}" for file, count in (("g", GRF_COUNT), ("m", MRF_COUNT)) for n in range(count)]
     if len(words) > 1 and words[1] == "opcode":
         known = [o.name.lower() for o in Opcode]
     elif len(words) > 1 and words[-1] == "in":

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 import gen4emu
+from gen4emu.core_enums import FENCE_COUNT
 from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Memory, Missing
@@ -25,7 +26,6 @@ _NEAR_BYTES = 256 << 10  # around an address in the state
 # The kernel's names, and the project's on the generations; those that a generation does not have are left out.
 _GLOBAL = (("EIR", ("EIR", "RENDER_EIR")), ("IER", ("IER", "GTIER")), ("PGTBL_ER", ("PGTBL_ER",)),
            ("ERROR", ("ERROR_GEN6",)))
-_FENCES = 16
 # The kernel's names, and the project's names after the prefix of the ring.
 _ENGINE = (("IPEIR", "IPEIR"), ("IPEHR", "IPEHR"), ("INSTDONE", "INSTDONE"), ("INSTPS", "INSTPS"), ("HWS", "HWS_PGA"),
            ("FADDR", "DMA_FADD"))
@@ -59,7 +59,7 @@ def _report(device: Device, reason: str, process: str, pid: int) -> tuple[Report
                     reason, process, pid)
     report.registers = [(name, read(ours)) for name, places in _GLOBAL for ours in places if registers.has(ours)]
     report.fences = [read(f"FENCE_{i}") | registers.read(registers.offset(f"FENCE_{i}") + 4) << 32
-                     for i in range(_FENCES)]
+                     for i in range(FENCE_COUNT)]
     ring = _ring(streamer)
     start, size, head, tail = (read(f"{prefix}_RING_START"), 0, 0, 0)
     if ring is not None:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import PAGE_SIZE as PAGE_SIZE
 from gen4emu.core_enums import FaultKind as FaultKind
 from gen4emu.core_enums import PageFlags as PageFlags
 from gen4emu.core_enums import Unit as Unit
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-PAGE_SIZE = 4096
 GTT_ENTRIES_GEN4 = BY_NAME["965gm"].gtt_entries
 GTT_ENTRIES_GEN45 = BY_NAME["g45"].gtt_entries
 MAX_GTT_ENTRIES = 1 << 20  # a 32-bit address space

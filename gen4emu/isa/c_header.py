@@ -11,7 +11,6 @@ from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES, Flag, LaterOpcode, Opcode, 
 from gen4emu.isa.registers import (
     CONTROL_BITS,
     EXEC_SIZES,
-    GRF_COUNT,
     HSTRIDES,
     MRF_COMPR4,
     REGISTER_BYTES,
@@ -97,7 +96,6 @@ def _flags(encoding: Encoding) -> Flag:
 def _defines(encoding: Encoding) -> str:
     lines = [f"#define G4_OPF_{f.name} 0x{f.value:x}u" for f in Flag if f & _flags(encoding)]
     lines += [f"#define G4_CODE_RESERVED 0x{RESERVED:x}u", f"#define G4_VSTRIDE_INDEXED {VSTRIDE_INDEXED}u",
-              f"#define G4_GRF_COUNT {GRF_COUNT}u", f"#define G4_MRF_COUNT {encoding.mrf_count}u",
               f"#define G4_REGISTER_BYTES {REGISTER_BYTES}u", f"#define G4_MRF_COMPR4 0x{MRF_COMPR4:x}u"]
     if encoding is GEN4:
         lines += [f"#define G4_CR0_{name} 0x{value:x}u" for name, value in CONTROL_BITS.items()]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
-from gen4emu.isa.compaction import Compactor
+from gen4emu.isa.compaction import COMPACT_BIT, Compactor
 from gen4emu.isa.encodings import encoding_of
 from gen4emu.isa.fields import Encoding, Hidden, HiddenOperands, Implied, InstField
 from gen4emu.isa.instruction import (
@@ -58,9 +58,9 @@ def decode_word(word: int, gen: Gen, *, compacted: bool = False) -> Instruction:
                     break
     if not compacted:
         return replace(found, residue=residue) if residue else found
-    if not word & _COMPACT_BIT:  # a 64-bit word without the compaction bit: encode it without, too
-        residue ^= _COMPACT_BIT
-    unusual = codec.compactor(word).unusual_bits(word | _COMPACT_BIT, full)
+    if not word & COMPACT_BIT:  # a 64-bit word without the compaction bit: encode it without, too
+        residue ^= COMPACT_BIT
+    unusual = codec.compactor(word).unusual_bits(word | COMPACT_BIT, full)
     return replace(found, residue=residue, compact_residue=unusual) if residue or unusual else found
 
 
@@ -78,7 +78,7 @@ def encode_word(inst: Instruction) -> int:
     short = codec.compactor(word).compact(word)
     if short is None:
         raise FieldError(f"{_name(inst)} has no compacted form")
-    return short ^ inst.compact_residue ^ word & _COMPACT_BIT
+    return short ^ inst.compact_residue ^ word & COMPACT_BIT
 
 
 def encode_bytes(inst: Instruction) -> bytes:
@@ -97,7 +97,6 @@ def codec_of(gen: Gen) -> Codec:
     return _codec_of(encoding_of(gen))
 
 
-_COMPACT_BIT = 1 << 29  # in all generations
 
 
 def _name(inst: Instruction) -> str:

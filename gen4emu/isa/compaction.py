@@ -9,13 +9,13 @@ from __future__ import annotations
 from gen4emu.isa.fields import COMPACT_BITS, CompactField, CompactForm, Encoding
 from gen4emu.isa.registers import RegFile
 
-_COMPACT_BIT = 1 << 29  # in all generations
+COMPACT_BIT = 1 << 29  # in all generations
 _OPCODE_MASK = 0x7F
 
 
 def is_compacted(low_dword: int) -> bool:
     """Whether the first dword of an instruction has the compaction bit."""
-    return bool(low_dword & _COMPACT_BIT)
+    return bool(low_dword & COMPACT_BIT)
 
 
 class Compactor:
@@ -51,7 +51,7 @@ class Compactor:
 
     def compact(self, word: int) -> int | None:
         """The 64-bit form of a full word, or None if it has none.  Its compaction bit is ignored."""
-        word &= ~_COMPACT_BIT
+        word &= ~COMPACT_BIT
         out = self._constant
         fields, indices = self._fields, self._index
         if self._form.immediate and self._has_immediate(word):

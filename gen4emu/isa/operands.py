@@ -10,6 +10,7 @@ import re
 import struct
 from dataclasses import dataclass, replace
 
+from gen4emu.core_enums import GRF_COUNT
 from gen4emu.isa.fields import Encoding
 from gen4emu.isa.instruction import (
     Align1Region,
@@ -27,7 +28,6 @@ from gen4emu.isa.instruction import (
 from gen4emu.isa.lexer import Kind, Lexer, Number, Syntax, Token, integer
 from gen4emu.isa.registers import (
     CHANNELS,
-    GRF_COUNT,
     HSTRIDE_CODES,
     IMM64_TYPES,
     REGISTER_BYTES,

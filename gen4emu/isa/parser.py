@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from gen4emu.core_enums import MRF_COUNT
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen, generation_name
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
@@ -35,7 +36,6 @@ from gen4emu.isa.registers import (
     EXEC_SIZE_CODES,
     IMM64_TYPES,
     MRF_COMPR4,
-    MRF_COUNT,
     TYPE_BYTES,
     Align16Predicate,
     Arf,

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gen4emu.core_enums import GRF_COUNT
 from gen4emu.isa import codec
 from gen4emu.isa.encodings import encoding_of
 from gen4emu.isa.fields import Encoding, Implied
@@ -33,7 +34,6 @@ from gen4emu.isa.opcodes import Flag, Opcode, OpcodeInfo, Shape
 from gen4emu.isa.registers import (
     CHANNELS,
     EXEC_SIZES,
-    GRF_COUNT,
     HSTRIDES,
     MRF_COMPR4,
     SWIZZLE_XYZW,

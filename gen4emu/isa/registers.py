@@ -169,8 +169,6 @@ WIDTH_CODES = {v: k for k, v in WIDTHS.items()}
 VSTRIDE_CODES = {v: k for k, v in VSTRIDES.items()}
 EXEC_SIZE_CODES = {v: k for k, v in EXEC_SIZES.items()}
 
-GRF_COUNT = 128
-MRF_COUNT = 16  # of Gen4
 REGISTER_BYTES = 32
 MRF_COMPR4 = 0x80  # bit of the MRF number
 SWIZZLE_XYZW = 0 | 1 << 2 | 2 << 4 | 3 << 6

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import BinaryIO
 
+from gen4emu.core_enums import PAGE_SIZE
 from gen4emu.errors import FieldError, TraceError
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.trace import gl_notes
@@ -45,7 +46,7 @@ from gen4emu.trace.source import Source
 MAGIC = b"G4CAP\0\1\n"
 INDEX_MAGIC = b"G4INDEX\n"
 SUFFIX = ".g4c"
-PAGE_BYTES = 4096
+PAGE_BYTES = PAGE_SIZE
 MAX_RECORD_BYTES = 8 << 20
 DIGEST_BYTES = 16
 

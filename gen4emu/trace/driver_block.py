@@ -8,11 +8,12 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from gen4emu.core_enums import PAGE_SIZE
+
 MAGIC = struct.pack("<4Q", *(0xFFEEDDCCBBAA9988, 0x7766554433221100) * 2)
 NOTE = "driver:"  # starts the comment that readers make from a block
 _ITEM = struct.Struct("<II")
 _TYPE_END, _TYPE_DRIVER, _TYPE_FRAME = 1, 2, 3
-_PAGE_BYTES = 4096
 _MAX_TEXT = 256
 
 
@@ -27,9 +28,9 @@ class DriverBlock:
 
 def find(address: int, data: bytes | memoryview) -> DriverBlock | None:
     """The block at the start of a buffer, or None."""
-    if address % _PAGE_BYTES or data[:len(MAGIC)] != MAGIC:
+    if address % PAGE_SIZE or data[:len(MAGIC)] != MAGIC:
         return None
-    block = bytes(data[:_PAGE_BYTES])
+    block = bytes(data[:PAGE_SIZE])
     at = len(MAGIC)
     description, frame = "", None
     while at + _ITEM.size <= len(block):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from gen4emu.core_enums import PAGE_SIZE
 from gen4emu.hw.catalogue import block_named, catalogue_of
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen import Gen
@@ -18,7 +19,6 @@ from gen4emu.hw.gen4.registers import GTT_ENTRY, REGISTERS
 from gen4emu.trace.events import Engine, RegisterWrite, Submission, Warning
 from gen4emu.trace.logical_context import IMAGE_BYTES, REGISTER_BASES, decode
 
-PAGE_BYTES = 4096
 MAX_RING_BYTES = 2 << 20  # the largest buffer length in RING_CTL
 _GRAPHICS = 1 << 62  # flag in the page numbers of unmapped graphics addresses
 _MAX_ENTRIES = 1 << 20
@@ -105,7 +105,7 @@ def spare_ring_address(batch_address: int) -> int:
 
     It must be mapped because the replay of an error state writes the ring to memory.
     """
-    return 0 if batch_address >= PAGE_BYTES else 0x1FFFF000
+    return 0 if batch_address >= PAGE_SIZE else 0x1FFFF000
 
 
 class Shadow:
@@ -138,7 +138,7 @@ class Shadow:
         if page is None:
             if len(self._pages) >= self._max_pages:
                 self._drop_one()
-            page = self._pages[key] = bytearray(PAGE_BYTES)
+            page = self._pages[key] = bytearray(PAGE_SIZE)
         page[at:at + len(piece)] = piece
 
     def _drop_one(self) -> None:
@@ -155,7 +155,7 @@ class Shadow:
         """Bytes at a graphics address, or None if a page is unknown."""
         out = bytearray()
         while len(out) < size:
-            number, at = divmod(address + len(out), PAGE_BYTES)
+            number, at = divmod(address + len(out), PAGE_SIZE)
             page = self._pages.get(self._entries.get(number, -1), self._pages.get(number | _GRAPHICS))
             if page is None:
                 return None
@@ -173,8 +173,8 @@ def _physical_page(entry: int, entry_bytes: int) -> int:
 def _by_page(address: int, data: memoryview) -> Iterator[tuple[int, int, memoryview]]:
     done = 0
     while done < len(data):
-        page, at = divmod(address + done, PAGE_BYTES)
-        piece = data[done:done + PAGE_BYTES - at]
+        page, at = divmod(address + done, PAGE_SIZE)
+        piece = data[done:done + PAGE_SIZE - at]
         yield page, at, piece
         done += len(piece)
 
@@ -262,7 +262,7 @@ class Rings:
         return started
 
     def _context(self, event: RegisterWrite, engine: Engine, descriptor: int) -> Submission | Warning | None:
-        address = _image_of(descriptor) + PAGE_BYTES  # the first page is the per-process status page
+        address = _image_of(descriptor) + PAGE_SIZE  # the first page is the per-process status page
         image = self._shadow.read(address, IMAGE_BYTES)
         if image is None:
             return Warning(event.offset, f"context at 0x{address:08x}: the file does not write it, so it cannot run")

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator
 from enum import Enum
 
+from gen4emu.core_enums import PAGE_SIZE
 from gen4emu.errors import FieldError
 from gen4emu.hw.chips import Device
 from gen4emu.trace.aub import (
@@ -180,7 +181,6 @@ def _check(address: int, size: int, limit: int) -> None:
         raise FieldError(f"address 0x{address:x} with {size} bytes is not inside the address space of an AUB block")
 
 
-PAGE_BYTES = 4096
 _DIGEST_BYTES = 16
 _MAX_PIECES = 8  # of one page
 
@@ -196,8 +196,8 @@ class KnownPages:
         run_start: int | None = None
         at = 0
         while at < len(data):
-            page, first = divmod(address + at, PAGE_BYTES)
-            piece = data[at:at + PAGE_BYTES - first]
+            page, first = divmod(address + at, PAGE_SIZE)
+            piece = data[at:at + PAGE_SIZE - first]
             if self._note(page, first, piece):
                 run_start = at if run_start is None else run_start
             elif run_start is not None:
@@ -219,7 +219,7 @@ class KnownPages:
 
     def forget(self, address: int, size: int) -> None:
         """The contents of this range are unknown."""
-        first, last = address // PAGE_BYTES, (address + size - 1) // PAGE_BYTES
+        first, last = address // PAGE_SIZE, (address + size - 1) // PAGE_SIZE
         if last - first >= len(self._pages):
             self._pages = {p: known for p, known in self._pages.items() if not first <= p <= last}
             return

@@ -45,7 +45,7 @@ struct g4_aperture_fence {
 
 /* The fences and the swizzle of the CPU's aperture. */
 struct g4_aperture {
-    struct g4_aperture_fence fences[16];
+    struct g4_aperture_fence fences[G4_FENCE_COUNT];
     uint32_t swizzle_x; /* enum g4_swizzle, for X tiled regions */
     uint32_t swizzle_y;
 };

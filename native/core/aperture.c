@@ -6,12 +6,8 @@
 #include "api/tiling.h"
 #include "core/memory.h"
 
-enum {
-    FENCES = 16,
-};
-
 int g4_aperture_find_fence(const struct g4_aperture *aperture, g4_address address) {
-    for (int i = 0; i < FENCES; i++) {
+    for (int i = 0; i < G4_FENCE_COUNT; i++) {
         const struct g4_aperture_fence *const fence = &aperture->fences[i];
         if (fence->valid && fence->start <= address && address <= fence->last) {
             return i;

@@ -22,8 +22,6 @@
 #endif
 
 enum {
-    G4_PAGE_SIZE = 4096,
-    G4_PAGE_SHIFT = 12,
     G4_PAGE_OFFSET = G4_PAGE_SIZE - 1,
     G4_NEAR_PAGES = 1 << 20, /* of the first 4 GiB */
     G4_HOST_ALIGNMENT = 64,  /* every host page starts at a multiple of this */

@@ -18,7 +18,6 @@ enum {
     G4_DEBUG_GANGS = 64, /* gangs with live threads at the same time: media has 50 */
     G4_DEBUG_EARLY = 8,  /* fragments between their early test and their shader */
     G4_DEBUG_STAGES = 16,
-    G4_DEBUG_NUMBERS = 0xffffff,
 };
 
 /* The threads of a gang as the debugger knows them. */

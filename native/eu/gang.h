@@ -15,8 +15,6 @@
 
 enum {
     G4_GANG_THREADS = 8,
-    G4_GRF_COUNT = 128,
-    G4_MRF_COUNT = 16,
     G4_ADDRESSES = 16,        /* words of a0; before Gen8 eight */
     G4_GANG_CHANNELS = 32,    /* of a thread at most; more than 16 only from Gen7 on */
     G4_MASK_STACK_DEPTH = 32, /* the hardware has 16; deeper pushes work and are reported */

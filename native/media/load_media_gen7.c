@@ -10,8 +10,7 @@
 #include "state_gen7.h"
 
 enum {
-    DESCRIPTOR_BYTES = 32,
-    GRF_COUNT = 128, /* every thread has all of them */
+    DESCRIPTOR_BYTES = sizeof((struct g4_gen7_state *)0)->media_descriptor[0],
     URB_ENTRIES = 64,
 };
 
@@ -128,7 +127,7 @@ static void load_descriptor(const struct g4_context *ctx, struct g4_port *port, 
     *descriptor = (struct g4_media_descriptor){
         .kernel = in.kernel_start_pointer,
         .identity = number,
-        .registers = GRF_COUNT,
+        .registers = G4_GRF_COUNT, /* every thread has all of them */
         .constants_offset = in.constant_urb_entry_read_offset,
         .constants_length = in.constant_urb_entry_read_length,
         .sampler_state = in.sampler_state_pointer,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
+from gen4emu.core_enums import FENCE_COUNT as FENCE_COUNT
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Mbz, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import debug_registers
@@ -285,7 +286,6 @@ TIMESTAMP = Register("TIMESTAMP", 0x2358, [
 ], dwords=2, ref=REF_OTHER)
 
 # --- fences -----------------------------------------------------------------------------------------------------------
-FENCE_COUNT = 16
 
 FENCES: tuple[Register, ...] = tuple(Register(f"FENCE_{i}", 0x3000 + 8 * i, [
     Address("start_address", 0, 31, 12),
