@@ -14,7 +14,7 @@ from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing, Unit
 from gen4emu.device.observer import NONE
 from gen4emu.device.place import Place
-from gen4emu.hw.catalogue import surface_state_of
+from gen4emu.hw.catalogue import block_named, surface_state_of
 from gen4emu.hw.formats import Encoding, FormatInfo, SurfaceFormat, format_info
 from gen4emu.hw.gen4.pipeline import DepthFormat
 from gen4emu.hw.layout import View
@@ -243,8 +243,8 @@ def surface_state(device: Device, thread: Thread, index: int) -> View:
     layout = surface_state_of(gen)
     size = layout.size(gen)
     at = thread.binding_table + 4 * index & memory.size - 1
-    (entry,) = struct.unpack("<I", memory.read(at, 4, Missing.ZERO))
-    at = thread.surface_state_base + (entry & ~31) & memory.size - 1
+    entry = block_named("BINDING_TABLE_STATE", gen).view(struct.unpack("<I", memory.read(at, 4, Missing.ZERO)), gen=gen)
+    at = thread.surface_state_base + int(entry.surface_state_pointer) & memory.size - 1
     return layout.view(struct.unpack(f"<{size}I", memory.read(at, 4 * size, Missing.ZERO)), gen=gen)
 
 

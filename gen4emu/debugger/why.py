@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gen4emu.core_enums import OperandFile
+from gen4emu.core_enums import GRF_COUNT, MRF_COUNT, OperandFile
 from gen4emu.debugger.history import Change as PixelChange
 from gen4emu.debugger.history import History, color_text
 from gen4emu.debugger.memory_changes import Change
@@ -181,13 +181,14 @@ class _Builder:
     def _payload_element(self, step: Step, k: int, dword: int) -> Element:
         raw = step.raw
         file = OperandFile.GRF if raw.grf_payload else OperandFile.MRF
-        register = (int(raw.payload) + k) % (128 if raw.grf_payload else 16)
+        register = (int(raw.payload) + k) % (GRF_COUNT if raw.grf_payload else MRF_COUNT)
         return Element(file, 32 * register + 4 * dword, 4, int(RegType.F))
 
     def _sampled(self, rec: Recording, number: int, found: Node, channel: int, component: int, depth: int) -> None:
         step = rec.steps[number]
         raw = step.raw
-        index = int(raw.descriptor) & 0xFF
+        gen = self._device.info.gen
+        index = int(block_named("SAMPLER_MESSAGE", gen).view((raw.descriptor,), gen=gen).binding_table_index)
         state = surface_state(self._device, rec.thread, index)
         address = surface_address(self._device, state)
         form = getattr(state.surface_format, "name", str(state.surface_format))

@@ -5,19 +5,22 @@ Has the operations of `device.memory.Memory` that a decoder needs.  Nothing exec
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 
+from gen4emu.core_enums import PAGE_SHIFT
 from gen4emu.device.memory import PAGE_SIZE, Missing, PageFlags
 from gen4emu.errors import FieldError
+from gen4emu.hw.page_tables import (
+    ENTRIES,
+    LARGE_PAGE,
+    LEVELS,
+    PAGE_OF_ENTRY,
+    PHYSICAL_BITS,
+    PRESENT,
+    TABLE_BITS,
+    address_of_global,
+)
 
-_PHYSICAL_BITS = 52
-_TABLE_BITS = 9  # of an address that one level of the page table translates
-_LEVELS = 4
-_PRESENT = 1
-_LARGE = 1 << 7  # in a page directory: the entry maps a page of 2 MiB, not a table
-_PAGE_OF_ENTRY = 0x0000_FFFF_FFFF_F000
-_ENTRIES = struct.Struct("<512Q")
 _MAPPED_LIMIT = 1 << 20  # entries that `mapped` looks at: a table may refer to itself
 
 
@@ -47,7 +50,7 @@ class AddressSpace:
                 self._place(self._physical, physical, at, piece)
 
     def write_physical(self, physical: int, data: bytes | bytearray | memoryview) -> None:
-        self._check(physical, len(data), 1 << _PHYSICAL_BITS)
+        self._check(physical, len(data), 1 << PHYSICAL_BITS)
         self._tables.clear()
         for number, at, piece in _by_page(physical, data):
             self._place(self._physical, number, at, piece)
@@ -55,9 +58,8 @@ class AddressSpace:
     def set_gtt(self, first: int, entries: Sequence[int]) -> None:
         """Entries of the global table from number `first` on."""
         for number, entry in enumerate(entries, first):
-            if entry & _PRESENT and number < self.gtt_entries:
-                high = (entry & 0xFF0) << 28 if entry < 1 << 32 else 0  # bits 11:4 of the entries of Gen6 and Gen7
-                self._global[number] = (entry & _PAGE_OF_ENTRY | high) >> 12
+            if entry & PRESENT and number < self.gtt_entries:
+                self._global[number] = address_of_global(entry) >> PAGE_SHIFT
             else:
                 self._global.pop(number, None)
 
@@ -66,7 +68,7 @@ class AddressSpace:
 
         Returns whether that changes anything.
         """
-        page = None if root is None else root >> 12
+        page = None if root is None else root >> PAGE_SHIFT
         changed, self._root = page != self._root, page
         return changed
 
@@ -110,19 +112,19 @@ class AddressSpace:
         """The (address, size) of the pages with contents that the table of a context maps, neighbours joined."""
         found: list[tuple[int, int]] = []
         budget = _MAPPED_LIMIT
-        todo = [(root >> 12, 0, _LEVELS - 1)]  # tables: physical page, first page number, level
+        todo = [(root >> PAGE_SHIFT, 0, LEVELS - 1)]  # tables: physical page, first page number, level
         while todo and budget > 0:
             table, first, level = todo.pop()
             for index, entry in reversed(list(enumerate(self._table(table) or ()))):
-                if not entry & _PRESENT:
+                if not entry & PRESENT:
                     continue
                 budget -= 1
-                number, page = first | index << _TABLE_BITS * level, (entry & _PAGE_OF_ENTRY) >> 12
-                if level and not (level == 1 and entry & _LARGE):
+                number, page = first | index << TABLE_BITS * level, (entry & PAGE_OF_ENTRY) >> PAGE_SHIFT
+                if level and not (level == 1 and entry & LARGE_PAGE):
                     todo.append((page, number, level - 1))
                 elif level:
-                    found += [((number | i) * PAGE_SIZE, PAGE_SIZE) for i in range(1 << _TABLE_BITS)
-                              if page & -(1 << _TABLE_BITS) | i in self._physical]
+                    found += [((number | i) * PAGE_SIZE, PAGE_SIZE) for i in range(1 << TABLE_BITS)
+                              if page & -(1 << TABLE_BITS) | i in self._physical]
                 elif page in self._physical:
                     found.append((number * PAGE_SIZE, PAGE_SIZE))
         return _joined(found)
@@ -145,16 +147,16 @@ class AddressSpace:
     def _translated(self, number: int) -> int | None:
         """The physical page of a graphics page by the table of the context."""
         table = self._root
-        for level in range(_LEVELS - 1, -1, -1):
+        for level in range(LEVELS - 1, -1, -1):
             entries = None if table is None else self._table(table)
             if entries is None:
                 return None
-            entry = entries[number >> _TABLE_BITS * level & (1 << _TABLE_BITS) - 1]
-            if not entry & _PRESENT:
+            entry = entries[number >> TABLE_BITS * level & (1 << TABLE_BITS) - 1]
+            if not entry & PRESENT:
                 return None
-            table = (entry & _PAGE_OF_ENTRY) >> 12
-            if level == 1 and entry & _LARGE:
-                return table | number & (1 << _TABLE_BITS) - 1
+            table = (entry & PAGE_OF_ENTRY) >> PAGE_SHIFT
+            if level == 1 and entry & LARGE_PAGE:
+                return table | number & (1 << TABLE_BITS) - 1
         return table
 
     def _table(self, number: int) -> tuple[int, ...] | None:
@@ -163,7 +165,7 @@ class AddressSpace:
             page = self._physical.get(number)
             if page is None:
                 return None
-            found = self._tables[number] = _ENTRIES.unpack(page)
+            found = self._tables[number] = ENTRIES.unpack(page)
         return found
 
     def _place(self, pages: dict[int, bytearray], number: int, at: int, piece: bytes | bytearray | memoryview) -> None:

@@ -7,7 +7,7 @@ and blend state the first is shown below its pointer, the others at the draw.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from gen4emu.decode.context import MERGED_NOTHING, Context, Pointer, Unit, Use, merged, uses_border
@@ -15,15 +15,17 @@ from gen4emu.decode.follower import Follower
 from gen4emu.decode.model import Action, Model
 from gen4emu.decode.nodes import Command, KernelCode, Node
 from gen4emu.decode.resources_gen6 import resource_of
+from gen4emu.hw.catalogue import register_at
 from gen4emu.hw.fields import Address, Array
-from gen4emu.hw.layout import Block, View
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.media import INTERFACE_DESCRIPTOR_DATA
+from gen4emu.hw.layout import Block, Register, View
 
 STAGES = ("vs", "hs", "ds", "gs", "ps")
 DESCRIPTOR = "INTERFACE_DESCRIPTOR_DATA"
-DESCRIPTOR_BYTES = 32
+DESCRIPTOR_BYTES = 4 * INTERFACE_DESCRIPTOR_DATA.size(Gen.SNB)  # on later ones, too
 _DESCRIPTORS_KEPT = 64  # that one MEDIA_INTERFACE_DESCRIPTOR_LOAD shows
-_INSTPM, _OFFSET_DISABLE = 0x20C0, 1 << 6
-_MASK_SHIFT = 16  # of masked registers
+_OFFSET_DISABLE = "constant_buffer_address_offset_disable"
 
 Kernels = Callable[[View], Iterable[tuple[str, str]]]  # the fields of a command that start kernels, with their roles
 
@@ -229,9 +231,24 @@ def load_register(follower: Follower, node: Command) -> None:
     """MI_LOAD_REGISTER_IMM: what the values say, and whether the first constant buffer has an absolute address."""
     loaded = follower.context.recall(node.body, registers_of)
     for offset, value in loaded:
-        if offset == _INSTPM and value >> _MASK_SHIFT & _OFFSET_DISABLE:
-            follower.context.absolute_constants = bool(value & _OFFSET_DISABLE)
+        absolute = absolute_constants("RENDER_INSTPM", node.body.view.gen, offset, value)
+        if absolute is not None:
+            follower.context.absolute_constants = absolute
     follower.registers(node, loaded)
+
+
+def absolute_constants(name: str, gen: Gen, offset: int, value: int) -> bool | None:
+    """Whether the first constant buffer has an absolute address, if this is a write of that bit of a register."""
+    register = register_at(offset, gen)
+    if register is None or register.name != name:
+        return None
+    written = register.view((value,), gen=gen)
+    return bool(getattr(written, _OFFSET_DISABLE)) if written.mask & _mask(register, gen) else None
+
+
+@cache
+def _mask(register: Register, gen: Gen) -> int:
+    return register.field(_OFFSET_DISABLE, gen).mask_in(0)
 
 
 def registers_of(view: View) -> list[tuple[int, int]]:
@@ -255,10 +272,9 @@ def set_context(follower: Follower, node: Command) -> None:
 def pipeline_select(follower: Follower, node: Command) -> None:
     view = node.body.view
     names = view.layout.by_name(view.gen)
-    if "mask_bits" in names and not int(view.mask_bits) & 3:
+    if "mask_bits" in names and not int(view.mask_bits) & names["pipeline_selection"].mask:
         return
-    follower.context.pipeline = ("3D", "media", "GPGPU", "")[view.raw("pipeline_selection" if "pipeline_selection"
-                                                                     in names else "pipeline_select") & 3]
+    follower.context.pipeline = ("3D", "media", "GPGPU", "")[view.raw("pipeline_selection")]
 
 
 # --- media ------------------------------------------------------------------------------------------------------------

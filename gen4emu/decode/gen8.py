@@ -13,15 +13,15 @@ from gen4emu.decode.resources_gen6 import resource_of
 from gen4emu.hw.layout import View
 
 _SINGLE_OR_DUAL_PATCH = 2  # of the dispatch modes of 3DSTATE_DS
-_CS_DEBUG_MODE2, _OFFSET_DISABLE = 0x20D8, 1 << 4
 
 
 def load_register(follower: Follower, node: Command) -> None:
     """MI_LOAD_REGISTER_IMM: the switch of the first constant buffer is in another register."""
     loaded = follower.context.recall(node.body, gen6.registers_of)
     for offset, value in loaded:
-        if offset == _CS_DEBUG_MODE2 and value >> 16 & _OFFSET_DISABLE:
-            follower.context.absolute_constants = bool(value & _OFFSET_DISABLE)
+        absolute = gen6.absolute_constants("CS_DEBUG_MODE2", node.body.view.gen, offset, value)
+        if absolute is not None:
+            follower.context.absolute_constants = absolute
     follower.registers(node, loaded)
 
 

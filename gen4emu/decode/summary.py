@@ -27,10 +27,10 @@ from gen4emu.decode.nodes import (
 )
 from gen4emu.hw.gen4.surface import buffer_entries
 from gen4emu.hw.layout import View
+from gen4emu.hw.page_tables import ADDRESS_MASK
 
 _SURFACES = ("SURFACE_STATE", "RENDER_SURFACE_STATE")
 _NULL = 7  # a surface type
-_ADDRESS_MASK = (1 << 48) - 1
 _ENTRIES = re.compile(r"buffer_entries_(\d+)_(\d+)$")
 DRAW_KINDS = ("draws", "blits", "media_objects")
 
@@ -178,13 +178,13 @@ def _surface(view: View, role: str) -> Surface:
         size = "-"
     else:
         size = f"{view.width}x{view.height}" + (f"x{view.depth}" if view.depth > 1 else "")
-    address = 0 if kind == "NULL" else int(view.surface_base_address) & _ADDRESS_MASK
+    address = 0 if kind == "NULL" else int(view.surface_base_address) & ADDRESS_MASK
     return Surface(address, what, kind, view.text("surface_format"), size, int(view.surface_pitch), _tiling(view))
 
 
 def _depth(view: View) -> Surface:
     kind = view.text("surface_type").removeprefix("SURFTYPE_")
-    return Surface(int(view.surface_base_address) & _ADDRESS_MASK, "depth buffer", kind,
+    return Surface(int(view.surface_base_address) & ADDRESS_MASK, "depth buffer", kind,
                    view.text("surface_format"), f"{view.width}x{view.height}", int(view.surface_pitch),
                    _tiling(view))
 

@@ -87,9 +87,14 @@ class Gen7CommandStreamer(CommandStreamer):
         offset = self.registers.offset
         self._sources = tuple(offset(f"MI_PREDICATE_{name}") for name in ("SRC0", "SRC1", "DATA"))
         self._result = offset("MI_PREDICATE_RESULT")
+        self._result_bit = self.registers.masks("MI_PREDICATE_RESULT")["result"]
         self._dimensions = tuple(offset(f"GPGPU_DISPATCHDIM{axis}") for axis in "XYZ")
         self._end_offset = offset("3DPRIM_END_OFFSET")
         self._parameters = tuple(offset(f"3DPRIM_{name}") for name in _PARAMETERS)
+
+    def _is_predicate_set(self) -> bool:
+        """Whether predicated commands are executed."""
+        return bool(self.registers.read(self._result) & self._result_bit)
 
     def hook_registers(self) -> None:
         """Keep registers that draws and dispatches change in the state of the context."""
@@ -134,7 +139,7 @@ class Gen7CommandStreamer(CommandStreamer):
 
         def draw(words: Words) -> None:
             header = words[0]
-            if header & predicated and not self.registers.read(self._result) & 1:
+            if header & predicated and not self._is_predicate_set():
                 return
             if header & indirect:
                 parameters = [self.registers.read(offset) for offset in self._parameters]
@@ -163,7 +168,7 @@ class Gen7CommandStreamer(CommandStreamer):
         run = self.executor.compute
 
         def walk(words: Words) -> None:
-            if words[0] & predicated and not self.registers.read(self._result) & 1:
+            if words[0] & predicated and not self._is_predicate_set():
                 return
             if words[0] & indirect:
                 dwords = words.tolist()
@@ -201,7 +206,7 @@ class Gen7CommandStreamer(CommandStreamer):
         def start(words: Words) -> None:
             if len(words) < 2:
                 self._hang("MI_BATCH_BUFFER_START without an address")
-            if words[0] & predicated and not self.registers.read(self._result) & 1:
+            if words[0] & predicated and not self._is_predicate_set():
                 return
             if words[0] & second_level and self.position.in_batch:
                 self._returns.append(self.position.address + 4 * len(words))
@@ -240,7 +245,7 @@ class Gen7CommandStreamer(CommandStreamer):
 
     def _store_register_mem(self, words: Words) -> None:
         view = self._view("MI_STORE_REGISTER_MEM", words)
-        if view.to_dict().get("predicate_enable") and not self.registers.read(self._result) & 1:
+        if view.to_dict().get("predicate_enable") and not self._is_predicate_set():
             return
         self._write(view.memory_address, self.registers.read(view.register_address).to_bytes(4, "little"))
 
@@ -284,7 +289,7 @@ class Gen7CommandStreamer(CommandStreamer):
 
         def predicate(words: Words) -> None:
             view = self._view("MI_PREDICATE", words)
-            state = bool(self.registers.read(self._result) & 1)
+            state = self._is_predicate_set()
             value = combine[view.combine_operation](self._compare(view.compare_operation), state)
             if view.load_operation == PredicateLoad.KEEP:
                 return

@@ -17,16 +17,16 @@ from gen4emu.device.stored_commands import leave_if, write_immediate_48
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
-from gen4emu.hw.gen8.mi import PredicateEnableGen8, SemaphoreCompare
+from gen4emu.hw.gen8.mi import ATOMIC_OPERATION, AtomicOpcode, PredicateEnableGen8, SemaphoreCompare
 from gen4emu.hw.gen75.mi import ResourceStreamerControl
 from gen4emu.hw.layout import Command
+from gen4emu.hw.page_tables import ADDRESS_MASK
 
-_ADDRESS = (1 << 48) - 1
 _IGNORED = ("MI_FORCE_WAKEUP", "MI_SEMAPHORE_SIGNAL")
 _DEPTH_OPERATIONS = ("stencil_buffer_clear_enable", "depth_buffer_clear_enable", "depth_buffer_resolve_enable",
                      "hierarchical_depth_buffer_resolve_enable")
 _NEVER_SKIPPED = ("MI_SET_PREDICATE", "MI_BATCH_BUFFER_START", "MI_BATCH_BUFFER_END")
-_SKIPPED: dict[int, tuple[str, int]] = {  # MI_SET_PREDICATE skips what follows while bit 0 of the register is this
+_SKIPPED: dict[int, tuple[str, int]] = {  # MI_SET_PREDICATE skips what follows while the result in the register is this
     PredicateEnableGen8.NOOP_ON_RESULT2_CLEAR: ("MI_PREDICATE_RESULT_2", 0),
     PredicateEnableGen8.NOOP_ON_RESULT2_SET: ("MI_PREDICATE_RESULT_2", 1),
     PredicateEnableGen8.NOOP_ON_RESULT_CLEAR: ("MI_PREDICATE_RESULT", 0),
@@ -46,18 +46,24 @@ def _signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> bits - 1 else value
 
 
-# MI_ATOMIC: the new value of old value, first and second operand, by the low five bits of the opcode.  IMAX to UMIN
+# MI_ATOMIC: the new value of old value, first and second operand, by the opcode for the smallest ones.  IMAX to UMIN
 # need the number of bits, which comes last.
 _ATOMIC: dict[int, Callable[[int, int, int, int], int]] = {
-    0x01: lambda old, a, b, bits: old & a, 0x02: lambda old, a, b, bits: old | a,
-    0x03: lambda old, a, b, bits: old ^ a, 0x04: lambda old, a, b, bits: a,
-    0x05: lambda old, a, b, bits: old + 1, 0x06: lambda old, a, b, bits: old - 1,
-    0x07: lambda old, a, b, bits: old + a, 0x08: lambda old, a, b, bits: old - a,
-    0x09: lambda old, a, b, bits: a - old,
-    0x0A: lambda old, a, b, bits: max(old, a, key=lambda value: _signed(value, bits)),
-    0x0B: lambda old, a, b, bits: min(old, a, key=lambda value: _signed(value, bits)),
-    0x0C: lambda old, a, b, bits: max(old, a), 0x0D: lambda old, a, b, bits: min(old, a),
-    0x0E: lambda old, a, b, bits: b if old == a else old, 0x0F: lambda old, a, b, bits: old - 1,
+    AtomicOpcode.AND: lambda old, a, b, bits: old & a,
+    AtomicOpcode.OR: lambda old, a, b, bits: old | a,
+    AtomicOpcode.XOR: lambda old, a, b, bits: old ^ a,
+    AtomicOpcode.MOVE: lambda old, a, b, bits: a,
+    AtomicOpcode.INC: lambda old, a, b, bits: old + 1,
+    AtomicOpcode.DEC: lambda old, a, b, bits: old - 1,
+    AtomicOpcode.ADD: lambda old, a, b, bits: old + a,
+    AtomicOpcode.SUB: lambda old, a, b, bits: old - a,
+    AtomicOpcode.RSUB: lambda old, a, b, bits: a - old,
+    AtomicOpcode.IMAX: lambda old, a, b, bits: max(old, a, key=lambda value: _signed(value, bits)),
+    AtomicOpcode.IMIN: lambda old, a, b, bits: min(old, a, key=lambda value: _signed(value, bits)),
+    AtomicOpcode.UMAX: lambda old, a, b, bits: max(old, a),
+    AtomicOpcode.UMIN: lambda old, a, b, bits: min(old, a),
+    AtomicOpcode.CMP_WR: lambda old, a, b, bits: b if old == a else old,
+    AtomicOpcode.PREDEC: lambda old, a, b, bits: old - 1,
 }
 
 
@@ -137,13 +143,13 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         def start(words: Words) -> None:
             if len(words) < 3:
                 self._hang("MI_BATCH_BUFFER_START without an address")
-            if words[0] & predicated and not self.registers.read(self._result) & 1:
+            if words[0] & predicated and not self._is_predicate_set():
                 return
             if words[0] & streamed or not self.position.in_batch:  # a batch that another one starts inherits it
                 self.state.resource_streamer.on = bool(words[0] & streamed)
             if words[0] & second_level and self.position.in_batch:
                 self._returns.append(self.position.address + 4 * len(words))
-            self._reader.jump(int(address.decode(address.extract(words))) & _ADDRESS)
+            self._reader.jump(int(address.decode(address.extract(words))) & ADDRESS_MASK)
 
         return start
 
@@ -162,11 +168,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         """Skips the commands after it, to the next of these commands or the end of the batch buffer."""
         enable = int(self._view("MI_SET_PREDICATE", words).predicate_enable)
         name, value = _SKIPPED.get(enable, ("", 0))
-        if name:
-            skips = self.registers.read(self.registers.offset(name)) & 1 == value
-        else:
-            skips = enable == PredicateEnableGen8.NOOP_ALWAYS
-        if not skips:
+        if not (self.registers.view(name).result == value if name else enable == PredicateEnableGen8.NOOP_ALWAYS):
             return
         if not self.position.in_batch:
             self.findings.add("MI_SET_PREDICATE outside of a batch is not executed", self._where())
@@ -199,7 +201,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
     def _atomic(self, words: Words) -> None:
         view = self._view("MI_ATOMIC", words)
         bits = 32 << view.data_size
-        operation = _ATOMIC.get(int(view.atomic_opcode) & 0x1F)
+        operation = _ATOMIC.get(int(view.atomic_opcode) & ATOMIC_OPERATION)
         if operation is None or bits > 128:
             self.findings.add("MI_ATOMIC with an unknown operation", self._where())
             return
@@ -218,14 +220,14 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
                 self.registers.write(general + 4 * i, old >> 32 * i & 0xFFFFFFFF)
 
     def _read_dword(self, address: int) -> int:
-        return super()._read_dword(address & _ADDRESS)
+        return super()._read_dword(address & ADDRESS_MASK)
 
     def _read(self, address: int, size: int) -> bytes:
         return b"".join(self._read_dword(address + at).to_bytes(4, "little") for at in range(0, size, 4))
 
     def _write(self, address: int, data: bytes, physical: bool = False) -> None:
         """Addresses repeat bit 47 above it."""
-        super()._write(address if physical else address & _ADDRESS, data, physical)
+        super()._write(address if physical else address & ADDRESS_MASK, data, physical)
 
     def _copy_memory(self, words: Words) -> None:
         view = self._view("MI_COPY_MEM_MEM", words)

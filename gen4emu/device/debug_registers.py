@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, TrapKind
+from gen4emu.core_enums import DEBUG_NUMBERS, BreakKind, DebugAction, DebugKind, TrapKind
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import ALL_UNITS, NONE, Breakpoint, Observer, Subscription, Trap
 from gen4emu.device.registers import RegisterFile
@@ -24,8 +24,15 @@ from gen4emu.device.state import ContextState
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.debug_registers import (
+    MATH_ERROR,
+    SHARED_FUNCTION_ERROR,
+    SPAWNER_ERROR,
+    SPAWNER_SNAPSHOT,
+)
+from gen4emu.hw.gen4.media import PAYLOAD_MEDIA_R0
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
-from gen4emu.hw.layout import View
+from gen4emu.hw.layout import Block, View
 
 _CONTROLS = ("VF_CTL", "VF_STRG_VAL", "VS_CTL", "VS_STRG_VAL", "GS_CTL", "GS_STRG_VAL", "CL_CTL", "CL_STRG_VAL",
              "SF_STRG_VAL", "WIZ_CTL", "WIZ_STRG_VAL", "VFE_CTL", "VFE_STRG_VAL", "TS_CTL", "TS_STRG_0_6_VAL",
@@ -33,7 +40,6 @@ _CONTROLS = ("VF_CTL", "VF_STRG_VAL", "VS_CTL", "VS_STRG_VAL", "GS_CTL", "GS_STR
              "TD_WIZ_EMSK", "TD_TS_EMSK", "TD_0_6_EHTRG_VAL", "TD_0_7_EHTRG_VAL", "TD_0_6_EHTRG_MSK",
              "TD_0_7_EHTRG_MSK", "ISC_L1CA_BP_ADR1", "ISC_L1CA_BP_ADR2", "ISC_L1CA_BP_OPC1", "ISC_L1CA_BP_OPC2",
              "RC_CTL", "RC_DEF_CLR", "URB_CTL")
-_COMPLETE = 1 << 31
 _STAGES = {"VS": Unit.VS, "GS": Unit.GS, "CL": Unit.CLIP}
 _MASKS = {Unit.VS: ("vs", "TD_VF_VS_EMSK"), Unit.GS: ("gs", "TD_GS_EMSK"), Unit.CLIP: ("clip", "TD_CLIP_EMSK"),
           Unit.SF: ("sf", "TD_SF_EMSK"), Unit.WM: ("windower", "TD_WIZ_EMSK"),
@@ -121,7 +127,7 @@ class Snapshots:
         if control.snapshot_all_threads:
             self._add(name, Trap(TrapKind.EVERY_THREAD, units=1 << unit, unflagged=unflagged))
         elif control.snapshot_enable and not control.snapshot_complete:
-            value = self._registers.read(self._registers.offset(f"{name}_STRG_VAL")) & 0xFFFFFF
+            value = self._registers.read(self._registers.offset(f"{name}_STRG_VAL")) & DEBUG_NUMBERS
             self._add(name, Trap(kind, units=1 << unit, value=value, unflagged=unflagged))
 
     def _windower(self) -> None:
@@ -132,7 +138,7 @@ class Snapshots:
             self._add("WIZ", Trap(TrapKind.EVERY_THREAD, units=1 << Unit.WM, unflagged=unflagged))
         elif control.snapshot_enable and not control.snapshot_complete:
             instance = control.subspan_instance_number if control.subspan_instance_compare_enable else 0
-            of = self._view("SF_STRG_VAL").snapshot_id & 0xFFFFFF if control.use_upstream_snapshot_flag else None
+            of = self._view("SF_STRG_VAL").snapshot_id & DEBUG_NUMBERS if control.use_upstream_snapshot_flag else None
             self._add("WIZ", Trap(TrapKind.PIXEL, x=trigger.pixel_x, y=trigger.pixel_y, instance=instance, object=of,
                                   unflagged=unflagged))
 
@@ -140,13 +146,13 @@ class Snapshots:
         vfe, ts = self._view("VFE_CTL"), self._view("TS_CTL")
         units = 1 << Unit.TS
         if vfe.snapshot_enable and not vfe.snapshot_complete:
-            self._add("VFE", Trap(TrapKind.DEBUG_ID, units, self._view("VFE_STRG_VAL").snapshot_id & 0xFFFFFF, 0xFFFFFF,
-                                  unflagged=True))
+            self._add("VFE", Trap(TrapKind.DEBUG_ID, units, self._view("VFE_STRG_VAL").snapshot_id & DEBUG_NUMBERS,
+                                  DEBUG_NUMBERS, unflagged=True))
         if ts.snapshot_all_root_threads or ts.snapshot_all_child_threads:
             self._add("TS", Trap(TrapKind.EVERY_THREAD, units))
         elif ts.thread_snapshot_enable and not ts.snapshot_complete:
-            self._add("TS", Trap(TrapKind.DEBUG_ID, units, self._view("TS_STRG_0_6_VAL").r0_6_value, 0xFFFFFF,
-                                 self._view("TS_STRG_0_7_VAL").r0_7_value, 0xFFFFFF))
+            self._add("TS", Trap(TrapKind.DEBUG_ID, units, self._view("TS_STRG_0_6_VAL").r0_6_value, DEBUG_NUMBERS,
+                                 self._view("TS_STRG_0_7_VAL").r0_7_value, DEBUG_NUMBERS))
 
     def _dispatcher(self) -> None:
         w, control, more = self._subscriptions, self._view("TD_CTL"), self._view("TD_CTL2")
@@ -187,8 +193,8 @@ class Snapshots:
     def _complete(self, name: str, data: dict[int, int], whole: bool) -> None:
         """Record a snapshot.  Without `whole`, there is no other until software clears the bit."""
         self._latched[name] = data
-        offset = self._registers.offset(f"{name}_CTL")
-        self._registers.poke(offset, self._registers.read(offset) | _COMPLETE)
+        offset, masks = self._registers.offset(f"{name}_CTL"), self._registers.masks(f"{name}_CTL")
+        self._registers.poke(offset, self._registers.read(offset) | masks["snapshot_complete"])
         if not whole:
             self.program()
 
@@ -227,8 +233,10 @@ class Snapshots:
         return DebugAction.GO
 
     def _interface_descriptor(self) -> dict[int, int]:
-        """965 PRM vol. 4, 3.3.11.1: mux 3 of TS, from R0.2."""
-        return {3: int(lib.g4_debug_register(self._native, 1, 0)[2]) >> 4}
+        """965 PRM vol. 4, 3.3.11.1: mux 3 of TS, from R0."""
+        header = ffi.unpack(lib.g4_debug_register(self._native, 1, 0), PAYLOAD_MEDIA_R0.size(self._gen))
+        pointer = PAYLOAD_MEDIA_R0.field("interface_descriptor_pointer", self._gen).extract(header)
+        return {3: SPAWNER_SNAPSHOT.pack(self._gen, interface_descriptor=pointer)[0]}
 
     def _payload(self, number: int) -> list[int]:
         return list(ffi.unpack(lib.g4_debug_register(self._native, 2, number & 15), 8))
@@ -245,6 +253,15 @@ class Snapshots:
         found = [r for f in functions if (r := lib.g4_device_error(self._native, f)).valid]
         return found[0] if found else None
 
+    def _message_of(self, record: Any) -> View:
+        return MESSAGE_DESCRIPTOR.view((int(record.descriptor),), gen=self._gen)
+
+    def _pack(self, layout: Block, record: Any, **values: Any) -> int:
+        """What a mux returns about a bad message: its thread, and these fields."""
+        tid = layout.field("tid", self._gen).mask
+        return layout.pack(self._gen, ffid=FFID[Unit(record.unit)], euid=int(record.euid), tid=int(record.tid) & tid,
+                           **values)[0]
+
     def _error(self, control: str, functions: tuple[int, ...]) -> Callable[[], int]:
         """Mux 0: thread and cause; 1 and 2: dwords 6 and 7 of the header (965 PRM vol. 4, 3.4.6.1, 3.4.9.1)."""
         def read() -> int:
@@ -253,7 +270,7 @@ class Snapshots:
                 return 0
             if mux:
                 return int(record.header[mux - 1])
-            return _who(record, 16, 21, 24) | 1 << int(record.cause)
+            return self._pack(SHARED_FUNCTION_ERROR, record, error_code=1 << int(record.cause))
 
         return read
 
@@ -262,15 +279,18 @@ class Snapshots:
         record, mux = self._record((_WRITE, _READ)), self._view("DP_CTL").output_mux_select
         if record is None or mux > 2:
             return 0
-        return int(record.header[2 - mux]) if mux else _who(record, 16, 21, 24) | 1 << int(record.cause)
+        return int(record.header[2 - mux]) if mux else self._pack(SHARED_FUNCTION_ERROR, record,
+                                                                  error_code=1 << int(record.cause))
 
     def _math(self) -> int:
         record = self._record((_MATH,))
         if record is None or self._view("MATH_CTL").output_mux_select:
             return 0
-        d = int(record.descriptor)
-        return (_who(record, 16, 20, 24) | (d >> 16 & 15) << 12 | (d >> 20 & 15) << 8 | (d & 15) << 4
-                | 1 << int(record.cause))
+        message = self._message_of(record)
+        opcode = MATH_ERROR.field("opcode", self._gen).mask
+        return self._pack(MATH_ERROR, record, response_length=message.response_length,
+                          message_length=message.message_length, opcode=message.function_control & opcode,
+                          error_code=1 << int(record.cause))
 
     def _spawner(self) -> int:
         mux = self._view("TS_CTL").output_mux_select
@@ -279,14 +299,17 @@ class Snapshots:
         record = self._record((_SPAWNER,))
         if record is None:
             return 0
-        d = int(record.descriptor)
-        return (_who(record, 18, 16, 22) | (d & 0x1F) << 27 | (d >> 31) << 26 | 1 << 15 | (1 if record.cause else 0))
+        message = self._message_of(record)
+        control = SPAWNER_ERROR.field("function_control", self._gen).mask
+        return self._pack(SPAWNER_ERROR, record, function_control=message.function_control & control,
+                          end_of_thread=message.end_of_thread, error_code_valid=True,
+                          error_code=1 if record.cause else 0)
 
     def _urb(self) -> int:
         mux = self._view("URB_CTL").output_mux_select
         if mux == 0:
             record = self._record((_URB,))
-            return 0 if record is None else _who(record, 16, 21, 24) | int(record.cause)
+            return 0 if record is None else self._pack(SHARED_FUNCTION_ERROR, record, error_code=int(record.cause))
         return self._latched.get("URB", {}).get(mux, 0)
 
     # --- attention ------------------------------------------------------------------------------------------------
@@ -311,10 +334,6 @@ class Snapshots:
         bits = int(data[0]) if which else int(waiting)
         threads = 64 if self._gen & Gen.GEN45 else 32
         return int(f"{bits:0{threads}b}"[::-1], 2)
-
-
-def _who(record: Any, euid: int, tid: int, ffid: int) -> int:
-    return int(record.euid << euid | (record.tid & 3) << tid | FFID[Unit(record.unit)] << ffid)
 
 
 def _kernel(event: Any) -> int:

@@ -6,7 +6,6 @@ of another context follows.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+from gen4emu.core_enums import PAGE_SHIFT
 from gen4emu.device.memory import PAGE_SIZE, Memory
+from gen4emu.hw.page_tables import ENTRIES, LARGE_PAGE, LEVELS, PAGE_OF_ENTRY, PRESENT, TABLE_BITS
 
-_TABLE_BITS = 9  # of a page number that one level translates
-_LEVELS = 4
-_PRESENT = 1
-_LARGE = 1 << 7  # in a page directory: the entry maps 2 MiB, not a table
-_PAGE_OF_ENTRY = 0x0000_FFFF_FFFF_F000
-_ENTRIES = struct.Struct("<512Q")
 _MOST_ENTRIES = 1 << 20  # that one submission may have: a table may refer to itself
 
 Mapping = tuple[dict[int, int], dict[int, int]]  # of a context, and the global one: graphics page to physical page
@@ -80,7 +75,7 @@ class PageTables:
         """Map pages from number `first` on by entries of the global table."""
         before = {page: self._global[page] for page in range(first, first + len(entries)) if page in self._global}
         for page, entry in enumerate(entries, first):
-            physical = (entry & _PAGE_OF_ENTRY) >> 12 if entry & _PRESENT else None
+            physical = (entry & PAGE_OF_ENTRY) >> PAGE_SHIFT if entry & PRESENT else None
             self._memory.map_physical(page, physical)
             if physical is None:
                 self._global.pop(page, None)
@@ -90,7 +85,7 @@ class PageTables:
 
     def select(self, root: int) -> None:
         """Map the pages of the context whose first table is at this physical address."""
-        wanted = dict(self._pages(root >> 12))
+        wanted = dict(self._pages(root >> PAGE_SHIFT))
         for page in self._mapped.keys() - wanted.keys():
             self._memory.map_physical(page, None)
         for page, physical in wanted.items():
@@ -103,17 +98,17 @@ class PageTables:
     def _pages(self, root: int) -> Iterator[tuple[int, int]]:
         """The graphics pages that a table maps, each with its physical page."""
         budget = _MOST_ENTRIES
-        todo = [(root, 0, _LEVELS - 1)]  # tables: physical page, first graphics page, level
+        todo = [(root, 0, LEVELS - 1)]  # tables: physical page, first graphics page, level
         while todo:
             table, first, level = todo.pop()
-            for index, entry in enumerate(_ENTRIES.unpack(self._memory.read_physical(table * PAGE_SIZE, PAGE_SIZE))):
-                if not entry & _PRESENT or budget == 0:
+            for index, entry in enumerate(ENTRIES.unpack(self._memory.read_physical(table * PAGE_SIZE, PAGE_SIZE))):
+                if not entry & PRESENT or budget == 0:
                     continue
                 budget -= 1
-                number, page = first | index << _TABLE_BITS * level, (entry & _PAGE_OF_ENTRY) >> 12
+                number, page = first | index << TABLE_BITS * level, (entry & PAGE_OF_ENTRY) >> PAGE_SHIFT
                 if level == 0:
                     yield number, page
-                elif level == 1 and entry & _LARGE:
-                    yield from ((number | i, page & -(1 << _TABLE_BITS) | i) for i in range(1 << _TABLE_BITS))
+                elif level == 1 and entry & LARGE_PAGE:
+                    yield from ((number | i, page & -(1 << TABLE_BITS) | i) for i in range(1 << TABLE_BITS))
                 else:
                     todo.append((page, number, level - 1))

@@ -15,12 +15,13 @@ from gen4emu.device.memory import Memory, Missing, Unit
 from gen4emu.hw.catalogue import block_named, executed_command
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen7.state import buffer_entries
 from gen4emu.hw.gen9.resource_streamer import ConstantMove, GatherTableUpdate, OnDieTable, ShaderSelect
 from gen4emu.hw.layout import View
+from gen4emu.hw.page_tables import ADDRESS_MASK
 
 STAGES = ("VS", "HS", "DS", "GS", "PS")
 _DX9 = ("VS", "PS")  # stages with DX9 constants
-_ADDRESS = (1 << 48) - 1
 _BLOCK = 16  # entries of a binding table that a bit of a mask names
 _ELEMENT = 16  # bytes that a gather entry selects channels of
 _SURFACE_BYTES = 64
@@ -70,8 +71,10 @@ class ResourceStreamer:
         pool = self._pool("binding_table_pool", self._state.binding_table_pool_alloc)
         if pool is not None:
             base, size = pool
-            raw = getattr(self._state, f"binding_table_pointers_{STAGES[stage].lower()}")
-            self._write(base, size, 2 * int(raw[1] & 0xFFE0), bytes(ffi.buffer(self._raw.binding_table[stage])))
+            kept = getattr(self._state, f"binding_table_pointers_{STAGES[stage].lower()}")
+            view = self._view(f"3DSTATE_BINDING_TABLE_POINTERS_{STAGES[stage]}", kept)
+            offset = int(getattr(view, f"pointer_to_{STAGES[stage].lower()}_binding_table"))
+            self._write(base, size, 2 * offset, bytes(ffi.buffer(self._raw.binding_table[stage])))
         self._commit_gather(stage)
 
     # --- memory ----------------------------------------------------------------------------------------------------
@@ -83,16 +86,16 @@ class ResourceStreamer:
         view = self._view(f"3DSTATE_{pool.upper()}_ALLOC", list(words))
         if not getattr(view, f"{pool}_enable"):
             return None
-        return getattr(view, f"{pool}_base_address") & _ADDRESS, int(getattr(view, f"{pool}_buffer_size"))
+        return getattr(view, f"{pool}_base_address") & ADDRESS_MASK, int(getattr(view, f"{pool}_buffer_size"))
 
     def _write(self, base: int, size: int, offset: int, data: bytes) -> None:
         """Write to a pool; what lies beyond its end is lost."""
         data = data[:max(size - offset, 0)]
         if data:
-            lib.g4_mem_write(self._port, base + offset & _ADDRESS, data, len(data))
+            lib.g4_mem_write(self._port, base + offset & ADDRESS_MASK, data, len(data))
 
     def _read(self, address: int, size: int) -> bytes:
-        return self._memory.read(address & _ADDRESS, size, Missing.ZERO, Unit.CS)
+        return self._memory.read(address & ADDRESS_MASK, size, Missing.ZERO, Unit.CS)
 
     # --- binding tables --------------------------------------------------------------------------------------------
     def _edit(self, stage: str, number: int) -> Handler:
@@ -136,8 +139,8 @@ class ResourceStreamer:
         kept = self._raw.gather[stage]
         if pool is None or not kept[0]:
             return
-        words = list(kept)[:(kept[0] & 0xFF) + 2]
-        view = self._view(f"3DSTATE_GATHER_CONSTANT_{STAGES[stage]}", words)
+        name = f"3DSTATE_GATHER_CONSTANT_{STAGES[stage]}"
+        view = self._view(name, list(kept)[:executed_command(name, self._gen).length(kept[0])])
         if view.update_gather_table_only == GatherTableUpdate.NON_COMMIT_GATHER:
             return
         data = b"".join(self._gathered(stage, view, pair, i) for pair in view.entries for i in (0, 1))
@@ -165,8 +168,8 @@ class ResourceStreamer:
         """The address and the bytes of a buffer, by the offset of its surface state."""
         data = self._read(int(self._state.surface_state_base) + surface, _SURFACE_BYTES)
         view = block_named("RENDER_SURFACE_STATE", self._gen).view(struct.unpack("<16I", data), gen=self._gen)
-        entries = (view.raw("depth") << 21 | view.raw("height") << 7 | view.raw("width")) + 1
-        return view.surface_base_address & _ADDRESS, entries * int(view.surface_pitch)
+        entries = buffer_entries(view)
+        return view.surface_base_address & ADDRESS_MASK, entries * int(view.surface_pitch)
 
     # --- DX9 constants ---------------------------------------------------------------------------------------------
     def _dx9_pool(self, words: Words) -> None:
@@ -241,7 +244,7 @@ class ResourceStreamer:
             return
         view = self._view("3DSTATE_RS_CONSTANT_POINTER", words)
         registers = self._raw.dx9[1 if view.shader_select == ShaderSelect.PS else 0].global_
-        image, address = ffi.buffer(ffi.addressof(registers)), view.global_constant_buffer_address & _ADDRESS
+        image, address = ffi.buffer(ffi.addressof(registers)), view.global_constant_buffer_address & ADDRESS_MASK
         if view.operation_load_or_store == ConstantMove.LOAD:
             image[:] = self._read(address, len(image))
         else:

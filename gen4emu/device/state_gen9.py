@@ -14,10 +14,10 @@ from gen4emu.device.state_gen7 import Gen7ContextState
 from gen4emu.device.stored_commands import StoredCommand, leave_in, move, place, slot, vertex_buffers
 from gen4emu.hw.catalogue import executed_command
 from gen4emu.hw.command_reader import Words
+from gen4emu.hw.page_tables import ADDRESS_MASK
 
 _MOST_VERTEX_BUFFERS = 33
 _MOST_VERTEX_ELEMENTS = 34
-_ADDRESS = (1 << 48) - 1
 _LOAD_OFFSET = 0xFFFFFFFF  # of 3DSTATE_SO_BUFFER: the stream offset is in memory
 _BASES = ("general_state", "surface_state", "dynamic_state", "indirect_object", "instruction", "bindless_surface_state")
 _CONSTANT_DWORDS = 11
@@ -27,7 +27,7 @@ class Gen9ContextState(Gen7ContextState):
     """A `struct g4_state` with the commands of Gen9 that write it."""
 
     own_member = "gen9"
-    _address_mask = _ADDRESS
+    _address_mask = ADDRESS_MASK
 
     def _commands(self) -> dict[str, Callable[[Words], None]]:
         self.resource_streamer = ResourceStreamer(self.own, self.memory, self.port, self.gen)
@@ -77,7 +77,7 @@ class Gen9ContextState(Gen7ContextState):
         def set_bases(words: Words) -> None:
             for member, base, modify in bases:
                 if modify.dword < len(words) and modify.extract(words):
-                    setattr(own, member, int(base.decode(base.extract(words))) & _ADDRESS)
+                    setattr(own, member, int(base.decode(base.extract(words))) & ADDRESS_MASK)
                     if member == "bindless_surface_state_base":
                         own.bindless_surface_state_size = size.decode(size.extract(words))
 
@@ -126,7 +126,7 @@ class Gen9ContextState(Gen7ContextState):
             if write.extract(words):
                 value = offset.extract(words)
                 if value == _LOAD_OFFSET:
-                    place_of = int(address.decode(address.extract(words))) & _ADDRESS
+                    place_of = int(address.decode(address.extract(words))) & ADDRESS_MASK
                     value = int.from_bytes(self.memory.read(place_of, 4, Missing.ZERO, Unit.CS), "little")
                 offsets[i] = value
 

@@ -13,6 +13,7 @@ from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType
 from gen4emu.hw.layout import View
+from gen4emu.hw.page_tables import ADDRESS_MASK
 
 _MOST = 256  # the entries of a binding table
 _STATE_DWORDS = int(lib.G4_SURFACE_STATE_DWORDS)  # of the longest SURFACE_STATE
@@ -21,7 +22,6 @@ _KNOWN_STATES = 4096
 _MOST_LEVELS = 14  # of a surface
 _INTERLEAVED = 1  # multisampled_surface_storage_format: as depth and stencil buffers
 _MOST_SAMPLES = 4  # of a pixel, as a logarithm
-_ADDRESS = (1 << 48) - 1  # the bits of an address that count
 _TILE_MODES = (Tiling.LINEAR, Tiling.W, Tiling.X, Tiling.Y)
 _MOST_IMAGES = 64  # elements of a surface that are listed
 
@@ -189,7 +189,7 @@ class TargetFinder:
             return None
         level = getattr(surface, self._level)
         return Target(
-            "color", surface.surface_base_address & _ADDRESS, code, max(1, surface.width >> level),
+            "color", surface.surface_base_address & ADDRESS_MASK, code, max(1, surface.width >> level),
             max(1, surface.height >> level), surface.surface_pitch, self._tiling(surface),
             *self._place(words, level, surface.minimum_array_element), level, surface.minimum_array_element)
 

@@ -12,13 +12,13 @@ from gen4emu.hw.fields import Const, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import View
 from gen4emu.isa import assemble
+from gen4emu.isa.compaction import COMPACT_BIT
 from gen4emu.trace.events import Event, MemoryWrite, Space, Submission
 
 Key = tuple[bool, int]  # a page by its address, or (true) a write of the CPU by its index
 Memory = dict[Key, bytes]
 _VERTICES = {"POINTLIST": 1, "LINELIST": 2, "TRILIST": 3, "RECTLIST": 3, "QUADLIST": 4, "LINELIST_ADJ": 4,
              "TRILIST_ADJ": 6}  # of an object of a list
-_COMPACTED = 1 << 29  # CmptCtrl of the first dword
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,9 @@ def _instructions(places: _Places, address: int, code: bytes, gen: Gen) -> Itera
     nop = assemble("nop;", gen)
     at = 0
     while at < len(code):
-        size = 8 if int.from_bytes(code[at:at + 4], "little") & _COMPACTED else 16
+        size = 8 if int.from_bytes(code[at:at + 4], "little") & COMPACT_BIT else 16
         place = places.find(address + at, size)
-        value = nop if size == 16 else (int.from_bytes(nop[:8], "little") | _COMPACTED).to_bytes(8, "little")
+        value = nop if size == 16 else (int.from_bytes(nop[:8], "little") | COMPACT_BIT).to_bytes(8, "little")
         if place is not None and code[at:at + size] != value:
             yield Edit.of_bytes(*place, value)
         at += size

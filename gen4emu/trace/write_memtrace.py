@@ -13,18 +13,16 @@ import os
 import struct
 from collections.abc import Iterator
 
+from gen4emu.core_enums import PAGE_SIZE
 from gen4emu.errors import FieldError
 from gen4emu.hw.chips import Device
+from gen4emu.hw.page_tables import LEVELS, PRESENT_WRITEABLE, TABLE_BITS
 from gen4emu.trace.aub import FRAME_NOTE, MAX_BLOCK_BYTES, Memtrace, MemtraceSpace
 from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
 from gen4emu.trace.logical_context import REGISTER_BASES, STATUS_BYTES, LogicalContext, encode
 from gen4emu.trace.ring import MAX_RING_BYTES
 from gen4emu.trace.write_aub import AubWriter, Dedup
 
-PAGE_BYTES = 4096
-_LEVELS = 4
-_INDEX_BITS = 9
-_PRESENT_WRITABLE = 3
 _SUBMIT_PORT = 0x230
 _DESCRIPTOR_FLAGS = 0x119  # valid, 64-bit page tables, privileged
 _RING_CTL_ENABLE = 1
@@ -39,7 +37,7 @@ class PageTables:
     def __init__(self) -> None:
         self._next = 1  # the first page stays free
         self.root = self.allocate()
-        self._tables: dict[tuple[int, int], int] = {(_LEVELS, 0): self.root}  # level, address bits above it
+        self._tables: dict[tuple[int, int], int] = {(LEVELS, 0): self.root}  # level, address bits above it
         self._pages: dict[int, int] = {}
 
     def move(self, page: int) -> None:
@@ -49,7 +47,7 @@ class PageTables:
     def allocate(self) -> int:
         """A physical page."""
         self._next += 1
-        return (self._next - 1) * PAGE_BYTES
+        return (self._next - 1) * PAGE_SIZE
 
     def map(self, page: int) -> tuple[int, list[tuple[int, int]]]:
         """The physical address of a page, and the table entries (physical address, value) that are new."""
@@ -58,12 +56,12 @@ class PageTables:
             return physical, []
         new: list[tuple[int, int]] = []
         table = self.root
-        for level in range(_LEVELS, 0, -1):
-            above = page >> _INDEX_BITS * (level - 1)
+        for level in range(LEVELS, 0, -1):
+            above = page >> TABLE_BITS * (level - 1)
             below = self._tables.get((level - 1, above))
             if below is None:
                 below = self._tables[level - 1, above] = self.allocate()
-                new.append((table + 8 * (above & (1 << _INDEX_BITS) - 1), below | _PRESENT_WRITABLE))
+                new.append((table + 8 * (above & (1 << TABLE_BITS) - 1), below | PRESENT_WRITEABLE))
             table = below
         del self._tables[0, page]
         self._pages[page] = table
@@ -115,7 +113,7 @@ class MemtraceWriter(AubWriter):
         if address + len(data) > 1 << 32:
             raise FieldError(f"address 0x{address:x} with {len(data)} bytes is not inside the global address space")
         self._global_pages = max(self._global_pages, _OWN_GLOBAL_PAGE)
-        for page in range(address // PAGE_BYTES, -(-(address + len(data)) // PAGE_BYTES)):
+        for page in range(address // PAGE_SIZE, -(-(address + len(data)) // PAGE_SIZE)):
             if page not in self._mapped_globally:
                 self._mapped_globally.add(page)
                 entry = struct.pack("<Q", self._tables.allocate() | 1)
@@ -137,7 +135,7 @@ class MemtraceWriter(AubWriter):
         first = at = 0
         start = expected = -1
         while at < len(data):
-            page, inside = divmod(address + at, PAGE_BYTES)
+            page, inside = divmod(address + at, PAGE_SIZE)
             physical, entries = self._tables.map(page)
             for place, entry in entries:
                 self._memtrace_data(MemtraceSpace.PHYSICAL, place, memoryview(struct.pack("<Q", entry)))
@@ -145,8 +143,8 @@ class MemtraceWriter(AubWriter):
                 if start >= 0:
                     yield start, data[first:at]
                 start, first = physical + inside, at
-            at = min(at + PAGE_BYTES - inside, len(data))
-            expected = physical + PAGE_BYTES
+            at = min(at + PAGE_SIZE - inside, len(data))
+            expected = physical + PAGE_SIZE
         if start >= 0:
             yield start, data[first:]
 
@@ -159,7 +157,7 @@ class MemtraceWriter(AubWriter):
         ring, size = self._ring(engine, context, len(contents))
         self._memtrace_data(MemtraceSpace.GGTT, ring, memoryview(contents))
         root = self._tables.root if page_table is None else page_table
-        image = encode(LogicalContext(0, len(contents), ring, (size - PAGE_BYTES) | _RING_CTL_ENABLE, root), engine)
+        image = encode(LogicalContext(0, len(contents), ring, (size - PAGE_SIZE) | _RING_CTL_ENABLE, root), engine)
         status = self._images[engine, context]
         self._memtrace_data(MemtraceSpace.GGTT, status + STATUS_BYTES, memoryview(image))
         port = REGISTER_BASES[engine] + _SUBMIT_PORT
@@ -172,11 +170,11 @@ class MemtraceWriter(AubWriter):
         """The ring of a context; both are created by the first submission."""
         key = engine, context
         if key not in self._images:
-            self._images[key] = self._map_globally(STATUS_BYTES // PAGE_BYTES + 1)
+            self._images[key] = self._map_globally(STATUS_BYTES // PAGE_SIZE + 1)
         known = self._rings.get(key)
         if known is None or known[1] <= size:  # a full ring would look empty
-            pages = size // PAGE_BYTES + 1
-            known = self._rings[key] = self._map_globally(pages), pages * PAGE_BYTES
+            pages = size // PAGE_SIZE + 1
+            known = self._rings[key] = self._map_globally(pages), pages * PAGE_SIZE
         return known
 
     def _map_globally(self, count: int) -> int:
@@ -185,8 +183,8 @@ class MemtraceWriter(AubWriter):
         self._global_pages += count
         entries = struct.pack(f"<{count}Q", *(self._tables.allocate() | 1 for _ in range(count)))
         self._memtrace_data(MemtraceSpace.GGTT_ENTRY, 8 * first, memoryview(entries))
-        self._memtrace_data(MemtraceSpace.GGTT, first * PAGE_BYTES, memoryview(bytes(count * PAGE_BYTES)))
-        return first * PAGE_BYTES
+        self._memtrace_data(MemtraceSpace.GGTT, first * PAGE_SIZE, memoryview(bytes(count * PAGE_SIZE)))
+        return first * PAGE_SIZE
 
     def dump_surface(self, dump: SurfaceDump) -> None:
         """A request for a picture; only a comment can hold an address beyond 32 bits."""

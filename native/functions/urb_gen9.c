@@ -13,8 +13,7 @@
 enum {
     CHANNELS = 8,
     SLOT_DWORDS = 4,
-    MOST_DATA = 8,   /* registers */
-    MASK_SHIFT = 16, /* of the enables of dwords */
+    MOST_DATA = 8, /* registers */
 };
 
 struct urb_access {
@@ -34,9 +33,11 @@ static struct urb_access access_of(struct g4_eu *eu, struct g4_gang *gang, const
     struct urb_access a = {.eu = eu, .gang = gang, .thread = thread};
 
     for (uint32_t c = 0; c < CHANNELS; c++) {
-        const uint32_t slots = message->offset + (message->per_slot_offset ? offset[c] & 0xffff : 0);
-        a.start[c] = CHANNELS * (handle[c] & 0xffff) + SLOT_DWORDS * slots;
-        a.enable[c] = lanes >> c & 1 ? (message->channel_mask_present ? mask[c] >> MASK_SHIFT & 0xff : 0xff) : 0;
+        const uint32_t more = message->per_slot_offset ? gen9_urb_simd8_offset_offset(&offset[c]) : 0;
+        const uint32_t all = (1u << MOST_DATA) - 1;
+        const uint32_t some = message->channel_mask_present ? gen9_urb_simd8_channel_mask_channel_mask(&mask[c]) : all;
+        a.start[c] = CHANNELS * gen9_urb_simd8_handle_urb_handle(&handle[c]) + SLOT_DWORDS * (message->offset + more);
+        a.enable[c] = lanes >> c & 1 ? some : 0;
     }
     return a;
 }

@@ -7,7 +7,7 @@ Return data is read-only, EU_ATT_CLR write-only.
 from __future__ import annotations
 
 from gen4emu.hw.fields import Address, Bool, Field, Mbz, Uint
-from gen4emu.hw.layout import Register
+from gen4emu.hw.layout import Block, Register
 
 _CHAPTER = "965v4 "
 
@@ -267,3 +267,27 @@ REGISTERS: tuple[Register, ...] = (
     *_STATE_VARIABLES, *_VERTEX_FETCH, *_SHADERS, *_STRIPS_FANS, *_WINDOWER, *_MEDIA, *_THREAD_DISPATCHER,
     *_SHARED_FUNCTIONS, *_EXECUTION_UNITS,
 )
+
+
+# --- return data: what a mux selects ----------------------------------------------------------------------------------
+def _data(name: str, section: str, fields: list[Field]) -> Block:
+    return Block(name, 1, fields, ref=_CHAPTER + section)
+
+
+SHARED_FUNCTION_ERROR = _data("SHARED_FUNCTION_ERROR", "3.4.6.1, 3.4.7.1 and 3.4.9.1", [
+    Mbz(0, 31, 28), Uint("ffid", 0, 27, 24), Mbz(0, 23, 23), Uint("tid", 0, 22, 21), Mbz(0, 20, 20),
+    Uint("euid", 0, 19, 16), Uint("error_code", 0, 15, 0, hex=True),
+])
+MATH_ERROR = _data("MATH_ERROR", "3.4.2.1", [
+    Mbz(0, 31, 28), Uint("ffid", 0, 27, 24), Mbz(0, 23, 22), Uint("tid", 0, 21, 20), Uint("euid", 0, 19, 16),
+    Uint("response_length", 0, 15, 12), Uint("message_length", 0, 11, 8), Uint("opcode", 0, 7, 4),
+    Uint("error_code", 0, 3, 0, hex=True),
+])
+SPAWNER_ERROR = _data("SPAWNER_ERROR", "3.3.11.1", [
+    Uint("function_control", 0, 31, 27), Bool("end_of_thread", 0, 26), Uint("ffid", 0, 25, 22),
+    Uint("euid", 0, 21, 18), Uint("tid", 0, 17, 16), Bool("error_code_valid", 0, 15), Uint("dispatch_id", 0, 14, 10),
+    Uint("urb_handle", 0, 9, 1), Uint("error_code", 0, 0, 0),
+])
+SPAWNER_SNAPSHOT = _data("SPAWNER_SNAPSHOT", "3.3.11.1", [
+    Mbz(0, 31, 30), Bool("child_thread", 0, 29), Mbz(0, 28, 28), Uint("interface_descriptor", 0, 27, 0, hex=True),
+])

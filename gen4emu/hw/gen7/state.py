@@ -14,7 +14,7 @@ from gen4emu.hw.gen4.surface import MediaBoundaryPixelMode, TileWalk
 from gen4emu.hw.gen6 import state as gen6
 from gen4emu.hw.gen6.state import RenderTargetRotation, SurfaceMultisamples, SurfaceVerticalAlignment
 from gen4emu.hw.later_formats import LaterSurfaceFormat
-from gen4emu.hw.layout import Block
+from gen4emu.hw.layout import Block, View
 from gen4emu.hw.reserved import block
 
 _REF = "IVB PRM vol2 part1 "
@@ -177,6 +177,11 @@ RENDER_SURFACE_STATE = block("RENDER_SURFACE_STATE", 8, [
       for bit, channel in ((31, "red"), (30, "green"), (29, "blue"), (28, "alpha"))),
     Fixed("resource_min_lod", 7, 11, 0, frac=8, high=14.0),
 ], ref=_SAMPLER + "SURFACE_STATE", align=32)
+
+
+def buffer_entries(surface: View) -> int:
+    """The entries of a buffer, whose number less 1 lies in the dimensions of images; of later generations, too."""
+    return (surface.raw("depth") << 21 | surface.raw("height") << 7 | surface.raw("width")) + 1
 
 
 def buffer_entry_fields(entries: int) -> dict[str, int]:

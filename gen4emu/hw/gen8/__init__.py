@@ -43,5 +43,6 @@ GEN8 = GEN75.derive(
     replace=(*mi.REPLACED, *common.REPLACED, *vertex_fetch.REPLACED, *shader_stages.REPLACED, *raster.REPLACED,
              *output.REPLACED, *pointers.REPLACED, *media.REPLACED, *state.REPLACED, *surface.REPLACED, *blt.REPLACED,
              *video.REPLACED, *registers.REPLACED, *messages.REPLACED),
-    add=(*mi.ADDED, *vertex_fetch.ADDED, *raster.ADDED, *output.ADDED, *media.ADDED, *video.ADDED, *registers.ADDED),
+    add=(*mi.ADDED, *vertex_fetch.ADDED, *raster.ADDED, *output.ADDED, *media.ADDED, *video.ADDED, *registers.ADDED,
+         *messages.ADDED),
     remove=(*mi.REMOVED, *pointers.REMOVED, *media.REMOVED, *video.REMOVED, *registers.REMOVED))

@@ -77,5 +77,14 @@ SAMPLER_MESSAGE_HEADER = header("SAMPLER_MESSAGE_HEADER", [
     Uint("gather_component", 2, 17, 16, doc="of gather4"),
 ], "BDWv7")
 
+# SIMD8 messages to the URB: a dword of each channel in these registers of the payload.
+URB_SIMD8: tuple[Block, ...] = (
+    header("URB_SIMD8_HANDLE", [Uint("urb_handle", 0, 15, 0)], "BDWv7", dwords=1),
+    header("URB_SIMD8_OFFSET", [Uint("offset", 0, 15, 0)], "BDWv7", dwords=1, doc="with per_slot_offset"),
+    header("URB_SIMD8_CHANNEL_MASK", [Uint("channel_mask", 0, 23, 16, hex=True, doc="of 8 dwords")], "BDWv7",
+           dwords=1, doc="with channel_mask_present"),
+)
+
 # against Gen7.5: the same shared functions
+ADDED: tuple[Block, ...] = URB_SIMD8
 REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, *MESSAGES)

@@ -77,6 +77,9 @@ class AtomicDataSize(IntEnum):
     OCTWORD = 2
 
 
+ATOMIC_OPERATION = 0x1F  # in an AtomicOpcode; the other bits are the size
+
+
 class AtomicOpcode(IntEnum):
     """The operation of MI_ATOMIC, by the size of its operands."""
 
