@@ -12,10 +12,22 @@ from gen4emu.decode import Document, Item, Options, lint_rules
 from gen4emu.decode.lint_rules import RULES, Severity, documentation
 from gen4emu.hw.formats import SurfaceFormat
 from tests.harness.batch import PS, Machine, bases, diagnostics, pixel_pipeline, rules, surface, table, triangle
-from tests.harness.messages import PLANES
+from tests.harness.messages import PLANES, WRITE_16, operand, target_write, urb_write
 
 TRACES = Path(__file__).parents[2] / "traces"
-FENCE = [0x60003F01, 0x05212040, 0x18000062]  # 64 72 82 98 0 384
+UNITS = ("vs", "gs", "clip", "sf", "cs")
+FLUSH, MEDIA, THREE_D = (Machine().command(*name, **fields) for name, fields in (
+    (("MI_FLUSH",), {}), (("PIPELINE_SELECT",), {"pipeline_selection": "MEDIA"}), (("PIPELINE_SELECT",), {})))
+
+
+def fences(*rows: int) -> list[int]:
+    """URB_FENCE with the ends of the regions of all units; media has none."""
+    values: dict[str, object] = {f"{unit}_fence": row for unit, row in zip(UNITS, rows, strict=True)}
+    return Machine().command("URB_FENCE", **values, **{f"{unit}_urb_reallocation_request": True
+                                                       for unit in (*UNITS, "vfe")})
+
+
+FENCE = fences(64, 72, 82, 98, 384)
 
 
 def lint(*commands: list[int], machine: Machine | None = None) -> list[str]:
@@ -41,7 +53,7 @@ def drawing(**changes: object) -> tuple[Machine, list[list[int]]]:
     surface(machine, 0x80)
     machine.kernel(0x1000, f"send(8) 1 null<1>F g0<8,8,1>F {PLANES} {{ align1 }};")
     constants = machine.command("CS_URB_STATE", number_of_urb_entries=1)
-    return machine, [[0x02000000], bases(machine), pointers, [0] * 3, FENCE, constants, table(machine),
+    return machine, [FLUSH, bases(machine), pointers, [0] * 3, FENCE, constants, table(machine),
                      *triangle(machine)]
 
 
@@ -52,16 +64,15 @@ def test_a_good_batch_has_no_finding() -> None:
 
 def test_switch_of_pipeline_needs_a_flush_and_a_fence() -> None:
     machine, batch = drawing()
-    media = [0x69040001]
-    assert lint(*batch, media, machine=machine) == ["select-flush"]
+    assert lint(*batch, MEDIA, machine=machine) == ["select-flush"]
     machine, batch = drawing()
-    assert lint(*batch, [0x02000000], media, [0x02000000], [0x69040000], batch[-1], machine=machine) \
+    assert lint(*batch, FLUSH, MEDIA, FLUSH, THREE_D, batch[-1], machine=machine) \
         == ["fence-after-select"]
 
 
 def test_work_needs_its_pipeline() -> None:
     machine, batch = drawing()
-    assert "wrong-pipeline" in lint([0x69040001], FENCE, *batch, machine=machine)
+    assert "wrong-pipeline" in lint(MEDIA, FENCE, *batch, machine=machine)
 
 
 def test_new_bases_need_new_pointers() -> None:
@@ -71,8 +82,8 @@ def test_new_bases_need_new_pointers() -> None:
 
 def test_fences_rise_and_end_within_the_urb() -> None:
     """384 rows on G4x, 256 on 965."""
-    assert lint([0x60003F01, 64 | 72 << 10 | 70 << 20, 98 | 384 << 20]) == ["urb-overlap"]
-    assert lint([0x60003F01, 0x05212040, 98 | 385 << 20]) == ["urb-capacity"]
+    assert lint(fences(64, 72, 70, 98, 384)) == ["urb-overlap"]
+    assert lint(fences(64, 72, 82, 98, 385)) == ["urb-capacity"]
     assert lint(FENCE) == []
     assert lint(FENCE, machine=Machine("965gm")) == ["urb-capacity"]
 
@@ -84,7 +95,7 @@ def test_fence_stays_within_a_line(noops: int, found: list[str]) -> None:
 
 def test_entries_fit_their_region() -> None:
     machine, batch = drawing()
-    batch[4] = [0x60003F01, 16 | 24 << 10 | 34 << 20, 50 | 384 << 20]  # 32 entries of 1 row in 16 rows
+    batch[4] = fences(16, 24, 34, 50, 384)  # 32 entries of 1 row in 16 rows
     assert lint(*batch, machine=machine) == ["urb-region"]
 
 
@@ -192,8 +203,8 @@ def test_surfaces(changes: dict[str, object], found: list[str]) -> None:
 
 
 # Types 2 and 3 with 9 registers, as G4x has them.
-SAMPLE_C = "send(16) 1 g10<1>UW g0<8,8,1>UW 0x02982001 { align1 };\n" + PS
-LD = "send(16) 1 g10<1>UW g0<8,8,1>UW 0x02983001 { align1 };\n" + PS
+SAMPLE_C, LD = (f"send(16) 1 g10<1>UW g0<8,8,1>UW {message} {{ align1 }};\n{PS}" for message in (
+    operand("SAMPLER_MESSAGE", length=9, response=8, message_type=kind, binding_table_index=1) for kind in (2, 3)))
 
 
 @pytest.mark.parametrize(("kernel", "kind", "found"), [
@@ -212,16 +223,20 @@ def test_what_real_g4x_gets_wrong(kernel: str, kind: dict[str, int], found: list
     assert lint(*batch, machine=machine) == found
 
 
+def sending(message: str) -> str:
+    return f"send(8) 2 g10<1>F g11<8,8,1>F {message} {{ align1 }};\n{PS}"
+
+
 @pytest.mark.parametrize(("kernel", "found"), [
     (PS, []),
     (PS.replace("null", "g10"), ["eot-destination"]),
     (PS.replace("null", "acc0"), ["eot-accumulator"]),
     (PS.replace("send(16) 1", "send(16) 0"), ["message-at-m0"]),
-    (PS.replace("0x85a04800", "0x85b04800"), ["alpha-without-depth"]),
-    ("send(8) 1 null<1>F g0<8,8,1>F 0x8620c400 { align1 };", ["urb-half-row"]),
-    ("send(8) 2 g10<1>F g11<8,8,1>F 0x02580000 { align1 };\n" + PS, []),
-    ("send(8) 2 g10<1>F g11<8,8,1>F 0x02110000 { align1 };\n" + PS, ["message"]),
-    ("send(8) 2 g10<1>F g11<8,8,1>F 0x0111000a { align1 };\n" + PS, ["message-length"]),
+    (PS.replace(WRITE_16, target_write(11, "SIMD16")), ["alpha-without-depth"]),
+    (f"send(8) 1 null<1>F g0<8,8,1>F {urb_write(2, swizzle='INTERLEAVED')} {{ align1 }};", ["urb-half-row"]),
+    (sending(operand("SAMPLER_MESSAGE", length=5, response=8)), []),
+    (sending(operand("SAMPLER_MESSAGE", response=1)), ["message"]),
+    (sending(operand("EXTENDED_MATH_MESSAGE", response=1, math_function="POW")), ["message-length"]),
 ])
 def test_what_shipped_kernels_do(kernel: str, found: list[str]) -> None:
     """Decision 26."""
@@ -238,7 +253,7 @@ def test_privileged_commands_in_a_batch() -> None:
 def test_set_context_is_followed_by_a_noop() -> None:
     switch = Machine().command("MI_SET_CONTEXT", logical_context_address=0x1000)
     assert lint(switch, [0]) == []
-    assert lint(switch, [0x02000000]) == ["set-context-noop"]
+    assert lint(switch, FLUSH) == ["set-context-noop"]
 
 
 def test_blits() -> None:

@@ -25,11 +25,12 @@ from tests.harness.batch import (
     table,
     triangle,
 )
-from tests.harness.messages import MEDIA_END, WRITE_16
+from tests.harness.messages import MEDIA_END, WRITE_16, operand
 
 GENERAL, SURFACE = 0x0040_0000, 0x0080_0000
+SAMPLE_1 = operand("SAMPLER_MESSAGE", length=5, response=8, sampler_index=1, binding_table_index=3)
 SAMPLE = f"""
-send(16) 1 g10<1>UW g0<8,8,1>UW 0x02580103 {{ align1 }};
+send(16) 1 g10<1>UW g0<8,8,1>UW {SAMPLE_1} {{ align1 }};
 send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} {{ align1 }};
 """
 
@@ -69,7 +70,7 @@ def test_kernel_decides_which_surfaces_are_followed_when_the_count_is_zero() -> 
 
 
 def test_kernel_decides_how_many_samplers_there_are() -> None:
-    """Counts come in fours and reach into whatever follows: descriptor 0x02580103 names sampler 1."""
+    """Counts come in fours and reach into whatever follows: the message names sampler 1."""
     machine = Machine()
     pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
     machine.put("SAMPLER_STATE", 0x600)
@@ -206,7 +207,9 @@ def test_picture_of_the_va_driver() -> None:
     for i in range(3):
         machine.put("INTERFACE_DESCRIPTOR", 0x200 + 16 * i, kernel_start_pointer=0x1000, grf_register_count=128,
                     constant_urb_entry_read_length=30, binding_table_pointer=0x40)
-    machine.kernel(0x1000, f"""send(16) 0 g10<1>UW g0<8,8,1>UW 0x0411a003 {{ align1 }};
+    read = operand("DATA_PORT_READ_MESSAGE", response=1, target_cache="SAMPLER", message_type="MEDIA_BLOCK",
+                   binding_table_index=3)
+    machine.kernel(0x1000, f"""send(16) 0 g10<1>UW g0<8,8,1>UW {read} {{ align1 }};
                               send(16) 0 acc0<1>UW g0<8,8,1>UW {MEDIA_END} {{ align1 }};""")
     machine.dwords(0x40, 0, 0, 0, 0x80)
     surface(machine, 0x80)

@@ -42,7 +42,7 @@ from tests.harness import media_gen7
 from tests.harness.commands import END, command, joined, load_register
 from tests.harness.media_gen7 import block_header
 from tests.harness.media_gen9 import MediaGen9, media_block, shared
-from tests.harness.messages import INVERSE, NO_VERTEX, WRITE_8
+from tests.harness.messages import ARRIVE, INVERSE, NO_VERTEX, WRITE_8, operand
 from tests.harness.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 ROOT = Path(__file__).parent.parent.parent
@@ -85,19 +85,25 @@ mov(8) m0<1>UD g0<8,8,1>UD {{ align1 nomask }};
 mov(8) m1<1>UD g1<8,8,1>UD {{ align1 nomask }};
 send(8) 0 null<1>UD null<8,8,1>UD {NO_VERTEX} urb {{ align1 nomask EOT }};
 """
+_SAMPLE = operand("SAMPLER_MESSAGE", length=4, response=4, binding_table_index=1)
+_READ_OWORDS = operand("DATA_PORT_READ_MESSAGE", response=1, oword_block_size="OWORDS_2")
+_READ_BLOCK = operand("DATA_PORT_READ_MESSAGE", length=2, response=1, message_type="MEDIA_BLOCK",
+                      vertical_line_stride_override=True)
+_WRITE_BLOCK = operand("DATA_PORT_WRITE_MESSAGE", length=2, message_type="MEDIA_BLOCK",
+                       override_vertical_line_stride=True)
 TO_EVERYBODY = f"""
 mov(8) m1<1>UD g1<8,8,1>UD {{ align1 nomask }};
 mov(8) m2<1>UD g2<8,8,1>UD {{ align1 nomask }};
 mov(8) m3<1>F 0.5F {{ align1 }};
 mov(8) m4<1>F 0.25F {{ align1 }};
 send(8) 1 g20<1>F g3<8,8,1>F {INVERSE} math {{ align1 }};
-send(8) 1 g24<1>UW g0<8,8,1>UW 0x02440001 sampler {{ align1 }};
-send(8) 1 g28<1>UW g0<8,8,1>UW 0x04110200 read {{ align1 }};
-send(8) 1 g32<1>UW g0<8,8,1>UW 0x04212400 read {{ align1 }};
-send(8) 1 null<1>UW g0<8,8,1>UW 0x05202200 write {{ align1 }};
-send(8) 1 null<1>UW g0<8,8,1>UW 0x03100000 gateway {{ align1 }};
-send(8) 1 null<1>UW g0<8,8,1>UW 0x06200400 urb {{ align1 }};
-send(8) 1 null<1>UW g0<8,8,1>UW 0x00100000 null {{ align1 }};
+send(8) 1 g24<1>UW g0<8,8,1>UW {_SAMPLE} sampler {{ align1 }};
+send(8) 1 g28<1>UW g0<8,8,1>UW {_READ_OWORDS} read {{ align1 }};
+send(8) 1 g32<1>UW g0<8,8,1>UW {_READ_BLOCK} read {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW {_WRITE_BLOCK} write {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW {operand("GATEWAY_MESSAGE")} gateway {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW {operand("URB_MESSAGE", length=2, swizzle_control="INTERLEAVED")} urb {{ align1 }};
+send(8) 1 null<1>UW g0<8,8,1>UW {operand("NULL_MESSAGE")} null {{ align1 }};
 send(8) 0 null<1>UW g0<8,8,1>UW {WRITE_8} write {{ align1 EOT }};
 """
 
@@ -174,8 +180,8 @@ TAKE_TURNS = """mov(8) g10<1>UW 0x76543210V { align1 WE_all 1Q };
 mov(8) g12<1>UD g10<8,8,1>UW { align1 WE_all 1Q };
 shl(8) g12<1>UD g12<8,8,1>UD 2UD { align1 WE_all 1Q };
 mov(8) g13<1>UD g0.1<0,1,0>UD { align1 WE_all 1Q };
-""" + shared(True, 12) + """send(8) null<1>UD g0<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };
-wait(1) n0<1>UD { align1 WE_all 1N };
+""" + shared(True, 12) + f"""send(8) null<1>UD g0<8,8,1>UD {ARRIVE} gateway {{ align1 WE_all 1Q }};
+wait(1) n0<1>UD {{ align1 WE_all 1N }};
 """ + shared(False, 12, "g22") + block_header(20, "0UD", "g0.1<0,1,0>UW", 32, 1)
 TAKE_TURNS += media_block(False, 0, 20, 1, "g21") + """add(8) g21<1>UD g21<8,8,1>UD g22<8,8,1>UD { align1 WE_all 1Q };
 """ + media_block(True, 0, 20, 1) + media_gen7.END

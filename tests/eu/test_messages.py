@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from gen4emu.hw.gen import Gen
-from tests.harness.messages import END_MESSAGE
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
+from tests.harness.messages import END_MESSAGE, descriptor
 from tests.harness.probe import Event, Probe, Status
 
-NULL_MESSAGE = 0x00100000  # one register to the null function
-INV = 0x01110001  # math: 1 / x
+NULL_MESSAGE = descriptor("NULL_MESSAGE", Gen.CTG)
+INV, SQRT = (descriptor("EXTENDED_MATH_MESSAGE", Gen.CTG, response=1, math_function=name) for name in ("INV", "SQRT"))
+# One register and one back; no shared function has this number.
+UNKNOWN = MESSAGE_DESCRIPTOR.pack(Gen.CTG, shared_function=11, message_length=1, response_length=1)[0]
 
 
 def send(dst: str, src: str, descriptor: int, size: int = 8, mrf: int = 2, options: str = "align1") -> str:
@@ -94,7 +97,7 @@ def test_threads_may_send_with_different_descriptors_from_a0() -> None:
     probe = Probe()
     probe.start(4, 0xFF)
     for t in range(4):
-        probe.grf(2, t)[0] = 0x01110001 if t & 1 else 0x01110004  # inv, sqrt
+        probe.grf(2, t)[0] = INV if t & 1 else SQRT
         probe.grf(4, t).view(np.float32)[:] = 16
     probe.run_to_end("mov(1) a0<1>UD g2<0,1,0>UD { align1 nomask };\n"
                      "send(8) 2 g5<1>F g4<8,8,1>F a0<0,1,0>UD { align1 };\n")
@@ -105,7 +108,7 @@ def test_an_end_in_a_register_descriptor_is_ignored_and_reported() -> None:
     probe = Probe()
     probe.start(2, 0xFF)
     for t in range(2):
-        probe.grf(2, t)[0] = 0x80000000 | NULL_MESSAGE
+        probe.grf(2, t)[0] = descriptor("NULL_MESSAGE", Gen.CTG, end_of_thread=True)
     probe.run_to_end("mov(1) a0<1>UD g2<0,1,0>UD { align1 nomask };\n"
                      "send(8) 2 null<1>F g4<8,8,1>F a0<0,1,0>UD { align1 };\n"
                      "mov(8) g5<1>D 1D { align1 };\n")
@@ -116,16 +119,17 @@ def test_an_end_in_a_register_descriptor_is_ignored_and_reported() -> None:
 def test_a_message_to_an_unknown_function_is_reported_and_changes_nothing() -> None:
     probe = Probe()
     probe.start(1, 0xFF)
-    probe.run_to_end(send("g5<1>F", "g4<8,8,1>F", 0x0B110000))
+    probe.run_to_end(send("g5<1>F", "g4<8,8,1>F", UNKNOWN))
     found = probe.event(Event.BAD_SFID)
-    assert (found.count, found.address, found.value) == (1, probe.kernel_address, 0x0B110000)
+    assert (found.count, found.address, found.value) == (1, probe.kernel_address, UNKNOWN)
     assert not probe.grf(5).any()
 
 
 def test_an_end_of_thread_sent_to_the_math_unit_is_reported_and_ends_the_thread() -> None:
     probe = Probe()
     probe.start(1, 0xFF)
-    assert probe.run(send("null<1>F", "g4<8,8,1>F", 0x81100001) + "mov(8) g5<1>D 1D { align1 };\n") == Status.OK
+    ending = descriptor("EXTENDED_MATH_MESSAGE", Gen.CTG, end_of_thread=True, math_function="INV")
+    assert probe.run(send("null<1>F", "g4<8,8,1>F", ending) + "mov(8) g5<1>D 1D { align1 };\n") == Status.OK
     assert probe.event(Event.EOT_WRONG_UNIT).count == 1
     assert not probe.grf(5).any()
 

@@ -11,11 +11,12 @@ from gen4emu.hw.gen7.messages import UrbOpcodeGen7
 from gen4emu.hw.gen7.pipeline import TessellationDomain as Domain
 from gen4emu.hw.gen7.pipeline import TessellationOutput as Output
 from gen4emu.hw.topology import PrimitiveTopology as T
+from tests.harness.messages import ARRIVE
 from tests.harness.stages_gen7 import Stages, bits, clear, end_gs, put, start, urb, write_row
 from tests.harness.tessellation import DOMAIN, END, PATCHES_OF_3, TRI, hull, record
 
 DEVICES = ("ivb", "hsw")
-BARRIER = clear(26) + ("send(8) null<1>UW g26<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };\n"
+BARRIER = clear(26) + (f"send(8) null<1>UW g26<8,8,1>UD {ARRIVE} gateway {{ align1 WE_all 1Q }};\n"
                        "wait n0<1>UD { align1 WE_all 1N };\n")
 
 

@@ -12,14 +12,13 @@ from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen6.messages import GatewayFunctionGen6
 from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
 from gen4emu.hw.gen7.messages import DataCacheTypeGen7
 from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.gen9.state import SharedLocalMemoryCode
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
-from tests.harness.messages import ONE_CHANNEL, control_of, data_port_gen7, descriptor
+from tests.harness.messages import ARRIVE, BARRIER_ID, ONE_CHANNEL, control_of, data_port_gen7, descriptor
 
 BATCH, KERNEL, DYNAMIC, SURFACES, DATA, SCRATCH = 0x20000, 0x30000, 0x40000, 0x50000, 0x100000, 0x200000
 _TABLE, _CONSTANTS = 0x400, 0x1000  # offsets
@@ -35,10 +34,9 @@ def end(sources: int = 127) -> str:
             f"send(8) null<1>UW g{sources}<8,8,1>UW 0x{message:08x} thread_spawner {{ align1 WE_all 1Q EOT }};")
 
 
-_ARRIVE = descriptor("GATEWAY_MESSAGE", Gen.IVB, gateway_function=GatewayFunctionGen6.BARRIER_MSG)
 # The header has the barrier of the thread's group, as R0.2 has it.
-BARRIER = ("and(8) g126<1>UD g0.2<0,1,0>UD 0x0f000000UD { align1 WE_all 1Q };\n"
-           f"send(8) null<1>UW g126<8,8,1>UD 0x{_ARRIVE:08x} gateway {{ align1 WE_all 1Q }};\n"
+BARRIER = (f"and(8) g126<1>UD g0.2<0,1,0>UD {BARRIER_ID} {{ align1 WE_all 1Q }};\n"
+           f"send(8) null<1>UW g126<8,8,1>UD {ARRIVE} gateway {{ align1 WE_all 1Q }};\n"
            "wait(1) n0<1>UD { align1 WE_all 1N };")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, OwordBlockSize
 from tests.harness.messages import descriptor
 from tests.harness.probe import Probe
 
@@ -26,7 +26,15 @@ DATA_CACHE, RENDER_CACHE, SAMPLER_CACHE = (_part(target_cache=cache) for cache i
 COMMIT = descriptor("DATA_PORT_WRITE_MESSAGE", Gen.EL, length=0, send_write_commit_message=True) & ~WRITE
 OWORD_BLOCK, DUAL_BLOCK, MEDIA_BLOCK, SCATTERED = (_part(message_type=name) for name in (
     "OWORD_BLOCK", "OWORD_DUAL_BLOCK", "MEDIA_BLOCK", "DWORD_SCATTERED"))
+# Blocks and elements of the larger sizes.
+DUAL_BLOCK_4 = _part(message_type="OWORD_DUAL_BLOCK", oword_dual_block_size="OWORDS_4")
+SCATTERED_8, SCATTERED_16 = (_part(message_type="DWORD_SCATTERED", dword_scattered_block_size=size) for size in (
+    "DWORDS_8", "DWORDS_16"))
 STATELESS = 255
+
+
+def oword_block(size: OwordBlockSize) -> int:
+    return _part(message_type="OWORD_BLOCK", oword_block_size=size)
 
 
 class Port(Probe):

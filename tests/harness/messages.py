@@ -6,6 +6,7 @@ from typing import Any
 
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.messages import BARRIER_PAYLOAD
 
 
 def descriptor(name: str, gen: Gen, *, length: int = 1, response: int = 0, **fields: Any) -> int:
@@ -52,6 +53,10 @@ def control_of(word: int) -> int:
 
 
 ONE_CHANNEL = 0b1110  # the channel mask of untyped surface messages, which disables the others
+
+# From Gen7 on, a thread arrives at the barrier that R0.2 names.
+ARRIVE = operand("GATEWAY_MESSAGE", Gen.IVB, gateway_function="BARRIER_MSG")
+BARRIER_ID = f"0x{BARRIER_PAYLOAD.field('barrier_id', Gen.IVB).mask_in(2):08x}UD"
 
 # Operands on Gen4 and Gen4.5.
 INVERSE = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="INV")

@@ -19,6 +19,7 @@ from gen4emu.hw.gen6.messages import SamplerSimdMode as Simd
 from gen4emu.hw.gen7.message_shapes import SAMPLER_MESSAGES_GEN7
 from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.later_formats import LaterSurfaceFormat
+from tests.harness.messages import descriptor
 from tests.harness.probe import Event, Probe
 
 SURFACES, TABLE, SAMPLERS, BORDER, TEXTURE, CONTROL = 0x1000, 0x2000, 0x3000, 0x4000, 0x100000, 0x800000
@@ -117,14 +118,14 @@ class Texturing7:
 
     # --- messages ---
 
-    def send(self, descriptor: int, registers: Sequence[ArrayLike], *, emask: int = 0xFFFF) -> Words:
+    def send(self, message: int, registers: Sequence[ArrayLike], *, emask: int = 0xFFFF) -> Words:
         """The response registers [register][8] of a payload, its header included."""
         self.probe.start(self.threads, binding_table=TABLE, sampler_state=SAMPLERS)
         for i, register in enumerate(registers):
             self.probe.grf(PAYLOAD + i)[:] = np.asarray(register).view(np.uint32)
         for k in range(9):
             self.probe.grf(RESPONSE + k)[:] = JUNK
-        self.probe.send_gen7(SAMPLER, descriptor, PAYLOAD, RESPONSE, exec_size=16, emask=emask)
+        self.probe.send_gen7(SAMPLER, message, PAYLOAD, RESPONSE, exec_size=16, emask=emask)
         return np.array([self.probe.grf(RESPONSE + k) for k in range(9)])
 
     def header(self, **fields: Any) -> Words:
@@ -151,8 +152,9 @@ class Texturing7:
             data = [column[8 * h:8 * h + 8] for column in columns for h in range(lanes // 8)]
         registers = [*([self.header(**header)] if header is not None else []), *data]
         length = shape.response_length if rlen is None else rlen
-        descriptor = (len(registers) << 25 | length << 20 | (header is not None) << 19 | simd << 17 | message << 12 | 1)
-        response = self.send(descriptor, registers, emask=emask)
+        sent = descriptor("SAMPLER_MESSAGE", self.gen, length=len(registers), response=length, simd_mode=simd,
+                          header_present=header is not None, message_type=message, binding_table_index=1)
+        response = self.send(sent, registers, emask=emask)
         if simd is Simd.SIMD4X2:
             return response[0].reshape(2, 4)
         if simd is Simd.SIMD16:

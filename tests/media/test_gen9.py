@@ -9,6 +9,7 @@ import pytest
 
 from gen4emu.device.device import EuHang
 from gen4emu.device.media import MediaPayload
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen8.media import GroupIdLoop
 from gen4emu.hw.gen9.state import SharedLocalMemoryCode
 from tests.harness.media_gen7 import (
@@ -23,10 +24,12 @@ from tests.harness.media_gen7 import (
     block_header,
 )
 from tests.harness.media_gen9 import MediaGen9, media_block, shared
+from tests.harness.messages import ARRIVE, BARRIER_ID, operand
 from tests.harness.spawning_gen7 import CHILD_END, spawn
 from tests.harness.spawning_gen7 import END as PARENT_END
 
 PARTS = ("skl", "kbl")
+SAMPLE_8X8 = 11  # the type in messages of 32 and 64 channels
 WORDS = tuple(range(0x100, 0x109))
 BYTES = bytes(range(256)) * 3
 FAR_PICTURES = MediaGen9.far + PICTURES
@@ -35,9 +38,9 @@ mov(8) g11<1>UD g10<8,8,1>UW { align1 WE_all 1Q };
 shl(8) g11<1>UD g11<8,8,1>UD 2UD { align1 WE_all 1Q };
 """
 # The header of the message is the group's barrier, as R0.2 has it.
-BARRIER = """and(8) g16<1>UD g0.2<0,1,0>UD 0x0f000000UD { align1 WE_all 1Q };
-send(8) null<1>UD g16<8,8,1>UD 0x02000004 gateway { align1 WE_all 1Q };
-wait(1) n0<1>UD { align1 WE_all 1N };
+BARRIER = f"""and(8) g16<1>UD g0.2<0,1,0>UD {BARRIER_ID} {{ align1 WE_all 1Q }};
+send(8) null<1>UD g16<8,8,1>UD {ARRIVE} gateway {{ align1 WE_all 1Q }};
+wait(1) n0<1>UD {{ align1 WE_all 1N }};
 """
 
 
@@ -368,8 +371,9 @@ def scaled(payload: dict[str, float | int], sharpness: int = 255, shift: int = 0
     media = MediaGen9()
     text = "mov(8) g16<1>UD g0<8,8,1>UD { align1 WE_all 1Q };\nmov(1) g16.2<1>UD 0x0000d000UD { align1 WE_all 1N };\n"
     text += "mov(8) g17<1>UD g1<8,8,1>UD { align1 WE_all 1Q };\n"
-    text += f"send(8) g21<1>UW g16<8,8,1>UD 0x{2 << 25 | 4 << 20 | 1 << 19 | 3 << 17 | 11 << 12:08x} sampler " \
-            "{ align1 WE_all 1Q };\n"
+    sample = operand("SAMPLER_MESSAGE", Gen.SKL, length=2, response=4, header_present=True, simd_mode="SIMD32_64",
+                     message_type=SAMPLE_8X8)
+    text += f"send(8) g21<1>UW g16<8,8,1>UD {sample} sampler {{ align1 WE_all 1Q }};\n"
     text += block_header(20, "0UD", "0UD", 32, 4) + media_block(True, 1, 20, 4) + END
     media.kernel(0, text, sampler_state_pointer=0x4000)
     media.select()

@@ -11,7 +11,7 @@ from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.messages import ThreadSpawnerOpcode
 from tests.harness.media import DESCRIPTORS, END, SCRATCH, TARGETS, Media, store
-from tests.harness.messages import descriptor
+from tests.harness.messages import descriptor, operand
 from tests.harness.spawning import (
     CHILD_END,
     GEN4,
@@ -64,10 +64,11 @@ def test_a_child_uses_the_tables_its_parent_names() -> None:
     media = parent()
     media.kernel(0, "mov(8) g40<1>UD 0UD { align1 nomask };\nmov(1) g40.4<1>UD 0x90200UD { align1 nomask };\n" +
                  urb_write(2, 40) + spawn(1, 2, 0) + END)
-    child = """mov(8) m1<1>UD 0UD { align1 nomask };
-mov(1) m1.2<1>UD 0x00000003UD { align1 nomask };
-mov(8) m2<1>UD 0x11223344UD { align1 nomask };
-send(8) 1 null<1>UD null<8,8,1>UD 0x05202000 { align1 nomask };
+    write = operand("DATA_PORT_WRITE_MESSAGE", length=2, message_type="MEDIA_BLOCK")
+    child = f"""mov(8) m1<1>UD 0UD {{ align1 nomask }};
+mov(1) m1.2<1>UD 3UD {{ align1 nomask }};
+mov(8) m2<1>UD 0x11223344UD {{ align1 nomask }};
+send(8) 1 null<1>UD null<8,8,1>UD {write} {{ align1 nomask }};
 """
     media.kernel(1, child + CHILD_END, binding_table_pointer=0x90000)
     media.surface(0, TARGETS, 4, 1, 16)
@@ -97,7 +98,7 @@ add(1) g51<1>UD g51<0,1,0>UD 2UD { align1 nomask };
 mov(1) m1<1>UD g51<0,1,0>UD {{ align1 nomask }};
 mov(8) m2<1>UD g0<8,8,1>UD {{ align1 nomask }};
 mov(8) m3<1>UD g50<8,8,1>UD {{ align1 nomask }};
-send(8) 1 null<1>UD null<8,8,1>UD 0x06300000 {{ align1 nomask }};
+send(8) 1 null<1>UD null<8,8,1>UD {operand("URB_MESSAGE", length=3)} {{ align1 nomask }};
 mov(8) m11<1>UD 0UD {{ align1 nomask }};
 mov(1) m11<1>UD g51<0,1,0>UD {{ align1 nomask }};
 mov(1) m11.2<1>UD 0x{DESCRIPTORS + 16:x}UD {{ align1 nomask }};

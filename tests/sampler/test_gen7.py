@@ -9,10 +9,12 @@ from gen4emu.device.tiling import Tiling
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.messages import SamplerMessageType as Message
 from gen4emu.hw.gen6.messages import SamplerSimdMode as Simd
+from tests.harness.messages import descriptor
 from tests.harness.probe import Event
 from tests.harness.texturing_gen7 import BORDER, CONTROL, JUNK, TABLE, TEXTURE, Texturing7
 
 ONE = 0x3F800000
+UNKNOWN = 13  # a type that no message has
 
 
 @pytest.fixture
@@ -34,11 +36,16 @@ def levels_of(t: Texturing7, count: int, size: int = 64) -> None:
 
 
 # --- messages -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("descriptor", "mlen"), [(0x02420001, 1), (0x04420001, 2), (0x08840001, 4)])
-def test_descriptors_of_clients_sample(t: Texturing7, descriptor: int, mlen: int) -> None:
+def message(length: int, simd: Simd = Simd.SIMD8, kind: int = Message.SAMPLE) -> int:
+    return descriptor("SAMPLER_MESSAGE", Gen.IVB, length=length, response=8 if simd is Simd.SIMD16 else 4,
+                      simd_mode=simd, message_type=kind, binding_table_index=1)
+
+
+@pytest.mark.parametrize(("simd", "mlen"), [(Simd.SIMD8, 1), (Simd.SIMD8, 2), (Simd.SIMD16, 4)])
+def test_messages_of_clients_sample(t: Texturing7, simd: Simd, mlen: int) -> None:
     t.surface("R8G8B8A8_UNORM", 1, 1, data=bytes([255, 0, 255, 255]) + bytes(60))
-    response = t.send(descriptor, [np.full(8, 0.5, np.float32)] * mlen)
-    simd16 = descriptor >> 17 & 3 == 2
+    response = t.send(message(mlen, simd), [np.full(8, 0.5, np.float32)] * mlen)
+    simd16 = simd is Simd.SIMD16
     assert [int(x) for x in response[:8 if simd16 else 4, 0]] == (
         [ONE, ONE, 0, 0, ONE, ONE, ONE, ONE] if simd16 else [ONE, 0, ONE, ONE])
     assert t.events() == set()
@@ -48,7 +55,7 @@ def test_ld_has_the_level_behind_the_first_coordinate(t: Texturing7) -> None:
     t.surface("R32_UINT", 8, 8, levels=2)
     t.texels(numbered(8, 8), 0)
     t.texels(numbered(4, 4, 100), 1)
-    response = t.send(0x06427001, [np.full(8, x, np.uint32) for x in (3, 1, 2)])
+    response = t.send(message(3, kind=Message.LD), [np.full(8, x, np.uint32) for x in (3, 1, 2)])
     assert response[0, 0] == 100 + 4 * 2 + 3
     assert [int(x) for x in response[1:4, 0]] == [0, 0, 1]
 
@@ -99,7 +106,7 @@ def test_an_offset_of_the_header_is_in_texels(t: Texturing7) -> None:
 
 def test_unknown_messages_return_zeros(t: Texturing7) -> None:
     t.surface("R8G8B8A8_UNORM", 1, 1, data=bytes([255]) * 64)
-    response = t.send(0x0242D001, [np.zeros(8, np.uint32)])
+    response = t.send(message(1, kind=UNKNOWN), [np.zeros(8, np.uint32)])
     assert (response[:4] == 0).all()
     assert Event.BAD_LENGTH in t.events()
 

@@ -6,19 +6,24 @@ import numpy as np
 import pytest
 
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import OwordBlockSize as Size
 from tests.harness.data_port import (
     COMMIT,
     DATA_CACHE,
     DUAL_BLOCK,
+    DUAL_BLOCK_4,
     MEDIA_BLOCK,
     OWORD_BLOCK,
     READ,
     RENDER_CACHE,
     SCATTERED,
+    SCATTERED_8,
+    SCATTERED_16,
     STATELESS,
     WRITE,
     Port,
     message,
+    oword_block,
 )
 from tests.harness.probe import Event, Status
 
@@ -42,8 +47,8 @@ def header(p: Port, global_offset: int = 0, base: int = 0, thread: int = 0) -> N
     p.mrf(0, thread)[:] = 0xFFFFFFFF, 0xFFFFFFFF, global_offset, 0xFFFFFFFF, 0xFFFFFFFF, base | 0x77, 0, 0
 
 
-def block(control: int, mlen: int = 1, rlen: int = 0, index: int = 0, function: int = READ, flags: int = 0) -> int:
-    return message(function, mlen, rlen, OWORD_BLOCK | control << 8 | flags, index)
+def block(size: Size, mlen: int = 1, rlen: int = 0, index: int = 0, function: int = READ, flags: int = 0) -> int:
+    return message(function, mlen, rlen, oword_block(size) | flags, index)
 
 
 # --- OWord block ---
@@ -53,7 +58,7 @@ def test_a_read_beyond_the_last_entry_is_zero(gen: Gen) -> None:
     """Four entries of 16 bytes; M0.4 is junk, the dispatched binding table counts."""
     p = port(INDEX, gen, entries=4)
     header(p, 0x20)
-    p.send(block(3, rlen=2), dst=4, emask=ALL)
+    p.send(block(Size.OWORDS_4, rlen=2), dst=4, emask=ALL)
     assert p.bytes_of(4) == INDEX[0x20:0x40]
     assert p.bytes_of(5) == bytes(32)
     assert p.events() == {}
@@ -62,10 +67,10 @@ def test_a_read_beyond_the_last_entry_is_zero(gen: Gen) -> None:
 def test_an_oword_comes_when_any_of_its_four_channels_is_on() -> None:
     p = port()
     header(p, 0x20)
-    p.send(block(3, rlen=2), dst=4, emask=0x00F0)
+    p.send(block(Size.OWORDS_4, rlen=2), dst=4, emask=0x00F0)
     assert p.bytes_of(4) == OLD_HALF + INDEX[0x30:0x40]
     assert p.bytes_of(5) == OLD_HALF * 2
-    p.send(block(3, rlen=2), dst=6, emask=0x1008)
+    p.send(block(Size.OWORDS_4, rlen=2), dst=6, emask=0x1008)
     assert p.bytes_of(6) == INDEX[0x20:0x30] + OLD_HALF
     assert p.bytes_of(7) == OLD_HALF + INDEX[0x50:0x60]
 
@@ -73,21 +78,21 @@ def test_an_oword_comes_when_any_of_its_four_channels_is_on() -> None:
 def test_a_single_oword_goes_to_the_half_that_is_named() -> None:
     p = port()
     header(p, 0)
-    p.send(block(1, rlen=1), dst=4, emask=0xFF)
+    p.send(block(Size.OWORDS_1_HIGH, rlen=1), dst=4, emask=0xFF)
     assert p.bytes_of(4) == OLD_HALF + INDEX[:16]
-    p.send(block(0, rlen=1), dst=5, emask=0xFF)
+    p.send(block(Size.OWORDS_1_LOW, rlen=1), dst=5, emask=0xFF)
     assert p.bytes_of(5) == INDEX[:16] + OLD_HALF
-    p.send(block(1, rlen=1), dst=6, emask=0x0F)
+    p.send(block(Size.OWORDS_1_HIGH, rlen=1), dst=6, emask=0x0F)
     assert p.bytes_of(6) == OLD_HALF * 2
 
 
 def test_eight_owords_alternate_between_low_and_high_channels() -> None:
     p = port()
     header(p, 0x47)
-    p.send(block(4, rlen=4), dst=4, emask=0x00FF)
+    p.send(block(Size.OWORDS_8, rlen=4), dst=4, emask=0x00FF)
     assert p.bytes_of(4) + p.bytes_of(6) == INDEX[0x40:0x60] + INDEX[0x80:0xA0]
     assert p.bytes_of(5) + p.bytes_of(7) == OLD_HALF * 4
-    p.send(block(4, rlen=4), dst=8, emask=0xFF00)
+    p.send(block(Size.OWORDS_8, rlen=4), dst=8, emask=0xFF00)
     assert p.bytes_of(9) + p.bytes_of(11) == INDEX[0x60:0x80] + INDEX[0xA0:0xC0]
     assert p.bytes_of(8) + p.bytes_of(10) == OLD_HALF * 4
 
@@ -97,9 +102,9 @@ def test_a_write_enables_single_dwords() -> None:
     header(p, 0)
     p.mrf(1)[:] = range(0x100, 0x108)
     p.mrf(2)[:] = range(0x200, 0x208)
-    p.send(block(3, mlen=3, function=WRITE), emask=0x0100)
+    p.send(block(Size.OWORDS_4, mlen=3, function=WRITE), emask=0x0100)
     assert p.content(0, 256) == INDEX[:0x20] + (0x200).to_bytes(4, "little") + INDEX[0x24:]
-    p.send(block(3, mlen=3, function=WRITE), emask=0x0082)
+    p.send(block(Size.OWORDS_4, mlen=3, function=WRITE), emask=0x0082)
     words = np.frombuffer(p.content(0, 64), np.uint32)
     assert [int(words[i]) for i in (1, 7)] == [0x101, 0x107]
     assert words[0] == 0x03020100
@@ -110,9 +115,9 @@ def test_single_oword_writes_take_their_half_of_the_register() -> None:
     p = port()
     header(p, 0x50)
     p.mrf(1)[:] = range(8)
-    p.send(block(1, mlen=2, function=WRITE), emask=0xFF)
+    p.send(block(Size.OWORDS_1_HIGH, mlen=2, function=WRITE), emask=0xFF)
     assert list(np.frombuffer(p.content(0, 256), np.uint32)[20:24]) == [4, 5, 6, 7]
-    p.send(block(0, mlen=2, function=WRITE), emask=0xFF)
+    p.send(block(Size.OWORDS_1_LOW, mlen=2, function=WRITE), emask=0xFF)
     assert list(np.frombuffer(p.content(0, 256), np.uint32)[20:24]) == [0, 1, 2, 3]
 
 
@@ -121,7 +126,7 @@ def test_eight_owords_are_written_from_four_registers() -> None:
     header(p, 0x80)
     for k in range(4):
         p.mrf(1 + k)[:] = 0x100 * k + np.arange(8)
-    p.send(block(4, mlen=5, function=WRITE), emask=ALL)
+    p.send(block(Size.OWORDS_8, mlen=5, function=WRITE), emask=ALL)
     words = np.frombuffer(p.content(0, 256), np.uint32)
     assert list(words[32:]) == [0x100 * k + i for k in range(4) for i in range(8)]
     assert not words[:32].any()
@@ -132,7 +137,7 @@ def test_writes_outside_are_dropped_oword_by_oword() -> None:
     header(p, 0x20)
     p.mrf(1)[:] = 1
     p.mrf(2)[:] = 1
-    p.send(block(3, mlen=3, function=WRITE), emask=ALL)
+    p.send(block(Size.OWORDS_4, mlen=3, function=WRITE), emask=ALL)
     assert p.content(0, 256) == bytes(32) + b"\1\0\0\0" * 4 + bytes(208)
 
 
@@ -180,7 +185,7 @@ def test_dual_blocks_of_four_run_on_in_both_halves() -> None:
     p = port()
     header(p)
     p.mrf(1)[0], p.mrf(1)[4] = 0x40, 0xA0
-    p.send(message(READ, 2, 4, DUAL_BLOCK | 2 << 8, 0), dst=4, emask=0x18)
+    p.send(message(READ, 2, 4, DUAL_BLOCK_4, 0), dst=4, emask=0x18)
     for j in range(4):
         assert p.bytes_of(4 + j) == INDEX[0x40 + 16 * j:][:16] + INDEX[0xA0 + 16 * j:][:16]
 
@@ -191,7 +196,7 @@ def test_dual_block_writes_repeat_the_channels_for_each_register() -> None:
     p.mrf(1)[0], p.mrf(1)[4] = 0, 0x80
     for j in range(4):
         p.mrf(2 + j)[:] = 0x10 * (j + 1) + np.arange(8)
-    p.send(message(WRITE, 6, 0, DUAL_BLOCK | 2 << 8, 0), emask=0x81)
+    p.send(message(WRITE, 6, 0, DUAL_BLOCK_4, 0), emask=0x81)
     words = np.frombuffer(p.content(0, 256), np.uint32).reshape(16, 4)
     assert [int(words[j, 0]) for j in range(4)] == [0x10, 0x20, 0x30, 0x40]
     assert [int(words[8 + j, 3]) for j in range(4)] == [0x17, 0x27, 0x37, 0x47]
@@ -214,7 +219,7 @@ def test_a_gather_of_sixteen(gen: Gen) -> None:
     header(p, 3)
     p.mrf(1)[:] = 4, 8, 0, 255, 256, 0xFFFFFFFC, 13, 16
     p.mrf(2)[:] = 4 * np.arange(8)
-    p.send(message(READ, 3, 2, SCATTERED | 3 << 8, 0), dst=4, emask=0x01FF & ~2)
+    p.send(message(READ, 3, 2, SCATTERED_16, 0), dst=4, emask=0x01FF & ~2)
     words = np.frombuffer(INDEX, np.uint32)
     # 255 + 3 is beyond; 13 + 3 is dword 4; 0xfffffffc + 3 has its low bits dropped
     assert list(p.grf(4)) == [words[1], OLD, words[0], 0, 0, 0, words[4], words[4]]
@@ -226,7 +231,7 @@ def test_a_gather_of_eight_touches_one_register() -> None:
     p = port()
     header(p)
     p.mrf(1)[:] = 4 * np.arange(8)
-    p.send(message(READ, 2, 1, SCATTERED | 2 << 8, 0), dst=4, emask=0xFF)
+    p.send(message(READ, 2, 1, SCATTERED_8, 0), dst=4, emask=0xFF)
     assert p.bytes_of(4) == INDEX[:32]
     assert p.bytes_of(5) == OLD_HALF * 2
 
@@ -238,7 +243,7 @@ def test_the_highest_element_wins_a_scatter() -> None:
     p.mrf(2)[:] = 0
     p.mrf(3)[:] = range(1, 9)
     p.mrf(4)[:] = range(0x11, 0x19)
-    p.send(message(WRITE, 5, 0, SCATTERED | 3 << 8, 0), emask=0x0EFF & ~0x40)
+    p.send(message(WRITE, 5, 0, SCATTERED_16, 0), emask=0x0EFF & ~0x40)
     words = np.frombuffer(p.content(0, 256), np.uint32)
     assert list(words[16:20]) == [0x14, 4, 6, 8]
     assert np.count_nonzero(words) == 4
@@ -251,7 +256,7 @@ def test_stateless_memory_starts_at_the_general_state_base_plus_m0_5() -> None:
     for t in range(2):
         header(p, 0x10, 0x4000 + 0x400 * t, t)
         p.memory.write(0x304000 + 0x400 * t, bytes([t] * 16) + INDEX[t:] + bytes(16))
-    p.send(block(2, rlen=1, index=STATELESS, flags=RENDER_CACHE), dst=4, emask=[ALL] * 2)
+    p.send(block(Size.OWORDS_2, rlen=1, index=STATELESS, flags=RENDER_CACHE), dst=4, emask=[ALL] * 2)
     assert p.bytes_of(4, 0) == INDEX[:32]
     assert p.bytes_of(4, 1) == INDEX[1:33]
 
@@ -261,13 +266,13 @@ def test_the_upper_bound_limits_stateless_memory() -> None:
     p.memory.write(0x300000, INDEX * 32)
     p.state.general_state_bound = 0x301000
     header(p, 0xFF0)
-    p.send(block(2, rlen=1, index=STATELESS), dst=4, emask=ALL)
+    p.send(block(Size.OWORDS_2, rlen=1, index=STATELESS), dst=4, emask=ALL)
     assert p.bytes_of(4) == INDEX[0xF0:] + bytes(16)
     header(p, 0, base=0x1000)
-    p.send(block(2, rlen=1, index=STATELESS), dst=5, emask=ALL)
+    p.send(block(Size.OWORDS_2, rlen=1, index=STATELESS), dst=5, emask=ALL)
     assert p.bytes_of(5) == bytes(32)
     p.mrf(1)[:] = 1
-    p.send(block(2, mlen=2, function=WRITE, index=STATELESS), emask=ALL)
+    p.send(block(Size.OWORDS_2, mlen=2, function=WRITE, index=STATELESS), emask=ALL)
     assert p.memory.read(0x301000, 32) == INDEX[:32]
 
 
@@ -277,8 +282,8 @@ def test_scratch_written_by_threads_of_a_gang_does_not_mix() -> None:
     for t in range(8):
         header(p, 0x20, 0x400000 + 0x400 * t, t)
         p.mrf(1, t)[:] = 0x10 * t + np.arange(8)
-    p.send(block(2, mlen=2, rlen=1, function=WRITE, index=STATELESS, flags=COMMIT), dst=0, emask=[ALL] * 8)
-    p.send(block(2, rlen=1, index=STATELESS, flags=RENDER_CACHE), dst=4, emask=[ALL] * 8)
+    p.send(block(Size.OWORDS_2, mlen=2, rlen=1, function=WRITE, index=STATELESS, flags=COMMIT), dst=0, emask=[ALL] * 8)
+    p.send(block(Size.OWORDS_2, rlen=1, index=STATELESS, flags=RENDER_CACHE), dst=4, emask=[ALL] * 8)
     for t in range(8):
         assert list(p.grf(4, t)) == list(0x10 * t + np.arange(8))
     assert p.events() == {}
@@ -290,7 +295,7 @@ def test_entries_count_from_three_fields() -> None:
     far = 0x200000 + 16 * (entries - 1)
     p.memory.write(far & ~0xFFF, INDEX * 32)
     header(p, 16 * (entries - 1))
-    p.send(block(2, rlen=1), dst=4, emask=ALL)
+    p.send(block(Size.OWORDS_2, rlen=1), dst=4, emask=ALL)
     assert p.bytes_of(4) == p.memory.read(far, 16) + bytes(16)
     assert p.bytes_of(4)[:16] != bytes(16)
 
@@ -300,9 +305,9 @@ def test_a_null_surface_reads_zero_and_swallows_writes() -> None:
     p.surface(INDEX, surface_type="SURFTYPE_NULL")
     header(p)
     p.grf(4)[:] = OLD
-    p.send(block(2, rlen=1), dst=4, emask=0x0F)
+    p.send(block(Size.OWORDS_2, rlen=1), dst=4, emask=0x0F)
     assert p.bytes_of(4) == bytes(16) + OLD_HALF
-    p.send(block(2, mlen=2, function=WRITE), emask=ALL)
+    p.send(block(Size.OWORDS_2, mlen=2, function=WRITE), emask=ALL)
     assert p.content(0, 256) == INDEX
     assert p.events() == {}
 
@@ -316,13 +321,13 @@ def test_surfaces_that_are_no_good_are_reported(fields: dict[str, object]) -> No
     p = Port()
     p.buffer(INDEX, **fields)
     header(p)
-    p.send(block(2, rlen=1), dst=4, emask=ALL)
+    p.send(block(Size.OWORDS_2, rlen=1), dst=4, emask=ALL)
     assert p.event(Event.BAD_SURFACE).count == 1
     p = Port()
     p.buffer(INDEX, base_offset=4)
     header(p)
     p.mrf(1)[:] = 0
-    p.send(message(READ, 2, 1, SCATTERED | 2 << 8, 0), dst=4, emask=ALL)
+    p.send(message(READ, 2, 1, SCATTERED_8, 0), dst=4, emask=ALL)
     assert p.events() == {}  # elements of a scattered message need four bytes only
     assert p.bytes_of(4) == INDEX[:4] * 8
 
@@ -330,11 +335,11 @@ def test_surfaces_that_are_no_good_are_reported(fields: dict[str, object]) -> No
 def test_reads_across_pages_and_beyond_memory_do_not_disturb() -> None:
     p = port(INDEX * 16, entries=0x7FFFFFF)
     header(p, 0xFF0)
-    p.send(block(2, rlen=1), dst=4, emask=ALL)
+    p.send(block(Size.OWORDS_2, rlen=1), dst=4, emask=ALL)
     assert p.bytes_of(4) == INDEX[0xF0:] + bytes(16)
     header(p, 0x7FFFFE00)
-    assert p.send(block(4, rlen=4), dst=4, emask=ALL) == Status.OK
-    assert p.send(block(4, mlen=5, function=WRITE), emask=ALL) == Status.OK
+    assert p.send(block(Size.OWORDS_8, rlen=4), dst=4, emask=ALL) == Status.OK
+    assert p.send(block(Size.OWORDS_8, mlen=5, function=WRITE), emask=ALL) == Status.OK
 
 
 # --- descriptors ---
@@ -375,7 +380,7 @@ def test_a_message_without_its_payload_does_nothing() -> None:
     header(p)
     p.mrf(1)[:] = 0
     p.send(message(READ, 1, 1, DUAL_BLOCK, 0), dst=4, emask=ALL)
-    p.send(message(WRITE, 2, 0, OWORD_BLOCK | 3 << 8, 0), emask=ALL)
+    p.send(message(WRITE, 2, 0, oword_block(Size.OWORDS_4), 0), emask=ALL)
     assert p.bytes_of(4) == OLD_HALF * 2
     assert p.content(0, 256) == INDEX
 
