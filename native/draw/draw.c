@@ -14,6 +14,7 @@
 #include "draw/memory_use.h"
 #include "eu/counters.h"
 #include "geometry/mesh.h"
+#include "geometry/payload.h"
 #include "geometry/setup.h"
 #include "geometry/setup_kernel.h"
 #include "raster/windower.h"
@@ -617,8 +618,8 @@ static void count_streamed(const struct batch *batch) {
 }
 
 /* Kernels that write to memory other than render targets run in order on one worker (docs/decisions.md 106), and so do
- * ranges that decide where the next one's objects are streamed, and those that are recorded.  If one reads the clock,
- * all do. */
+ * ranges that decide where the next one's objects are streamed, those that are recorded, and those whose threads have
+ * less scratch space than workers need.  If one reads the clock, all do. */
 static void find_order(struct batch *batch) {
     const struct g4_draw_state *const state = &batch->frame->draw[0]->state;
     bool reads_clock = false;
@@ -626,7 +627,10 @@ static void find_order(struct batch *batch) {
     batch->ranges_in_order = state->stream_output.in_order;
     for (int stage = 0; stage < G4_STAGES; stage++) {
         const struct g4_kernel *const kernel = state->kernel[stage];
-        batch->ranges_in_order |= kernel && g4_kernel_writes_memory(kernel);
+        const uint32_t together = stage == G4_STAGE_HS ? state->tessellation.hull_instances : 1;
+        batch->ranges_in_order |= kernel && (g4_kernel_writes_memory(kernel) ||
+                                             g4_threads_share_scratch(&batch->device->ctx, kernel,
+                                                                      state->stage[stage].max_threads, together));
         reads_clock |= kernel && g4_kernel_reads_clock(kernel);
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {

@@ -190,7 +190,7 @@ enum g4_status g4_domain_run_gen7(struct g4_worker *worker, const struct g4_draw
         .worker = worker,
         .draw = draw,
         .stage = stage,
-        .slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_DS], G4_UNIT_DS, stage->max_threads),
+        .slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_DS], G4_UNIT_DS, stage->max_threads, 1),
         .record_rows = draw->stage[G4_STAGE_HS].entry_rows,
         .stride = stage->entry_rows,
         .per_thread = stage->eight_channels              ? CHANNELS

@@ -477,7 +477,7 @@ enum g4_status g4_gs_run_gen7(struct g4_worker *worker, const struct g4_draw_sta
     const uint32_t threads = thread_count(run.gs, strip->objects);
     enum g4_status status = G4_OK;
 
-    run.slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_GS], G4_UNIT_GS, run.stage->max_threads);
+    run.slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_GS], G4_UNIT_GS, run.stage->max_threads, 1);
     run.object = list_objects(draw, strip, vertex, out[0].arena);
     if (!run.object) {
         return G4_NO_MEMORY;

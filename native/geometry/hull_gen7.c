@@ -225,7 +225,7 @@ enum g4_status g4_hull_run_gen7(struct g4_worker *worker, const struct g4_draw_s
         .dispatch = &draw->dispatch[G4_STAGE_HS],
         .kernel = draw->kernel[G4_STAGE_HS],
         .instances = instances,
-        .slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_HS], G4_UNIT_HS, stage->max_threads),
+        .slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_HS], G4_UNIT_HS, stage->max_threads, instances),
         .arena = arena,
     };
     struct patch_threads *const group = g4_arena_alloc(arena, patches * sizeof *group);

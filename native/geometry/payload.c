@@ -5,14 +5,31 @@
 
 #include "core/hooks.h"
 
+/* The functions that reach scratch space.  Of the caches of Gen7, the data port of the render cache has the number of
+ * Gen4's data port for writes; Gen4 has no functions with the other two numbers. */
 enum {
     SFID_DATAPORT_READ = 4,
-    SFID_DATAPORT_WRITE = 5
+    SFID_DATAPORT_WRITE = 5,
+    SFID_DATA_CACHE = 10,
+    SFID_DATA_CACHE_1 = 12
 };
 
+static bool may_use_scratch(const struct g4_kernel *kernel) {
+    return g4_kernel_functions(kernel) &
+           (1u << SFID_DATAPORT_READ | 1u << SFID_DATAPORT_WRITE | 1u << SFID_DATA_CACHE | 1u << SFID_DATA_CACHE_1);
+}
+
+static uint32_t share_of_worker(const struct g4_context *ctx, uint32_t max_threads) {
+    return max_threads / (ctx->options.workers ? ctx->options.workers : 1);
+}
+
+bool g4_threads_share_scratch(const struct g4_context *ctx, const struct g4_kernel *kernel, uint32_t max_threads,
+                              uint32_t together) {
+    return may_use_scratch(kernel) && share_of_worker(ctx, max_threads) < together;
+}
+
 struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t unit,
-                                uint32_t max_threads) {
-    const uint32_t memory = 1u << SFID_DATAPORT_READ | 1u << SFID_DATAPORT_WRITE;
+                                uint32_t max_threads, uint32_t together) {
     struct g4_slots slots = {.first = 0, .count = G4_GANG_THREADS};
 
     const struct g4_hooks *const hooks = worker->eu.hooks;
@@ -20,13 +37,12 @@ struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_
         slots.count = hooks->gang_limit(hooks, unit, max_threads < 1 ? 1 : max_threads);
         return slots;
     }
-    if (!(g4_kernel_functions(kernel) & memory)) {
+    if (!may_use_scratch(kernel)) {
         return slots; /* without scratch it does not matter */
     }
-    const uint32_t workers = worker->ctx->options.workers ? worker->ctx->options.workers : 1;
-    const uint32_t share = max_threads / workers;
+    const uint32_t share = share_of_worker(worker->ctx, max_threads);
     slots.count = share < 1 ? 1 : share < G4_GANG_THREADS ? share : G4_GANG_THREADS;
-    slots.first = worker->index * slots.count;
+    slots.first = worker->index * (together > slots.count ? together : slots.count);
     return slots;
 }
 

@@ -14,8 +14,14 @@ struct g4_slots {
     uint32_t first, count;
 };
 
+/* `together`: threads that wait for each other, in several gangs if one is too small.  They have slots `first` to
+ * `first` + `together` - 1. */
 struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t unit,
-                                uint32_t max_threads);
+                                uint32_t max_threads, uint32_t together);
+
+/* Are there fewer slots than all workers need?  Then threads of two workers may not run at once. */
+bool g4_threads_share_scratch(const struct g4_context *ctx, const struct g4_kernel *kernel, uint32_t max_threads,
+                              uint32_t together);
 
 /* Dwords 3 to 5 of R0: sampler, binding table and scratch of the thread in `slot`. */
 void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t slot, uint32_t r0[8]);

@@ -212,7 +212,8 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
         return G4_NO_MEMORY;
     }
     g4_sf_frame_begin(&frame, draw);
-    batch.slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_SF], G4_UNIT_SF, draw->stage[G4_STAGE_SF].max_threads);
+    batch.slots =
+        g4_thread_slots(worker, draw->kernel[G4_STAGE_SF], G4_UNIT_SF, draw->stage[G4_STAGE_SF].max_threads, 1);
     g4_payload_all_pointers(&draw->dispatch[G4_STAGE_SF], &batch.slots, batch.r0);
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];

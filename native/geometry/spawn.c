@@ -183,7 +183,7 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state
         return G4_FAULT;
     }
     const struct g4_slots slots =
-        g4_thread_slots(worker, kernel, draw->dispatch[spawn->stage].unit, draw->stage[spawn->stage].max_threads);
+        g4_thread_slots(worker, kernel, draw->dispatch[spawn->stage].unit, draw->stage[spawn->stage].max_threads, 1);
     for (uint32_t first = 0; first < count; first += slots.count) {
         const uint32_t threads = count - first < slots.count ? count - first : slots.count;
         g4_arena_reset(worker->gang_arena);

@@ -71,7 +71,7 @@ enum g4_status g4_vs_notify_start(struct g4_worker *worker, const struct g4_entr
 
 enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries) {
     const struct g4_slots slots =
-        g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, draw->stage[G4_STAGE_VS].max_threads);
+        g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, draw->stage[G4_STAGE_VS].max_threads, 1);
     const uint32_t per_thread = draw->dispatch[G4_STAGE_VS].single_program_flow ? 1 : 2;
     uint32_t r0[G4_GANG_THREADS][8];
 

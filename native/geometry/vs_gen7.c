@@ -36,7 +36,7 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
 enum g4_status g4_vs_run_gen7(struct g4_worker *worker, const struct g4_draw_state *draw,
                               const struct g4_entries *entries) {
     const struct g4_stage *const stage = &draw->stage[G4_STAGE_VS];
-    const struct g4_slots slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, stage->max_threads);
+    const struct g4_slots slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, stage->max_threads, 1);
     const uint32_t per_thread = stage->single_vertices ? 1 : 2;
 
     for (uint32_t first = 0; first < entries->count; first += slots.count * per_thread) {

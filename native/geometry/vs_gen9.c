@@ -60,7 +60,7 @@ enum g4_status g4_vs_run_gen9(struct g4_worker *worker, const struct g4_draw_sta
     if (!stage->eight_channels) {
         return g4_vs_run_gen7(worker, draw, entries);
     }
-    const struct g4_slots slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, stage->max_threads);
+    const struct g4_slots slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, stage->max_threads, 1);
 
     for (uint32_t first = 0; first < entries->count; first += slots.count * CHANNELS) {
         const uint32_t left = (entries->count - first + CHANNELS - 1) / CHANNELS;

@@ -182,7 +182,7 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *d
         if (!kernel) {
             continue;
         }
-        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, draw->stage[G4_STAGE_WM].max_threads);
+        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, draw->stage[G4_STAGE_WM].max_threads, 1);
         g4_payload_all_pointers(&draw->dispatch[G4_STAGE_WM], &wm->slots[i], wm->pointers[i]);
     }
 }

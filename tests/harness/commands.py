@@ -56,7 +56,7 @@ def joined(*commands: Sequence[int]) -> bytes:
 
 class Machine:
     def __init__(self, name: str = "gm45", **options: Any) -> None:
-        self.device = Device(BY_NAME[name], Options(workers=1, **options))
+        self.device = Device(BY_NAME[name], Options(**{"workers": 1} | options))
         self.gen = self.device.info.gen
         self.streamer = self.device.streamers[Engine.RENDER]
         self.state = self.streamer.state.raw
