@@ -110,7 +110,8 @@ def _grey_plane(channel: Array) -> npt.NDArray[np.uint16]:
 def _byte_plane(channel: Array) -> npt.NDArray[np.uint8]:
     if channel.dtype.kind in "ui":
         return np.clip(channel, 0, 255).astype(np.uint8)
-    value = np.clip(np.nan_to_num(channel.astype(np.float64)), 0.0, 1.0)
+    with np.errstate(invalid="ignore"):  # of a signaling NaN
+        value = np.clip(np.nan_to_num(channel.astype(np.float64)), 0.0, 1.0)
     return np.floor(value * 255.0 + 0.5).astype(np.uint8)
 
 

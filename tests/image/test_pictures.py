@@ -288,3 +288,11 @@ def test_the_digest_of_an_npy_file_is_that_of_its_array(tmp_path: Path, memory: 
     for form in (SurfaceFormat.R32G32_UINT, SurfaceFormat.B8G8R8X8_UNORM):
         digest = save_npy(tmp_path / "a.npy", memory, surface(form, 100, 60))
         assert digest == pixels_digest(np.load(tmp_path / "a.npy"))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("dtype", "bits"), [("<u4", 0x7FA00000), ("<u4", 0xFFC00000), ("<u2", 0x7D00)])
+def test_nan_is_black_without_a_warning(dtype: str, bits: int) -> None:
+    """Also a signaling NaN, whose conversion is an invalid operation."""
+    channel = np.full((1, 1), bits, dtype).view(dtype.replace("u", "f"))
+    assert not to_pixels({name: channel for name in "RGB"}).any()
