@@ -203,6 +203,7 @@ struct g4_model {
     g4_decide_tests_fn *decide_tests;
     g4_begin_depth_fn *begin_depth;
     g4_message_fn *const *functions;        /* shared functions by number (functions/table.h) */
+    const uint32_t *scratch_functions;      /* those through which threads reach scratch space, as bits by number */
     g4_message_writes_fn *message_writes;   /* NULL: no message writes */
     g4_message_use_fn *message_use;         /* NULL: any message may access anything */
     g4_load_compute_fn *load_compute;       /* NULL: there is no GPGPU_WALKER */

@@ -426,25 +426,17 @@ enum g4_status g4_message_dataport_write(struct g4_eu *eu, struct g4_gang *gang,
 
 /* ---- the memory of messages ---- */
 
-enum {
-    SFID_NULL = 0,
-    SFID_MATH = 1,
-    SFID_SAMPLER = 2,
-    SFID_DATA_PORT_READ = 4,
-    SFID_URB = 6,
-};
-
 enum g4_message_use g4_message_use_gen4(uint32_t function, uint32_t descriptor, uint32_t *entry, uint32_t *sampler) {
     switch (function) {
-    case SFID_NULL:
-    case SFID_MATH:
-    case SFID_URB:
+    case G4_SHARED_FUNCTION_NULL:
+    case G4_SHARED_FUNCTION_EXTENDED_MATH:
+    case G4_SHARED_FUNCTION_URB:
         return G4_USES_NOTHING;
-    case SFID_SAMPLER:
+    case G4_SHARED_FUNCTION_SAMPLER:
         *entry = g4_sampler_message_binding_table_index(descriptor);
         *sampler = g4_sampler_message_sampler_index(descriptor);
         return G4_USES_SAMPLER;
-    case SFID_DATA_PORT_READ:
+    case G4_SHARED_FUNCTION_DATA_PORT_READ:
         *entry = g4_data_port_read_message_binding_table_index(descriptor);
         return *entry == G4_BTI_STATELESS ? G4_USES_ANYTHING : G4_USES_SURFACE;
     default:

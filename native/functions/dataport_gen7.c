@@ -15,18 +15,10 @@
 #include "messages_gen7.h"
 #include "messages_gen9.h"
 
+#define SFID(NAME) GEN7_SHARED_FUNCTION_GEN6_##NAME
+
 enum {
     OWORD = 16,
-    SFID_NULL = 0,
-    SFID_SAMPLER = 2,
-    SFID_SAMPLER_CACHE = 4,
-    SFID_RENDER_CACHE = 5,
-    SFID_URB = 6,
-    SFID_CONSTANT_CACHE = 9,
-    SFID_DATA_CACHE = 10,
-    SFID_INTERPOLATOR = 11,
-    SFID_DATA_CACHE_1 = 12,
-    BTI_STATELESS = 255,
     BTI_SHARED_LOCAL_MEMORY = 254,
     BTI_STATELESS_FIRST = 250, /* Haswell: with other coherency */
 };
@@ -57,7 +49,7 @@ struct access {
 
 static bool is_stateless(const struct access *a) {
     const bool others = a->eu->ctx->model->quirks.has_stateless_coherency_indices;
-    return a->index == BTI_STATELESS ||
+    return a->index == G4_BTI_STATELESS ||
            (others && a->index >= BTI_STATELESS_FIRST && a->index < BTI_SHARED_LOCAL_MEMORY);
 }
 
@@ -742,7 +734,7 @@ static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g
 }
 
 static enum g4_status run_scratch(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    struct access a = {.eu = eu, .gang = gang, .send = send, .index = BTI_STATELESS, .data = 1};
+    struct access a = {.eu = eu, .gang = gang, .send = send, .index = G4_BTI_STATELESS, .data = 1};
     if (!gen7_data_cache_data_port_message_header_present(send->descriptor)) {
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
         return G4_OK;
@@ -831,11 +823,11 @@ static bool render_cache_writes(uint32_t descriptor) {
 
 static bool message_writes(uint32_t function, uint32_t descriptor, bool known, uint32_t data_cache1_type) {
     switch (function) {
-    case SFID_RENDER_CACHE:
+    case SFID(RENDER_CACHE_DATA_PORT):
         return !known || render_cache_writes(descriptor);
-    case SFID_DATA_CACHE:
+    case SFID(DATA_CACHE_DATA_PORT):
         return !known || data_cache_writes(descriptor);
-    case SFID_DATA_CACHE_1:
+    case SFID(DATA_CACHE_DATA_PORT_1):
         return !known || data_cache1_writes(descriptor, data_cache1_type);
     default:
         return false;
@@ -871,20 +863,20 @@ static bool data_cache_reads(uint32_t descriptor) {
 
 enum g4_message_use g4_message_use_gen7(uint32_t function, uint32_t descriptor, uint32_t *entry, uint32_t *sampler) {
     switch (function) {
-    case SFID_NULL:
-    case SFID_URB:
-    case SFID_INTERPOLATOR:
+    case SFID(NULL):
+    case SFID(URB):
+    case SFID(PIXEL_INTERPOLATOR):
         return G4_USES_NOTHING;
-    case SFID_SAMPLER:
+    case SFID(SAMPLER):
         *entry = gen7_sampler_message_binding_table_index(descriptor);
         *sampler = gen7_sampler_message_sampler_index(descriptor);
         return gen7_sampler_message_simd_mode(descriptor) == GEN7_SAMPLER_SIMD_MODE_SIMD32_64 ? G4_USES_ANYTHING
                                                                                               : G4_USES_SAMPLER;
-    case SFID_SAMPLER_CACHE:
+    case SFID(SAMPLER_CACHE_DATA_PORT):
         return use_of_surface(true, gen7_sampler_cache_data_port_message_binding_table_index(descriptor), entry);
-    case SFID_CONSTANT_CACHE:
+    case SFID(CONSTANT_CACHE_DATA_PORT):
         return use_of_surface(true, gen7_constant_cache_data_port_message_binding_table_index(descriptor), entry);
-    case SFID_DATA_CACHE:
+    case SFID(DATA_CACHE_DATA_PORT):
         return use_of_surface(data_cache_reads(descriptor),
                               gen7_data_cache_data_port_message_binding_table_index(descriptor), entry);
     default:

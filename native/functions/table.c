@@ -37,19 +37,22 @@ static enum g4_status spawner(struct g4_eu *eu, struct g4_gang *gang, const stru
     return G4_OK;
 }
 
-static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+enum g4_status g4_message_unassigned(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     g4_message_report(eu, gang, send, G4_EVENT_BAD_SFID);
     return G4_OK;
 }
 
 g4_message_fn *const g4_message_functions[G4_FUNCTIONS] = {
-    [0] = g4_message_null,
-    [1] = g4_message_math,
-    [2] = g4_message_sampler,
-    [3] = g4_message_gateway,
-    [4] = g4_message_dataport_read,
-    [5] = g4_message_dataport_write,
-    [6] = g4_message_urb,
-    [7] = spawner,
-    [8 ... G4_FUNCTIONS - 1] = no_function,
+    [G4_SHARED_FUNCTION_NULL] = g4_message_null,
+    [G4_SHARED_FUNCTION_EXTENDED_MATH] = g4_message_math,
+    [G4_SHARED_FUNCTION_SAMPLER] = g4_message_sampler,
+    [G4_SHARED_FUNCTION_MESSAGE_GATEWAY] = g4_message_gateway,
+    [G4_SHARED_FUNCTION_DATA_PORT_READ] = g4_message_dataport_read,
+    [G4_SHARED_FUNCTION_DATA_PORT_WRITE] = g4_message_dataport_write,
+    [G4_SHARED_FUNCTION_URB] = g4_message_urb,
+    [G4_SHARED_FUNCTION_THREAD_SPAWNER] = spawner,
+    [G4_SHARED_FUNCTION_THREAD_SPAWNER + 1 ... G4_FUNCTIONS - 1] = g4_message_unassigned,
 };
+
+const uint32_t g4_scratch_functions_gen4 =
+    1u << G4_SHARED_FUNCTION_DATA_PORT_READ | 1u << G4_SHARED_FUNCTION_DATA_PORT_WRITE;

@@ -11,9 +11,13 @@ g4_message_fn g4_message_null, g4_message_math, g4_message_gateway, g4_message_d
 g4_message_fn g4_message_urb_gen7, g4_message_gateway_gen7, g4_message_spawner_gen7, g4_message_interpolator_gen7;
 g4_message_fn g4_message_urb_gen9;
 
-/* Every shared function; numbers without one report an event. */
+g4_message_fn g4_message_unassigned; /* of numbers without a function: reports an event */
+
 extern g4_message_fn *const g4_message_functions[G4_FUNCTIONS];
 extern g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS], *const g4_message_functions_gen75[G4_FUNCTIONS];
 extern g4_message_fn *const g4_message_functions_gen9[G4_FUNCTIONS];
+
+/* Those through which threads reach scratch space, as bits by number. */
+extern const uint32_t g4_scratch_functions_gen4, g4_scratch_functions_gen7, g4_scratch_functions_gen75;
 
 #endif

@@ -4,19 +4,34 @@
 #include "eu/message.h"
 #include "functions/dataport_gen7.h"
 #include "functions/table.h"
+#include "messages_gen7.h"
 #include "sampler/message.h"
 
-static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    g4_message_report(eu, gang, send, G4_EVENT_BAD_SFID);
-    return G4_OK;
-}
+#define SFID(NAME) GEN7_SHARED_FUNCTION_GEN6_##NAME
 
 /* Those that all parts have. */
 #define FUNCTIONS                                                                                                      \
-    [0] = g4_message_null, [1] = no_function, [2] = g4_message_sampler_gen7, [3] = g4_message_gateway_gen7,            \
-    [4] = g4_message_sampler_cache_gen7, [5] = g4_message_render_cache_gen7, [6] = g4_message_urb_gen7,                \
-    [7] = g4_message_spawner_gen7, [8] = no_function, [9] = g4_message_constant_cache_gen7,                            \
-    [10] = g4_message_data_cache_gen7, [11] = g4_message_interpolator_gen7, [13 ... G4_FUNCTIONS - 1] = no_function
+    [SFID(NULL)] = g4_message_null, [SFID(NULL) + 1] = g4_message_unassigned,                                          \
+    [SFID(SAMPLER)] = g4_message_sampler_gen7, [SFID(MESSAGE_GATEWAY)] = g4_message_gateway_gen7,                      \
+    [SFID(SAMPLER_CACHE_DATA_PORT)] = g4_message_sampler_cache_gen7,                                                   \
+    [SFID(RENDER_CACHE_DATA_PORT)] = g4_message_render_cache_gen7, [SFID(URB)] = g4_message_urb_gen7,                  \
+    [SFID(THREAD_SPAWNER)] = g4_message_spawner_gen7, [SFID(VIDEO_MOTION_ESTIMATION)] = g4_message_unassigned,         \
+    [SFID(CONSTANT_CACHE_DATA_PORT)] = g4_message_constant_cache_gen7,                                                 \
+    [SFID(DATA_CACHE_DATA_PORT)] = g4_message_data_cache_gen7,                                                         \
+    [SFID(PIXEL_INTERPOLATOR)] = g4_message_interpolator_gen7,                                                         \
+    [SFID(CHECK_AND_REFINEMENT)... G4_FUNCTIONS - 1] = g4_message_unassigned
 
-g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS] = {FUNCTIONS, [12] = no_function};
-g4_message_fn *const g4_message_functions_gen75[G4_FUNCTIONS] = {FUNCTIONS, [12] = g4_message_data_cache1_gen75};
+g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS] = {
+    FUNCTIONS,
+    [SFID(DATA_CACHE_DATA_PORT_1)] = g4_message_unassigned,
+};
+
+g4_message_fn *const g4_message_functions_gen75[G4_FUNCTIONS] = {
+    FUNCTIONS,
+    [SFID(DATA_CACHE_DATA_PORT_1)] = g4_message_data_cache1_gen75,
+};
+
+#define SCRATCH (1u << SFID(SAMPLER_CACHE_DATA_PORT) | 1u << SFID(DATA_CACHE_DATA_PORT))
+
+const uint32_t g4_scratch_functions_gen7 = SCRATCH;
+const uint32_t g4_scratch_functions_gen75 = SCRATCH | 1u << SFID(DATA_CACHE_DATA_PORT_1);

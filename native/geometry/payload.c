@@ -5,18 +5,8 @@
 
 #include "core/hooks.h"
 
-/* The functions that reach scratch space.  Of the caches of Gen7, the data port of the render cache has the number of
- * Gen4's data port for writes; Gen4 has no functions with the other two numbers. */
-enum {
-    SFID_DATAPORT_READ = 4,
-    SFID_DATAPORT_WRITE = 5,
-    SFID_DATA_CACHE = 10,
-    SFID_DATA_CACHE_1 = 12
-};
-
-static bool may_use_scratch(const struct g4_kernel *kernel) {
-    return g4_kernel_functions(kernel) &
-           (1u << SFID_DATAPORT_READ | 1u << SFID_DATAPORT_WRITE | 1u << SFID_DATA_CACHE | 1u << SFID_DATA_CACHE_1);
+static bool may_use_scratch(const struct g4_context *ctx, const struct g4_kernel *kernel) {
+    return g4_kernel_functions(kernel) & *ctx->model->scratch_functions;
 }
 
 static uint32_t share_of_worker(const struct g4_context *ctx, uint32_t max_threads) {
@@ -25,7 +15,7 @@ static uint32_t share_of_worker(const struct g4_context *ctx, uint32_t max_threa
 
 bool g4_threads_share_scratch(const struct g4_context *ctx, const struct g4_kernel *kernel, uint32_t max_threads,
                               uint32_t together) {
-    return may_use_scratch(kernel) && share_of_worker(ctx, max_threads) < together;
+    return may_use_scratch(ctx, kernel) && share_of_worker(ctx, max_threads) < together;
 }
 
 struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t unit,
@@ -37,7 +27,7 @@ struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_
         slots.count = hooks->gang_limit(hooks, unit, max_threads < 1 ? 1 : max_threads);
         return slots;
     }
-    if (!may_use_scratch(kernel)) {
+    if (!may_use_scratch(worker->ctx, kernel)) {
         return slots; /* without scratch it does not matter */
     }
     const uint32_t share = share_of_worker(worker->ctx, max_threads);

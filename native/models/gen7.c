@@ -27,7 +27,9 @@
     .samplers = &g4_sampler_loader_gen7, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen7,              \
     .load_compute = g4_load_compute_gen7, .message_writes = g4_message_writes_gen7, .message_use = g4_message_use_gen7
 
-#define GEN7_MESSAGES .functions = g4_message_functions_gen7, .sampler_messages = &g4_gen7_sampler_messages
+#define GEN7_MESSAGES                                                                                                  \
+    .functions = g4_message_functions_gen7, .scratch_functions = &g4_scratch_functions_gen7,                           \
+    .sampler_messages = &g4_gen7_sampler_messages
 
 #define QUIRKS                                                                                                         \
     .rounds_by_control_register = true, .has_channel_pointers = true, .has_8_bit_coverage = true,                      \
@@ -57,6 +59,7 @@ const struct g4_model g4_model_haswell = {
     UNITS,
     .decode_instruction = g4_decode_gen75,
     .functions = g4_message_functions_gen75,
+    .scratch_functions = &g4_scratch_functions_gen75,
     .sampler_messages = &g4_gen75_sampler_messages,
     .quirks = {QUIRKS, .stencil_buffer_has_enable = true, .counts_pixels_fourfold = true,
                .has_stateless_coherency_indices = true, .vfe_scratch_is_power_of_two = true},

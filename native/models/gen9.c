@@ -27,8 +27,8 @@
     .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .surfaces = &g4_surface_loader_gen9,     \
     .samplers = &g4_sampler_loader_gen9, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen9,              \
     .load_compute = g4_load_compute_gen9, .functions = g4_message_functions_gen9,                                      \
-    .sampler_messages = &g4_gen9_sampler_messages, .message_writes = g4_message_writes_gen9,                           \
-    .message_use = g4_message_use_gen7,                                                                                \
+    .scratch_functions = &g4_scratch_functions_gen75, .sampler_messages = &g4_gen9_sampler_messages,                   \
+    .message_writes = g4_message_writes_gen9, .message_use = g4_message_use_gen7,                                      \
     .quirks = {                                                                                                        \
         .rounds_by_control_register = true,                                                                            \
         .has_channel_pointers = true,                                                                                  \

@@ -40,6 +40,7 @@ const struct g4_model g4_model_toy = {
     .decide_tests = g4_iz_decide,
     .begin_depth = g4_begin_depth,
     .functions = g4_message_functions,
+    .scratch_functions = &g4_scratch_functions_gen4,
     .surfaces = &g4_surface_loader_gen4,
     .samplers = &g4_sampler_loader_gen4,
     .media = &g4_media_loader_gen4,
