@@ -45,16 +45,21 @@ static void clear_pixels(struct g4_worker *worker, struct g4_target *target, con
     enum {
         PIXELS = 2 * G4_BLOCK_SUBSPANS /* across */
     };
+    struct g4_pixels pixels = {.live = 0};
+
+    for (uint32_t c = 0; c < 4; c++) {
+        pixels.color[0][c] = pixels.color[1][c] = color[c];
+        pixels.color1[0][c] = pixels.color1[1][c] = color[c];
+    }
+    if (g4_wm_fill_rows(worker, target, coverage, &pixels)) {
+        return;
+    }
     for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
         for (int32_t i = 0; i < G4_TILE_SIZE; i += PIXELS) {
-            struct g4_pixels pixels = {.live = lit_pixels(coverage, i, j)};
+            pixels.live = lit_pixels(coverage, i, j);
             for (uint32_t s = 0; s < G4_BLOCK_SUBSPANS; s++) {
                 pixels.x[s] = (uint16_t)(coverage->x + i + 2 * (int32_t)s);
                 pixels.y[s] = (uint16_t)(coverage->y + j);
-            }
-            for (uint32_t c = 0; c < 4; c++) {
-                pixels.color[0][c] = pixels.color[1][c] = color[c];
-                pixels.color1[0][c] = pixels.color1[1][c] = color[c];
             }
             if (pixels.live) {
                 target->write(target, &worker->port, &pixels);

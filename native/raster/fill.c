@@ -118,32 +118,39 @@ static bool covers_tile(const struct g4_wm *wm) {
     return lit == 15;
 }
 
-/* Fill a whole tile of the windower in a Y tile: columns of 16 bytes, each of 32 contiguous rows. */
-static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map,
+/* Whole rows of a tile of the windower: an even number of them, from an even one on. */
+struct tile_rows {
+    uint32_t x, y;
+    uint32_t count;
+};
+
+/* Fill rows in a Y tile: columns of 16 bytes, whose rows are contiguous. */
+static bool fill_columns(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
                          struct g4_port *port) {
     const uint32_t pixels = G4_PIXEL_MAP_COLUMN / map->bytes;
-    const uint32_t sx = (uint32_t)wm->tile_x + map->dx;
-    const uint32_t sy = (uint32_t)wm->tile_y + map->dy;
+    const uint32_t sx = rows->x + map->dx;
+    const uint32_t sy = rows->y + map->dy;
 
-    if (map->line_shift || (map->x0 + sx) % pixels || (map->y0 + sy) % G4_TILE_SIZE || map->height < G4_TILE_SIZE ||
-        sy > map->height - G4_TILE_SIZE) {
+    if (map->line_shift || (map->x0 + sx) % pixels || (map->y0 + sy) % G4_TILE_SIZE + rows->count > G4_TILE_SIZE ||
+        map->height < rows->count || sy > map->height - rows->count) {
         return false;
     }
     for (uint32_t x = 0; x < G4_TILE_SIZE; x += pixels) {
         uint8_t *row[2];
-        if (!g4_pixel_map_rows(map, port, (uint32_t)wm->tile_x + x, (uint32_t)wm->tile_y, pixels, row)) {
+        if (!g4_pixel_map_rows(map, port, rows->x + x, rows->y, pixels, row)) {
             return false;
         }
-        fill_row(fill, row[0], G4_TILE_SIZE * G4_PIXEL_MAP_COLUMN);
+        fill_row(fill, row[0], rows->count * G4_PIXEL_MAP_COLUMN);
     }
     return true;
 }
 
-/* Fill a whole tile of the windower in a surface whose rows are contiguous. */
-static bool fill_rows(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
-    for (uint32_t y = 0; y < G4_TILE_SIZE; y += 2) {
+/* Fill rows in a surface whose rows are contiguous. */
+static bool fill_rows(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
+                      struct g4_port *port) {
+    for (uint32_t y = 0; y < rows->count; y += 2) {
         uint8_t *row[2];
-        if (!g4_pixel_map_rows(map, port, (uint32_t)wm->tile_x, (uint32_t)wm->tile_y + y, G4_TILE_SIZE, row)) {
+        if (!g4_pixel_map_rows(map, port, rows->x, rows->y + y, G4_TILE_SIZE, row)) {
             return false;
         }
         fill_row(fill, row[0], G4_TILE_SIZE * fill->bytes);
@@ -152,13 +159,16 @@ static bool fill_rows(const struct g4_wm *wm, const struct fill *fill, struct g4
     return true;
 }
 
-/* Fill a whole tile of the windower.  False: its pixels are not accessible so; some may have been filled. */
-static bool fill_tile(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
-    return map->tiling == G4_TILING_Y ? fill_columns(wm, fill, map, port) : fill_rows(wm, fill, map, port);
+/* False: the pixels are not accessible so; some may have been filled. */
+static bool fill_tile(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
+                      struct g4_port *port) {
+    return map->tiling == G4_TILING_Y ? fill_columns(rows, fill, map, port) : fill_rows(rows, fill, map, port);
 }
 
 static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
-    if (covers_tile(wm) && fill_tile(wm, fill, map, port)) {
+    const struct tile_rows tile = {(uint32_t)wm->tile_x, (uint32_t)wm->tile_y, G4_TILE_SIZE};
+
+    if (covers_tile(wm) && fill_tile(&tile, fill, map, port)) {
         return;
     }
     for (uint32_t i = 0; i < wm->subspans;) {
@@ -311,6 +321,65 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         *status = tail ? run_subspans(worker, subspans - tail, tail) : G4_OK;
     }
     return true;
+}
+
+/* ---- clears without threads ---- */
+
+/* The rows of a tile that the target has, if the object covers all of them.  False: it does not, or their number or
+ * place is odd. */
+static bool whole_rows(const struct g4_coverage *coverage, const struct g4_pixel_map *map, struct tile_rows *rows) {
+    uint32_t lit = UINT32_MAX;
+
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        lit &= coverage->row[j];
+    }
+    *rows = (struct tile_rows){
+        .x = (uint32_t)coverage->x,
+        .y = (uint32_t)(coverage->y + coverage->first),
+        .count = (uint32_t)(coverage->last - coverage->first + 1),
+    };
+    const uint32_t left = map->height - (rows->y + map->dy); /* too much outside, where nothing is mapped */
+    rows->count = left < rows->count ? left : rows->count;
+    return lit == UINT32_MAX && rows->y % 2 == 0 && rows->count % 2 == 0 && rows->count != 0;
+}
+
+/* Whether all pages of the rows may be accessed. */
+static bool are_mapped(const struct tile_rows *rows, struct g4_pixel_map *map, struct g4_port *port) {
+    const bool columns = map->tiling == G4_TILING_Y;
+    const uint32_t across = columns ? G4_PIXEL_MAP_COLUMN / map->bytes : G4_TILE_SIZE - 1;
+    const uint32_t down = columns ? rows->count - 1 : map->tiling == G4_TILING_X ? 2 : 1;
+    bool mapped = true;
+
+    for (uint32_t y = 0; y < rows->count && mapped; y += down) {
+        for (uint32_t x = 0; x < G4_TILE_SIZE && mapped; x += across) {
+            mapped = g4_pixel_map_is_mapped(map, port, rows->x + x, rows->y + y);
+        }
+    }
+    return mapped;
+}
+
+bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const struct g4_coverage *coverage,
+                     struct g4_pixels *pixels) {
+    struct g4_port *const port = &worker->port;
+    struct g4_pixel_map *const map = &target->map;
+    struct tile_rows rows;
+
+    if (worker->ctx->options.general_only || worker->eu.observed || target->reads || target->dither ||
+        target->event != G4_EVENTS || map->bytes != 4 || !whole_rows(coverage, map, &rows) ||
+        !are_mapped(&rows, map, port)) {
+        return false;
+    }
+    const struct g4_subspan first = {(uint16_t)rows.x, (uint16_t)rows.y, .lit = 15};
+    const uint8_t *const sample = first_pixel(map, port, &first);
+    if (!sample) {
+        return false;
+    }
+    pixels->live = first.lit;
+    pixels->x[0] = first.x;
+    pixels->y[0] = first.y;
+    target->write(target, port, pixels);
+    const struct fill fill = {.bytes = map->bytes, .value = get(sample, map->bytes)};
+    return fill_tile(&rows, &fill, map, port);
 }
 
 /* ---- depth ---- */

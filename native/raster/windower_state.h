@@ -11,6 +11,9 @@
 #include "geometry/payload.h"
 #include "raster/windower.h"
 
+struct g4_pixels;
+struct g4_target;
+
 enum {
     G4_TILE_SUBSPANS = (G4_TILE_SIZE / 2) * (G4_TILE_SIZE / 2),
     G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
@@ -153,6 +156,10 @@ void g4_wm_fill_begin(struct g4_worker *worker);
 /* Draw an object of one color: run its first thread, and copy its output to all pixels.  False if the object is not
  * that simple; then nothing was done. */
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
+/* Give all pixels of a tile that a fast clear covers the color of `pixels`, whose positions are overwritten.  False:
+ * they are not whole rows that can be filled, and some may have been written. */
+bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const struct g4_coverage *coverage,
+                     struct g4_pixels *pixels);
 /* Whether the early test only writes the same depth to all pixels of the current object. */
 bool g4_wm_depth_is_constant(struct g4_worker *worker);
 /* Whether an earlier tile of the current object had that depth. */
