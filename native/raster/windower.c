@@ -37,7 +37,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     wm->depth_needed =
         wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P || (present && (tests->depth_test || tests->depth_write));
     wm->single_subspan = ctx->hooks && ctx->hooks->single_subspan && wm->iz.mode != G4_IZ_P;
-    wm->whole_tiles = (wm->iz.mode == G4_IZ_P || !draw->windower.thread_dispatch) && !wm->iz.source_depth_eu;
+    wm->whole_tiles = wm->iz.mode == G4_IZ_P || !draw->windower.thread_dispatch;
     g4_depth_offset_begin(&wm->offset, draw);
     g4_wm_dispatch_begin(&wm->dispatch, &draw->windower);
 }
@@ -264,6 +264,9 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
 
     if (wm->whole_tiles && test_tile_early(worker, coverage)) {
         collect(wm, coverage);
+        if (threads && wm->iz.source_depth_eu) {
+            interpolate_depth(wm); /* to the depths that were tested */
+        }
         return;
     }
     collect(wm, coverage);

@@ -79,7 +79,7 @@ struct g4_wm {
     bool depth_needed; /* the source depth is tested, written or part of the payload */
     bool
         single_subspan; /* WIZ_CTL bit 6: one subspan a thread where the shader's message tests depth (965v4 3.3.9.1) */
-    bool whole_tiles;   /* depth is tested before pixels are collected, and not used afterwards */
+    bool whole_tiles;   /* depth is tested before pixels are collected */
     struct g4_depth_offset offset;
     struct g4_slots slots[G4_WM_ENTRIES];
     uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */

@@ -198,6 +198,20 @@ def test_flat_depth_reaches_a_kernel_that_reads_it() -> None:
     assert len({value for row in depths for value in row[:67]}) == 1
 
 
+def test_tiles_are_tested_before_a_kernel_that_reads_the_depth_of_their_pixels() -> None:
+    code = kernel("mov(8) m2<1>F g2<8,8,1>F { align1 };", *CONSTANT[1:], HEADER, SEND8)
+    slopes = [[vertex(x, y, (x if across else y) / 100, 1.0) for x, y in ((0, 0), (67, 0), (67, 45), (0, 45))]
+              for across in (True, False)]
+    pixels, depths, _, _ = same(code, lambda scene: [scene.draw(slope, T.TRIFAN) for slope in slopes],
+                                depth_format=D24S8, depth_clear=0xffffff,
+                                wm={"pixel_shader_uses_source_depth": True},
+                                cc={"depth_buffer_write_enable": True, "depth_test_enable": True,
+                                    "depth_test_function": "LEQUAL"})
+    for x, y in ((60, 10), (10, 40), (33, 32), (31, 33)):
+        assert pixels[y][x] >> 16 & 0xff == round(255 * (min(x, y) + .5) / 100)
+        assert depths[y][x] & 0xffffff == pytest.approx((2 ** 24 - 1) * (min(x, y) + .5) / 100, abs=2)
+
+
 def test_each_object_has_its_own_color_and_depth_in_every_tile() -> None:
     """They are set up in the same memory, since 16384 objects are a batch."""
     def draw(scene: Scene) -> None:
