@@ -34,4 +34,25 @@ static void evaluate(const struct g4_object_planes *planes, const struct g4_pixe
     }
 }
 
-const struct g4_barycentric_ops G4_V(g4_barycentric_ops) = {.evaluate = evaluate};
+/* A pair of subspans is a vector. */
+static void locate(const uint16_t x[4], const uint16_t y[4], struct g4_pixel_places *out) {
+    for (uint32_t s = 0; s < 4; s += 2) {
+        const vi left = {x[s], x[s], x[s], x[s], x[s + 1], x[s + 1], x[s + 1], x[s + 1]};
+        const vi upper = {y[s], y[s], y[s], y[s], y[s + 1], y[s + 1], y[s + 1], y[s + 1]};
+        const vf px = __builtin_convertvector(left + (vi){0, 1, 0, 1, 0, 1, 0, 1}, vf);
+        const vf py = __builtin_convertvector(upper + (vi){0, 0, 1, 1, 0, 0, 1, 1}, vf);
+        memcpy(out->x + (size_t)4 * s, &px, sizeof px);
+        memcpy(out->y + (size_t)4 * s, &py, sizeof py);
+    }
+}
+
+static void depths(const struct g4_plane *plane, const struct g4_pixel_places *places, uint32_t pixels,
+                   float z[G4_BLOCK_PIXELS]) {
+    for (uint32_t first = 0; first < pixels; first += LANES) {
+        const vd x = __builtin_convertvector(vf_load(places->x + first), vd) - plane->x_start;
+        const vd y = __builtin_convertvector(vf_load(places->y + first), vd) - plane->y_start;
+        store(z + first, plane->c0 + plane->cx * x + plane->cy * y);
+    }
+}
+
+const struct g4_barycentric_ops G4_V(g4_barycentric_ops) = {.evaluate = evaluate, .locate = locate, .depths = depths};

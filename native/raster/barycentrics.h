@@ -4,6 +4,7 @@
 #ifndef G4_BARYCENTRICS_H
 #define G4_BARYCENTRICS_H
 
+#include "color/color.h"
 #include "core/variant.h"
 #include "geometry/object.h"
 
@@ -29,6 +30,11 @@ struct g4_pixel_values {
 };
 
 struct g4_barycentric_ops {
+    /* The pixels of four subspans. */
+    void (*locate)(const uint16_t x[4], const uint16_t y[4], struct g4_pixel_places *out);
+    /* The depth of eight or sixteen places. */
+    void (*depths)(const struct g4_plane *plane, const struct g4_pixel_places *places, uint32_t pixels,
+                   float z[G4_BLOCK_PIXELS]);
     /* The wanted values of eight or sixteen places. */
     void (*evaluate)(const struct g4_object_planes *planes, const struct g4_pixel_places *places, uint32_t pixels,
                      uint32_t wanted, struct g4_pixel_values *out);

@@ -85,9 +85,7 @@ static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint3
         .dispatched_pixels = g4_whole_subspans(block->lit),
         .sample_ids = wm->ctx->model->quirks.pixel_payload_has_sample_ids ? sample_ids(wm, block) : 0,
     };
-    uint32_t dw[8];
-    gen7_payload_ps_r1_pack(&slots, wm->ctx->gen, dw);
-    put(gang, t, grf, dw);
+    gen7_payload_ps_r1_pack(&slots, wm->ctx->gen, gang->grf[grf].ud[t]);
 }
 
 /* ---- values of pixels ---- */
@@ -114,12 +112,7 @@ static int sample_at(const struct g4_wm *wm, const struct g4_pixel_block *block,
 
 static void find_places(const struct g4_wm *wm, const struct g4_pixel_block *block, enum g4_sample_place place,
                         struct g4_pixel_places *places) {
-    for (uint32_t i = 0; i < G4_BLOCK_PIXELS; i++) {
-        const uint32_t px = block->x[i / 4] + (i & 1);
-        const uint32_t py = block->y[i / 4] + (i >> 1 & 1);
-        places->x[i] = (float)px;
-        places->y[i] = (float)py;
-    }
+    variants[g4_variant_current()]->locate(block->x, block->y, places);
     for (uint32_t i = 0; i < G4_BLOCK_PIXELS && wm->draw->multisampling.samples > 1; i++) {
         const int sample = sample_at(wm, block, i, place);
         if (sample >= 0) {
@@ -128,16 +121,6 @@ static void find_places(const struct g4_wm *wm, const struct g4_pixel_block *blo
             places->x[i] += (float)x;
             places->y[i] += (float)y;
         }
-    }
-}
-
-/* The depth at the places, if it is not that of the pixels' locations. */
-static void find_depths(const struct g4_pixel_block *block, const struct g4_pixel_places *places,
-                        float z[G4_BLOCK_PIXELS]) {
-    const struct g4_plane *const plane = &block->depth;
-    for (uint32_t i = 0; i < G4_BLOCK_PIXELS; i++) {
-        z[i] = (float)(plane->c0 + plane->cx * (places->x[i] - plane->x_start) +
-                       plane->cy * (places->y[i] - plane->y_start));
     }
 }
 
@@ -174,7 +157,7 @@ static void find_values(const struct g4_wm *wm, const struct g4_pixel_block *blo
         variants[g4_variant_current()]->evaluate(block->setup->planes, &places, pixels, wanted[place],
                                                  &values->at[place]);
         if (has_depth) {
-            find_depths(block, &places, values->z);
+            variants[g4_variant_current()]->depths(&block->depth, &places, pixels, values->z);
         }
     }
 }
@@ -215,7 +198,10 @@ static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, 
     for (uint32_t mode = 0; mode < MODES; mode++) {
         struct g4_pixel_values *const at = &values.at[place_of(mode)];
         float(*const b)[G4_BLOCK_PIXELS] = mode < LINEAR ? at->perspective : at->linear;
-        for (uint32_t h = 0; h < halves && (state->barycentrics >> mode & 1); h++) {
+        if (!(state->barycentrics >> mode & 1)) {
+            continue;
+        }
+        for (uint32_t h = 0; h < halves; h++) {
             put(gang, t, grf++, b[0] + (size_t)HALF * h);
             put(gang, t, grf++, b[1] + (size_t)HALF * h);
         }
