@@ -18,6 +18,7 @@ from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.hw.page_tables import ENTRIES, LARGE_PAGE, LEVELS, PAGE_OF_ENTRY, PRESENT, TABLE_BITS
 
 _MOST_ENTRIES = 1 << 20  # that one submission may have: a table may refer to itself
+_MOST_KEPT = 4096  # tables
 
 Mapping = tuple[dict[int, int], dict[int, int]]  # of a context, and the global one: graphics page to physical page
 
@@ -30,6 +31,8 @@ class PageTables:
         self._mapped: dict[int, int] = {}  # graphics page: physical page
         self._global: dict[int, int] = {}
         self._dropped: set[int] = set()  # physical pages that were mapped before: writes to them leave no trace here
+        self._tables: dict[int, bytes] = {}  # those of the mapping, as they were read: physical page, contents
+        self._root: int | None = None  # the first of them; None: the mapping is not from tables
         self._numbers: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None  # as arrays
 
     def save(self) -> Mapping:
@@ -47,12 +50,12 @@ class PageTables:
             if before.get(page) != physical:
                 self._memory.map_physical(page, physical)
         self._drop(before, wanted)
-        self._mapped, self._global = saved[0], dict(saved[1])
+        self._mapped, self._global, self._root = saved[0], dict(saved[1]), None
 
     def take_over(self, before: PageTables) -> None:
         """Begin with the mapping of a device that is gone, in whose memory this is."""
         self._mapped, self._global, self._dropped = before._mapped, before._global, before._dropped
-        self._numbers = before._numbers
+        self._numbers, self._tables, self._root = before._numbers, before._tables, before._root
 
     def written_since(self, mark: int) -> npt.NDArray[np.uint64]:
         """The numbers of physical pages that may have been written since by an address that tables map."""
@@ -84,7 +87,13 @@ class PageTables:
         self._drop(before, self._global)
 
     def select(self, root: int) -> None:
-        """Map the pages of the context whose first table is at this physical address."""
+        """Map the pages of the context whose first table is at this physical address.
+
+        Most submissions find the tables that the one before has left, and compare them only.
+        """
+        if root == self._root and all(self._read(table) == data for table, data in self._tables.items()):
+            return
+        self._tables, self._root = {}, root
         wanted = dict(self._pages(root >> PAGE_SHIFT))
         for page in self._mapped.keys() - wanted.keys():
             self._memory.map_physical(page, None)
@@ -95,13 +104,21 @@ class PageTables:
             self._drop(self._mapped, wanted)
             self._mapped = wanted
 
+    def _read(self, table: int) -> bytes:
+        return self._memory.read_physical(table * PAGE_SIZE, PAGE_SIZE)
+
     def _pages(self, root: int) -> Iterator[tuple[int, int]]:
         """The graphics pages that a table maps, each with its physical page."""
         budget = _MOST_ENTRIES
         todo = [(root, 0, LEVELS - 1)]  # tables: physical page, first graphics page, level
         while todo:
             table, first, level = todo.pop()
-            for index, entry in enumerate(ENTRIES.unpack(self._memory.read_physical(table * PAGE_SIZE, PAGE_SIZE))):
+            data = self._read(table)
+            if len(self._tables) < _MOST_KEPT:
+                self._tables[table] = data
+            else:
+                self._root = None
+            for index, entry in enumerate(ENTRIES.unpack(data)):
                 if not entry & PRESENT or budget == 0:
                     continue
                 budget -= 1
