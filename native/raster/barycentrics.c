@@ -34,13 +34,18 @@ static void evaluate(const struct g4_object_planes *planes, const struct g4_pixe
     }
 }
 
+/* Each for four pixels: a blend of two broadcasts, where compilers would insert one lane after the other. */
+INLINE vi pair(uint32_t first, uint32_t second) {
+    const vi low = (vi){0} + (int32_t)first;
+    const vi high = (vi){0} + (int32_t)second;
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 12, 13, 14, 15);
+}
+
 /* A pair of subspans is a vector. */
 static void locate(const uint16_t x[4], const uint16_t y[4], struct g4_pixel_places *out) {
     for (uint32_t s = 0; s < 4; s += 2) {
-        const vi left = {x[s], x[s], x[s], x[s], x[s + 1], x[s + 1], x[s + 1], x[s + 1]};
-        const vi upper = {y[s], y[s], y[s], y[s], y[s + 1], y[s + 1], y[s + 1], y[s + 1]};
-        const vf px = __builtin_convertvector(left + (vi){0, 1, 0, 1, 0, 1, 0, 1}, vf);
-        const vf py = __builtin_convertvector(upper + (vi){0, 0, 1, 1, 0, 0, 1, 1}, vf);
+        const vf px = __builtin_convertvector(pair(x[s], x[s + 1]) + (vi){0, 1, 0, 1, 0, 1, 0, 1}, vf);
+        const vf py = __builtin_convertvector(pair(y[s], y[s + 1]) + (vi){0, 0, 1, 1, 0, 0, 1, 1}, vf);
         memcpy(out->x + (size_t)4 * s, &px, sizeof px);
         memcpy(out->y + (size_t)4 * s, &py, sizeof py);
     }
