@@ -33,6 +33,9 @@ _PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
 _FETCH_DWORDS = 1024
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
+_MAX_JUMPS = 1 << 14  # a batch with more is taken for an endless one, too
+_FIRST_DWORDS = 1 << 16  # that a batch runs before the first call of `waits`
+_WAITING_DWORDS = 1 << 14  # that it runs between two calls
 
 
 class BadCommand(HangError):
@@ -188,6 +191,10 @@ class CommandStreamer:
         self._non_secure = False
         self.at_rest: Callable[[], object] | None = None  # called between two commands, after draws
         self.has_drawn = False  # since `at_rest` was called
+        # Called when only a write by a program can end a batch.  Waits a moment; false: no such write is expected.
+        self.waits: Callable[[], bool] | None = None
+        self.waited_for: int | None = None  # an address that the last submission read again: it may change
+        self._left_dwords = 0  # of the batch, beyond those that the reader has
         self._pause: Pause | None = None  # during `at_rest`, and between `load` and `resume`
         self._short_handlers: dict[str, Handler] = {}  # of commands whose shorter form does something else
         self._handlers = self._own_handlers()
@@ -202,7 +209,8 @@ class CommandStreamer:
         self._headers = tuple(Headers(self._decode, _DECODED_HEADERS) for _ in range(2))  # by `_threads`
         self._window: Words = memoryview(b"").cast("I")
         self._window_pointer: Any = ffi.NULL
-        self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, skip=self._run)
+        self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, skip=self._run,
+                                     extend=self._extend_batch)
         self.position = self._reader.position
         self._ring_reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, self.position)
 
@@ -229,6 +237,7 @@ class CommandStreamer:
         `wrap` is the start and size of a ring whose end lies inside of the contents.
         """
         self.progress = Progress(ring, address, wrap)
+        self.waited_for = None
         self._reader.stop()
         self.has_drawn = False
         self._run_ring(0)
@@ -277,14 +286,29 @@ class CommandStreamer:
         self._continue_batch()
 
     def _continue_batch(self) -> None:
+        first = self.max_batch_dwords if self.waits is None else min(self.max_batch_dwords, _FIRST_DWORDS)
+        self._left_dwords = self.max_batch_dwords - first
         try:
-            for decoded, command in self._reader.batch(self.max_batch_dwords):
+            for decoded, command in self._reader.batch(first, self.max_batch_dwords // _MAX_JUMPS):
                 self.commands += 1
                 decoded.execute(command)
                 if self.has_drawn:
                     self._rest(in_batch=True)
         except EndlessBatch:
-            self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
+            self._hang(f"the batch goes on after {self.max_batch_dwords} dwords or {_MAX_JUMPS} jumps")
+        if self._reader.loop is not None:
+            self.waited_for = self._reader.loop
+
+    def _extend_batch(self) -> int:
+        """Dwords that a batch may still have.  A loop may wait for the program."""
+        waits = self._reader.loop is not None and self._waits_for_program()
+        if self._left_dwords <= 0 and not waits:
+            return 0
+        self._left_dwords -= _WAITING_DWORDS
+        return _WAITING_DWORDS
+
+    def _waits_for_program(self) -> bool:
+        return self.waits is not None and self.waits()
 
     def _rest(self, in_batch: bool) -> None:
         """A draw has ended, and the next command has not begun."""

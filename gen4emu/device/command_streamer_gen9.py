@@ -186,16 +186,21 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
 
     def _semaphore_wait(self, words: Words) -> None:
-        """Nothing else runs that could change the memory: a condition that does not hold never will."""
+        """Wait for a value.  Nothing else runs on this device, so only a program can still write it."""
         if len(words) < 4:
             return
-        view = self._view("MI_SEMAPHORE_WAIT", words)
-        values = view.to_dict()
-        value = (self.registers.read(values["register_address"]) if values.get("register_poll_mode")
-                 else self._read_dword(values["semaphore_address"]))
+        values = self._view("MI_SEMAPHORE_WAIT", words).to_dict()
         holds = _SATISFIED.get(int(values["compare_operation"]))
-        if holds is None or not holds(value, values["semaphore_data_dword"]):
-            self._hang(f"MI_SEMAPHORE_WAIT for a value that nothing writes; the operand is 0x{value:08x}")
+
+        def operand() -> int:
+            if values.get("register_poll_mode"):
+                return self.registers.read(values["register_address"])
+            return self._read_dword(values["semaphore_address"])
+
+        self.waited_for = values["semaphore_address"]
+        while holds is None or not holds(operand(), values["semaphore_data_dword"]):
+            if holds is None or not self._waits_for_program():
+                self._hang(f"MI_SEMAPHORE_WAIT for a value that nothing writes; the operand is 0x{operand():08x}")
 
     # --- memory ----------------------------------------------------------------------------------------------------
     def _atomic(self, words: Words) -> None:

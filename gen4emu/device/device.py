@@ -119,6 +119,7 @@ class Device:
         self.numbers = DrawNumbers()
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self._at_rest: Callable[[], object] | None = None
+        self._waits: Callable[[], bool] | None = None
         self.streamers = Streamers(self._new_streamer)
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
@@ -157,7 +158,7 @@ class Device:
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
         streamer = kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
                         self.options.max_batch_dwords, self._ring_of(engine), self.numbers)
-        streamer.at_rest = self._at_rest
+        streamer.at_rest, streamer.waits = self._at_rest, self._waits
         return streamer
 
     def _ring_of(self, engine: events.Engine) -> str:
@@ -259,6 +260,20 @@ class Device:
         self._at_rest = at_rest
         for streamer in self.streamers.made.values():
             streamer.at_rest = at_rest
+
+    def wait_for_programs(self, waits: Callable[[], bool]) -> None:
+        """Call a function when only a write by a program can end a batch, which otherwise hangs at once.
+
+        The function waits a moment and returns true, or returns false if no such write is expected.
+        """
+        self._waits = waits
+        for streamer in self.streamers.made.values():
+            streamer.waits = waits
+
+    @property
+    def waited_for(self) -> int | None:
+        """An address that the last submission read again, because a program may have written there meanwhile."""
+        return self._active.waited_for
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
         self._use(engine).run_batch(address)

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 Words = Any  # a memoryview of dwords: one whole command, header first, or everything that was fetched
 Fetch = Callable[[int, int], Words]  # address and dwords; returns fewer dwords where memory ends
 Skip = Callable[[int, int, int], int]  # the window's address, two indices in it; returns an index between them
+Extend = Callable[[], int]  # returns a number of dwords
 
 
 class Decoded(Protocol):
@@ -25,7 +26,7 @@ T = TypeVar("T", bound=Decoded)
 
 
 class EndlessBatch(Exception):
-    """A batch and those it chains to have more dwords than the client allows."""
+    """A batch and those it chains to have more dwords and jumps than the client allows."""
 
 
 class Headers(dict[int, T]):
@@ -74,16 +75,19 @@ class CommandReader(Generic[T]):
 
     While a command that was yielded is processed, `jump`, `skip_to` and `stop` decide where the reader continues; by
     default it is the end of that command.  `skip` may process commands of a batch itself, from the next one on: it
-    returns the index of the first that it leaves.
+    returns the index of the first that it leaves.  `extend` is called when a batch has all dwords that it may have, and
+    returns how many more are allowed.  `loop` is an address to which the last batch has jumped at least twice.
     """
 
     __slots__ = ("_bounds", "_fetch", "_limit", "_moved", "_resumed", "_skip", "_target", "_window_dwords", "at", "end",
-                 "following", "headers", "position", "skip", "window")
+                 "extend", "following", "headers", "loop", "position", "skip", "window")
 
     def __init__(self, headers: Headers[T], fetch: Fetch, window_dwords: int, position: Position | None = None,
-                 skip: Skip | None = None) -> None:
+                 skip: Skip | None = None, extend: Extend | None = None) -> None:
         self.headers = headers
         self.skip = skip
+        self.extend = extend
+        self.loop: int | None = None
         self.position = position or Position()
         self.window: Words = memoryview(b"").cast("I")
         self.at = 0  # index of the current command in `window`
@@ -147,8 +151,8 @@ class CommandReader(Generic[T]):
             at = following
         self.end = address_of(4 * end)
 
-    def batch(self, max_dwords: int | None = None) -> Iterator[tuple[T, Words]]:
-        """The commands from the target of `jump` on, chained batches included.
+    def batch(self, max_dwords: int | None = None, jump_dwords: int = 0) -> Iterator[tuple[T, Words]]:
+        """The commands from the target of `jump` on, chained batches included.  A jump counts as `jump_dwords`.
 
         Ends where `stop` was called, the limit of `jump` is reached or nothing is fetched.  A command is shorter than
         its header says only if memory ends inside it.
@@ -157,6 +161,8 @@ class CommandReader(Generic[T]):
         left = 1 << 62 if max_dwords is None else max_dwords  # dwords from the start of the window on
         start = at = requested = available = stop = 0  # window: address, next command, dwords requested, read, usable
         words: Words = self.window
+        targets: set[int] = set()
+        self.loop = None
         resumed, self._resumed = self._resumed, None
         if resumed is None:
             self._moved = True
@@ -171,8 +177,11 @@ class CommandReader(Generic[T]):
                 elif self._target is None:
                     return
                 else:
-                    left -= at
+                    left -= at + jump_dwords
                     start, at, stop, self._target = self._target, 0, 0, None
+                    if start in targets:
+                        self.loop = start
+                    targets.add(start)
             if at >= stop:
                 start, left, at = start + 4 * at, left - at, 0
                 requested = self._before_limit(start, self._window_dwords)
@@ -182,7 +191,7 @@ class CommandReader(Generic[T]):
                 if not stop:
                     self.end = start
                     return
-            if self.skip is not None:
+            if self.skip is not None and left > at:
                 at = self.skip(start, at, min(stop, left))
                 if at >= stop:
                     continue
@@ -199,7 +208,10 @@ class CommandReader(Generic[T]):
             position.address = start + 4 * at
             position.header = header
             if following > left:
-                raise EndlessBatch
+                left += 0 if self.extend is None else self.extend()
+                self._bounds = start, requested, stop, left
+                if following > left:
+                    raise EndlessBatch
             self.at = at
             self.following = following if following <= available else available
             yield decoded, words[at:following]

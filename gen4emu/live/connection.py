@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import fcntl
 import os
+import select
 import socket
 import threading
 import time
@@ -49,6 +50,7 @@ _TIMESTAMP = catalogue_of(Gen.GEN4).register("TIMESTAMP").offset  # of all gener
 
 _MAX_NOTES = 1 << 27  # bytes; the library for OpenGL drops notes beyond half of this
 _MAX_SLOTS = 64  # of an engine map
+_WAIT_SECONDS = 0.001  # between two looks at the memory for which a batch waits
 
 LiveDevice = Device | Acknowledger
 
@@ -142,6 +144,12 @@ class PacketSocket:
             self._socket.send(data, _MSG_NOSIGNAL)
         else:
             socket.send_fds(self._socket, [data], [descriptor], _MSG_NOSIGNAL)
+
+    def has_ended(self) -> bool:
+        """True if no more packets can arrive, beside those that are queued."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLRDHUP)
+        return bool(poll.poll(0))
 
     def shut_down_reading(self) -> None:
         """Let no more packets arrive; queued ones can still be received, and answers can still be sent."""
@@ -294,6 +302,9 @@ class Observer:
     def before(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
         """A submission is about to run."""
 
+    def program_wrote(self, submission: Submission, buffers: Sequence[BufferUse], address: int) -> None:
+        """A submission has run that read memory of the buffer at `address` again: the program may have changed it."""
+
     def after(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
         """A submission has run, or hung."""
 
@@ -331,6 +342,7 @@ class Host(Protocol):
     shared: SharedBuffers
     records_buffers: bool
     finds_targets: bool
+    patience_seconds: float
 
     def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]: ...
     def connection_ended(self, connection: Connection) -> None: ...
@@ -371,6 +383,7 @@ class Connection:
         self._observers: list[Observer] = []
         self._buffers: list[BufferUse] = []
         self._notes = bytearray()  # of GL calls, before the next submission
+        self._waits_since: float | None = None  # the submission waits for the program
         self._result = ffi.new("struct g4_live_result *")
         self._result.header.type = lib.G4_LIVE_RESULT
         self._handlers: dict[int, Callable[[], None]] = {
@@ -535,8 +548,12 @@ class Connection:
         self.activity.batches += 1
         started = time.perf_counter()
         status = int(lib.G4_LIVE_DONE)
+        self._waits_since = None
         try:
             device.submit(submission)
+            if isinstance(device, Device) and device.waited_for is not None:
+                for observer in self._observers:
+                    observer.program_wrote(submission, self._buffers, device.waited_for)
         except Gen4emuError as e:
             status = int(lib.G4_LIVE_HANG)
             self.activity.hangs += 1
@@ -547,6 +564,17 @@ class Connection:
         for observer in self._observers:
             observer.after(submission, self._buffers)
         return status
+
+    def _wait_for_program(self) -> bool:
+        """A batch loops or waits for a value.  The program may end that by a write, until the kernel's heartbeat would
+        find that the engine hangs."""
+        now = time.monotonic()
+        if self._waits_since is None:
+            self._waits_since = now
+        if now - self._waits_since >= self._host.patience_seconds or self._packets.has_ended():
+            return False
+        time.sleep(_WAIT_SECONDS)
+        return True
 
     def _context(self) -> None:
         packet = self._packets.packet("context")
@@ -624,7 +652,9 @@ class Connection:
         chip, options = self._host.chip, self._host.options
         if not chip.executes:
             return Acknowledger(chip)
-        return Device(chip, options, finds_targets=self._host.finds_targets)
+        device = Device(chip, options, finds_targets=self._host.finds_targets)
+        device.wait_for_programs(self._wait_for_program)
+        return device
 
     def _running_device(self) -> LiveDevice:
         """The device, created on first use: many programs open device files only to probe them."""

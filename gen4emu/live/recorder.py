@@ -7,7 +7,7 @@ the batch itself are not, because a replay makes the same ones.  Buffers keep th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,10 @@ class ChangedPages:
     def changed(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
         """The (address, size) of pages that differ from the reader's; the caller writes them to the trace."""
         self._mark = self._memory.mark()
+        return self.rewritten(buffers)
+
+    def rewritten(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
+        """The same for a submission that runs already."""
         for first, count in _page_ranges(buffers, self._memory.page_count):
             fresh = self._memory.hash_pages(first, count)
             known = self._known.read(first, count)
@@ -132,15 +136,20 @@ class Recorder(Observer):
         self._guarded(self._record, submission, buffers)
 
     def _record(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
-        writer = self._opened()
+        self._opened()
         self._note_driver()
+        self._write(submission, self._pages.changed(buffers))
+
+    def _write(self, submission: Submission, pages: Iterable[tuple[int, int]]) -> None:
         batch = submission.batch_address or 0
-        memory = self._device.memory
-        for address, size in self._pages.changed(buffers):
+        memory, writer = self._device.memory, self._opened()
+        for address, size in pages:
             kind = "batch" if address <= batch < address + size else ""
             writer.write_memory(address, memory.read(address, size), kind)
-        writer.submit(submission.engine, submission.ring, submission.ring_address, submission.context)
-        self._submissions += 1
+
+    def program_wrote(self, submission: Submission, buffers: Sequence[BufferUse], address: int) -> None:
+        batch = [buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size]
+        self._guarded(self._write, submission, self._pages.rewritten(batch))
 
     def _opened(self) -> TraceWriter:
         if self._writer is None:
@@ -149,7 +158,12 @@ class Recorder(Observer):
         return self._writer
 
     def after(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        self._guarded(self._submit, submission)
         self._guarded(self._learn, buffers)
+
+    def _submit(self, submission: Submission) -> None:
+        self._opened().submit(submission.engine, submission.ring, submission.ring_address, submission.context)
+        self._submissions += 1
 
     def _learn(self, buffers: Sequence[BufferUse]) -> None:
         for address, size in self._pages.learn(buffers):

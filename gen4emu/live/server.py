@@ -35,6 +35,7 @@ _MAX_HANGS = 100  # that are reported in detail
 _BACKLOG = 128
 _MAX_CONNECTIONS = 512  # each has a thread and, once it is used, an emulated device
 _CLOSE_SECONDS = 10
+_PATIENCE_SECONDS = 10.0  # i915 resets an engine after about four heartbeats of 2.5 s
 _RETRY_SECONDS = 0.05
 _CREDENTIALS = struct.Struct("3i")
 # The default of 5 ms is too long for a thread that waits while the commands of another connection are parsed.
@@ -51,11 +52,13 @@ class Server:
     """Serves one kind of GPU from `directory`, by default a temporary one."""
 
     def __init__(self, chip: Chip, options: Options | None = None, *, directory: Path | None = None,
-                 quiet: bool = False, verbose: bool = False, max_connections: int = _MAX_CONNECTIONS) -> None:
+                 quiet: bool = False, verbose: bool = False, max_connections: int = _MAX_CONNECTIONS,
+                 patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self.chip = chip
         self.options = replace(options or Options(), strict_pte=True)
         self.quiet = quiet  # print errors only
         self.verbose = verbose
+        self.patience_seconds = patience_seconds  # with a batch that only a write by its program can end
         self.shared = SharedBuffers()
         self.totals = Totals()
         self.error_state: Callable[[Device, str, str, int], Path | None] | None = None  # returns the file

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ from gen4emu._native import ffi, lib
 from gen4emu.cli.main import run as command_line
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
+from gen4emu.device.replay import Replay
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.picture import without_opaque_alpha
 from gen4emu.live import connection, program, summary
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.frames import frame_writer, watch_frames
+from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace.reader import open as open_trace
 from tests.live.fake_client import FakeClient, Gone, memfd, play
@@ -37,12 +40,14 @@ TRACES = Path(__file__).parents[2] / "traces"
 BATCH, DATA = 0x100000, 0x200000
 END = 0x05000000
 STORE = 0x10400002  # MI_STORE_DATA_IMM, global GTT, one dword
+WRITTEN = int(lib.G4_LIVE_OBJECT_WRITTEN)
 DONE, HANG = int(lib.G4_LIVE_DONE), int(lib.G4_LIVE_HANG)
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(BY_NAME["g45"], Options(workers=1, watchdog=20, max_batch_dwords=20000)) as server:
+    options = Options(workers=1, watchdog=20, max_batch_dwords=20000)
+    with Server(BY_NAME["g45"], options, patience_seconds=0.5) as server:
         yield server
 
 
@@ -203,6 +208,57 @@ def test_a_hang_is_answered_with_an_error_state_and_resets_the_context(server: S
     client.words(0x10000, 0x7A000002 | 2 << 14, DATA | 4, 0, 0, END, 0)
     assert client.run(BATCH) == DONE
     assert client.dwords(0x20000, 1) == (0,)
+
+
+SPIN = (0, 0x18800000, BATCH)  # MI_NOOP, and a jump to it
+
+
+def test_a_batch_that_loops_runs_until_the_program_ends_it(server: Server, client: FakeClient) -> None:
+    server.patience_seconds = 60
+    client.words(0x10000, *SPIN)
+    sequence = client.start(BATCH)
+    client.socket.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        client.receive("result")
+    client.socket.settimeout(60)
+    client.words(0x10000, END)
+    result = client.receive("result")
+    assert (result.header.sequence, result.status) == (sequence, DONE)
+    assert not server.totals.hang_reports
+
+
+def test_a_semaphore_waits_for_the_program() -> None:
+    with Server(BY_NAME["kbl"], Options(workers=1), patience_seconds=60) as server, \
+            FakeClient(server.directory) as client:
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.bind(DATA, 0x10000, 0x20000)
+        wait = 0x0E009002  # MI_SEMAPHORE_WAIT: poll until the value is not below the operand
+        client.words(0x10000, wait, 5, DATA, 0, 0x10000002, DATA + 8, 0, 7, END)
+        client.words(0x20000, 4)
+        client.start(BATCH)
+        time.sleep(0.2)
+        assert client.dwords(0x20008, 1) == (0,)
+        client.words(0x20000, 5)
+        assert client.receive("result").status == DONE
+        assert client.dwords(0x20008, 1) == (7,)
+
+
+def test_a_capture_of_a_batch_that_the_program_ended_replays(tmp_path: Path) -> None:
+    path, server = tmp_path / "spin.g4c", Server(BY_NAME["g45"], Options(workers=1), patience_seconds=60)
+    watch_capture(server, path)
+    with server, FakeClient(server.directory) as client:
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.bind(DATA, 0x10000, 0x20000)
+        client.objects((BATCH, 0, 0x1000, 0, 0), (DATA, WRITTEN, 0x1000, 0, 0))
+        client.words(0x10000, STORE, 0, DATA, 7, *SPIN[:2], BATCH + 16)
+        client.start(BATCH)
+        time.sleep(1)
+        client.words(0x10010, END)
+        assert client.receive("result").status == DONE
+    with closing(Replay(open_trace(path))) as replay:
+        list(replay.frames())
+        assert replay.device is not None
+        assert replay.device.memory.read(DATA, 4) == struct.pack("<I", 7)
 
 
 def test_a_batch_at_an_unbound_address_hangs(client: FakeClient) -> None:
