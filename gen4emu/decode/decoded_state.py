@@ -40,6 +40,9 @@ def state_at(document: Document, items: Iterable[Item], draw: int) -> StateInFor
                 place = Place(document.frames, submission, max(before - 1, 0))
                 for part in parts_of(item.body.name, item.body.view):
                     found[item.body.name, part] = item, place, before == 0
+            if before == draw:  # tables and vertices belong to the state, also if the draw before had the same ones
+                context = document.decoder.context
+                context.state_changed = context.vertices_changed = True
     return None
 
 

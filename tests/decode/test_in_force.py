@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import gen4emu
 from gen4emu.decode.in_force import StateInForce, StateTracker
 from gen4emu.device.device import Device
 from gen4emu.device.place import DrawKind
@@ -17,7 +18,8 @@ from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from gen4emu.trace import open as open_trace
+from gen4emu.repro.export import export
+from gen4emu.trace.reader import open as open_trace
 from tests.harness.scene import BATCH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -214,6 +216,18 @@ def test_every_draw_of_a_trace_has_a_complete_state(name: str) -> None:
         assert {"VS_STATE", "SF_STATE", "WM_STATE", "COLOR_CALC_STATE", "CC_VIEWPORT"} <= {
             n.title for n in state.nodes()}
         assert state.blocks("SURFACE_STATE") or not state.blocks("WM_STATE")[0].body.view.thread_dispatch_enable
+
+
+@pytest.mark.parametrize(("chip", "draw"), [("ivb", 4), ("hsw", 3), ("kbl", 2)])
+def test_a_draw_without_new_state_has_tables_and_vertices_too(chip: str, draw: int, tmp_path: Path) -> None:
+    """From Gen6 on they are read when a draw begins, and belong to its state even if nothing has changed."""
+    with gen4emu.open(TRACES / "later" / f"triangle-{chip}.aub.xz") as trace:
+        script = export(trace, open_trace(trace.path, again=True), draw).script
+    script.commands.append(script.commands[-1])
+    script.build(tmp_path / "twice.aub")
+    with gen4emu.open(tmp_path / "twice.aub") as trace:
+        first, second = ([node.title for node in trace.state(number).draw.walk()] for number in (0, 1))
+    assert first == second and {"BINDING_TABLE", "VERTEX_DATA"} <= {title.split()[0] for title in first}
 
 
 def test_json_and_text_say_the_same() -> None:
