@@ -92,10 +92,12 @@ VERBS = {
     "check": (["check", "traces", "-k", "=triangle", "--results", "output"], "gen4emu.check.worker:run_case"),
     "run": (["run", "--", "true"], "gen4emu.live.server:Server.start"),
     "run --serve": (["run", "--serve", "live"], "gen4emu.live.server:Server.start"),
+    "run --web": (["run", "--web", "--", "true"], "gen4emu.live.server:Server.start"),
+    "run --window": (["run", "--window", "--", "true"], "gen4emu.live.server:Server.start"),
     "capture": (["capture", "-o", "output/x.g4c", "--", "true"], "gen4emu.live.server:Server.start"),
 }
 PROCESSES = {"report of several traces": 2, "report that compares": min(2, processors())}  # that are confined
-SERVERS = ("run", "run --serve", "capture")
+SERVERS = ("run", "run --serve", "run --web", "run --window", "capture")
 
 DENIED = {
     "read a file": "open('{outside}').read()",
@@ -161,7 +163,7 @@ def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = 
                           [sys.executable, "-c", HOOK, place, json.dumps(statements), arguments[0], "--sandbox", mode,
                            *arguments[1:]], capture_output=True, text=True, check=False, cwd=tmp_path,
                           stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1",
-                                                         "PYTHONPATH": str(ROOT)})
+                                                         "PYTHONPATH": str(ROOT), "SDL_VIDEODRIVER": "dummy"})
     found = re.findall("ENDS({.*?})", done.stderr + done.stdout)
     assert len(found) == PROCESSES.get(verb, 1), done.stderr + done.stdout
     if mode == "on":
@@ -176,6 +178,8 @@ def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = 
 @needs_sandbox
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_confined_process_cannot_break_out(verb: str, tmp_path: Path) -> None:
+    if "window" in verb:
+        pytest.importorskip("sdl2")
     attempts = DENIED | (DENIED_TO_SERVERS if verb in SERVERS else {})
     ends = attempt(verb, attempts, tmp_path)
     assert {name: end for name, end in ends.items() if end not in ("PermissionError", "OSError")} == {}

@@ -27,8 +27,9 @@ from gen4emu.live.driver_output import DriverOutput
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.screen import Screen, View
+from gen4emu.live.screen_link import ScreenLink
 from gen4emu.live.server import Server
-from gen4emu.live.server_process import Apart, ProgramEnd, Verdict
+from gen4emu.live.server_process import Apart, ProgramEnd, Serve, Verdict
 from gen4emu.ownership import is_own_process
 from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.trace.output import Output
@@ -126,8 +127,12 @@ def make_server(options: LiveOptions, directory: Path | None = None, screen: Scr
 
 
 def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, trace: Path | None = None,
-                view: View | None = None, driver: DriverOutput | None = None) -> Verdict:
-    """The status is the program's, unless it is 0 and the server has a reason for another one."""
+                view: View | None = None, driver: DriverOutput | None = None,
+                link: ScreenLink | None = None, screen: Screen | None = None) -> Verdict:
+    """The status is the program's, unless it is 0 and the server has a reason for another one.
+
+    `link` leads from `screen` to `view` if the server gets a process of its own.
+    """
     stdout = sys.stderr if options.json == "-" or options.frames == STDOUT else None
 
     def execute() -> ProgramEnd:
@@ -139,17 +144,21 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
         return ProgramEnd(ended.status, f"{command[0]}: ended after {options.timeout:g} s (--timeout)"
                           if ended.timed_out else "")
 
+    def viewed() -> ProgramEnd:
+        if view is None:
+            return execute()
+        view.start()
+        end = ProgramEnd()
+        try:
+            end = execute()
+        finally:  # before the server closes: a pause would keep it waiting
+            view.end(f"{Path(command[0]).name} has ended"
+                     + ("." if end.status is None else f" with status {end.status}."))
+        return end
+
     def serve(wait: Callable[[], ProgramEnd]) -> Verdict:
         with driver or nullcontext(), server:
-            if view is not None:
-                view.start()
-            end = ProgramEnd()
-            try:
-                end = wait()
-            finally:
-                if view is not None:  # before the server closes: a pause would keep it waiting
-                    view.end(f"{Path(command[0]).name} has ended"
-                             + ("." if end.status is None else f" with status {end.status}."))
+            end = wait()
         if end.error:
             server.error(end.error)
         status = end.status or end.error_status
@@ -158,8 +167,8 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
             status = status or verdict
         return _result("run" if trace is None else "capture", server, options, status, command, end.status)
 
-    if not _is_apart(options, view):
-        return _conclude(serve(execute), options)
+    if not _is_apart(options):
+        return _conclude(serve(viewed), options)
     with Sandbox(options.mode) as sandbox:
         _allow(sandbox, options, trace)
         if driver is not None:
@@ -168,11 +177,11 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
         def serve_driver(wait: Callable[[], ProgramEnd]) -> Verdict:
             if driver is not None:
                 driver.started()  # the other process gives it to the program
-            return serve(wait)
+            return _serve_screen(serve, link, screen)(wait)
 
-        apart = Apart(server, serve_driver, sandbox, options.memory)
+        apart = _apart(server, serve_driver, sandbox, options, link)
         try:
-            end = execute()
+            end = viewed()
             return _conclude(apart.end(end, None if options.timeout is None else _PATIENCE), options)
         finally:
             apart.close()
@@ -180,10 +189,29 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
                 driver.leave()
 
 
-def _is_apart(options: LiveOptions, view: View | None) -> bool:
-    """Whether the server gets a process of its own: not for a view, which needs sockets, programs and a display."""
-    if view is not None or is_own_process():
-        return view is None
+def _apart(server: Server, serve: Serve, sandbox: Sandbox, options: LiveOptions, link: ScreenLink | None) -> Apart:
+    """A process for the server.  A view stays here: it needs sockets or a display."""
+    if link is None:
+        return Apart(server, serve, sandbox, options.memory)
+    apart = Apart(server, serve, sandbox, options.memory, link.drop_view)
+    link.leave()
+    return apart
+
+
+def _serve_screen(serve: Serve, link: ScreenLink | None, screen: Screen | None) -> Serve:
+    """In the process of the server: `serve`, with a screen that is linked to the view."""
+    def linked(wait: Callable[[], ProgramEnd]) -> Verdict:
+        if link is not None and screen is not None:
+            link.serve(screen)
+        return serve(wait)
+
+    return linked
+
+
+def _is_apart(options: LiveOptions) -> bool:
+    """Whether the server gets a process of its own."""
+    if is_own_process():
+        return True
     if options.mode is Mode.ON or options.memory:
         raise click.UsageError("--sandbox on and --memory are for a process of gen4emu itself")
     return False
@@ -260,10 +288,6 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
         raise click.UsageError("name a PROGRAM to run, or --serve DIR")
     if web and window:
         raise click.UsageError("--web and --window exclude each other")
-    if web or window:
-        for name, given in (("--sandbox on", options.mode is Mode.ON), ("--memory", options.memory)):
-            if given:
-                raise click.UsageError(f"{name} excludes --web and --window")
     if (port or opens) and not web:
         raise click.UsageError("--port and --open need --web")
     if attach is not None:
@@ -279,15 +303,21 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
                                f"--device {options.device.name} records what a program submits")
     screen = Screen() if web or window else None
     with ExitStack() as cleanup:
-        view = None
+        view = link = None
         if screen is not None:
             title = Path(command[0]).name if command else "gen4emu"
-            view = _web_view(screen, title, options, port, opens) if web else _window_view(screen, title, options)
+            link = ScreenLink() if _is_apart(options) else None
+            shown = screen if link is None else link.remote
+
+            def make() -> View:
+                return _web_view(shown, title, options, port, opens) if web else _window_view(shown, title, options)
+
+            view = make() if link is None else link.made(make)
             cleanup.callback(view.end, "The server has ended.")
         server = make_server(options, serve, screen)
         if serve is None:
-            return run_program(server, command, options, view=view).status
-        return _serve(server, options, view).status
+            return run_program(server, command, options, view=view, link=link, screen=screen).status
+        return _serve(server, options, view, link, screen).status
 
 
 def _web_view(screen: Screen, title: str, options: LiveOptions, port: int, opens: bool) -> View:
@@ -310,12 +340,11 @@ def _window_view(screen: Screen, title: str, options: LiveOptions) -> View:
                       lambda text: None if options.quiet else click.echo(f"gen4emu: {text}", err=True))
 
 
-def _serve(server: Server, options: LiveOptions, view: View | None) -> Verdict:
+def _serve(server: Server, options: LiveOptions, view: View | None, link: ScreenLink | None,
+           screen: Screen | None) -> Verdict:
     """Until SIGINT or SIGTERM, or the end of --timeout."""
     def serve(wait: Callable[[], ProgramEnd]) -> Verdict:
         with server:
-            if view is not None:
-                view.start()
             try:
                 for name, value in program.additions(server.directory, {}, for_shells=True).items():
                     click.echo(f"{name}={value}")
@@ -324,8 +353,6 @@ def _serve(server: Server, options: LiveOptions, view: View | None) -> Verdict:
                 click.echo(f"gen4emu: {e}", err=True)
                 return Verdict(2)
             end = wait()
-            if view is not None:
-                view.end("The server has ended.")
         if end.error:
             server.error(end.error)
         return _result("run", server, options, end.error_status or _verdict(server, options, ""))
@@ -344,20 +371,30 @@ def _serve(server: Server, options: LiveOptions, view: View | None) -> Verdict:
     if options.timeout is not None:
         signal.setitimer(signal.ITIMER_REAL, options.timeout)
 
-    def wait() -> ProgramEnd:
+    def viewed(wait: Callable[[], object]) -> None:
+        if view is not None:
+            view.start()
+        wait()
+        if view is not None:
+            view.end("The server has ended.")
+
+    def stopped() -> None:
         if view is None or view.idle is None:
             stop.wait()
         while view is not None and view.idle is not None and not stop.is_set():
             view.idle()
+
+    def wait() -> ProgramEnd:
+        viewed(stopped)
         return end
 
-    if not _is_apart(options, view):
+    if not _is_apart(options):
         return _conclude(serve(wait), options)
     with Sandbox(options.mode) as sandbox:
         _allow(sandbox, options)
-        apart = Apart(server, serve, sandbox, options.memory)
+        apart = _apart(server, _serve_screen(serve, link, screen), sandbox, options, link)
         try:
-            apart.wait_until(stop)
+            viewed(lambda: apart.wait_until(stop, None if view is None else view.idle))
             return _conclude(apart.end(end, None if options.timeout is None else _PATIENCE), options)
         finally:
             apart.close()

@@ -59,14 +59,16 @@ Serve = Callable[[Callable[[], ProgramEnd]], Verdict]  # gets a function that wa
 class Apart:
     """The process of a server.  `serve` runs there; it is called when the process is confined."""
 
-    def __init__(self, server: Server, serve: Serve, sandbox: Sandbox, memory: int = 0) -> None:
+    def __init__(self, server: Server, serve: Serve, sandbox: Sandbox, memory: int = 0,
+                 enter: Callable[[], None] = lambda: None) -> None:
+        """`enter` is called there first, before the process is confined."""
         try:
-            self._start(server, serve, sandbox, memory)
+            self._start(server, serve, sandbox, memory, enter)
         except BaseException:
             server.remove_directory()
             raise
 
-    def _start(self, server: Server, serve: Serve, sandbox: Sandbox, memory: int) -> None:
+    def _start(self, server: Server, serve: Serve, sandbox: Sandbox, memory: int, enter: Callable[[], None]) -> None:
         sandbox.prepare()
         sandbox.overwrite(server.error_file)
         self._server = server
@@ -76,6 +78,7 @@ class Apart:
         self._process = os.fork()
         if self._process == 0:
             self._connection.close()
+            enter()
             _run(server, serve, sandbox, memory, theirs)
         theirs.close()
         server.close_listener()
@@ -98,10 +101,11 @@ class Apart:
         self._reap()
         return verdict
 
-    def wait_until(self, stop: threading.Event) -> None:
-        """Wait until `stop` is set by a signal, or the server has ended."""
-        while not stop.is_set() and not self._connection.poll(_WAIT_SECONDS):
-            pass
+    def wait_until(self, stop: threading.Event, idle: Callable[[], None] | None = None) -> None:
+        """Wait until `stop` is set by a signal, or the server has ended.  `idle` is called meanwhile."""
+        while not stop.is_set() and not self._connection.poll(_WAIT_SECONDS if idle is None else 0):
+            if idle is not None:
+                idle()
 
     def _lost(self) -> ServerLost:
         code = self._reap()

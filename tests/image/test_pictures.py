@@ -295,4 +295,4 @@ def test_the_digest_of_an_npy_file_is_that_of_its_array(tmp_path: Path, memory: 
 def test_nan_is_black_without_a_warning(dtype: str, bits: int) -> None:
     """Also a signaling NaN, whose conversion is an invalid operation."""
     channel = np.full((1, 1), bits, dtype).view(dtype.replace("u", "f"))
-    assert not to_pixels({name: channel for name in "RGB"}).any()
+    assert not to_pixels(dict.fromkeys("RGB", channel)).any()
