@@ -14,7 +14,7 @@ from gen4emu.suite.piglit.outcome import GOOD, Execution, Outcome, execute, warn
 from gen4emu.suite.piglit.runner import Server
 
 _BEGINS = re.compile(r"^Test case '([^']+)'\.\.$", re.MULTILINE)
-_RESULT = re.compile(r"^  (\w+) \((.*)\)$", re.MULTILINE)
+_RESULT = re.compile(r"^  (\w+) \((.*?)\)$", re.MULTILINE | re.DOTALL)  # some reasons have several lines
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 # Results of dEQP, and piglit's words for them.  Anything else is a failure.
 RESULTS = {"Pass": "pass", "NotSupported": "skip", "QualityWarning": "warn", "CompatibilityWarning": "warn",
@@ -27,7 +27,10 @@ class Program:
     """A module of dEQP, such as deqp-gles2, and options for all its runs."""
 
     path: Path
-    arguments: tuple[str, ...] = ("--deqp-surface-type=fbo", "--deqp-log-images=disable",
+    # Those of Mesa's CI, so that results can be compared.  Without a size, framebuffers are as large as the GPU can.
+    arguments: tuple[str, ...] = ("--deqp-surface-type=pbuffer", "--deqp-gl-config-name=rgba8888d24s8ms0",
+                                  "--deqp-surface-width=256", "--deqp-surface-height=256",
+                                  "--deqp-visibility=hidden", "--deqp-log-images=disable",
                                   "--deqp-log-shader-sources=disable")
 
     def command(self, case_list: Path, log: Path) -> list[str]:
@@ -56,7 +59,7 @@ def read_cases(path: Path) -> list[str]:
 
 def run(program: Program, names: Sequence[str], server: Server, jobs: int, seconds: float, memory: int = 0,
         batch_size: int = 50) -> Iterator[Outcome]:
-    """In the order in which they end.  `seconds` is the time for a test; a batch has it for each of its tests."""
+    """In the order in which they end.  `seconds` is the time for a test, also for each of a batch."""
     parts = [names[i:i + batch_size] for i in range(0, len(names), batch_size)]
     with ThreadPoolExecutor(jobs) as pool:
         running = [pool.submit(run_batch, program, part, server.environment, seconds, server.reports.take, memory)
@@ -78,7 +81,7 @@ def run_batch(program: Program, names: Sequence[str], environment: Mapping[str, 
     done: list[Outcome] = []
     left = list(names)
     while len(left) > 1:
-        ended, found, said = _execute(program, left, environment, seconds * len(left), reports, memory)
+        ended, found, said = _execute(program, left, environment, seconds, reports, memory)
         sure = [] if said else found if ended.status == 0 and not ended.stall else found[:-1]
         talks = bool(warnings(ended.stderr))
         for name, result, text in sure:
@@ -123,16 +126,18 @@ def _execute(program: Program, names: Sequence[str], environment: Mapping[str, s
     with tempfile.TemporaryDirectory(prefix="gen4emu-suite-") as place:
         case_list = Path(place) / "cases.txt"
         case_list.write_text("".join(f"{name}\n" for name in names))
-        ended = execute(program.command(case_list, Path(place) / "log.qpa"), environment, seconds, memory)
+        # A module looks for its data below the current directory.  It prints a line when a test begins and ends.
+        ended = execute(program.command(case_list, Path(place) / "log.qpa"), environment, seconds, memory,
+                        directory=program.path.parent, each_line=True)
     return ended, parse(ended.stdout), reports(ended.pid)
 
 
 def parse(text: str) -> list[tuple[str, str, str]]:
     """The name of each test that began, its result, and the text in parentheses; `crash` if it said nothing."""
     begins = list(_BEGINS.finditer(text))
-    ends = [*(begin.start() for begin in begins[1:]), len(text)]
     found = []
-    for begin, end in zip(begins, ends, strict=True):
+    for i, begin in enumerate(begins):
+        end = begins[i + 1].start() if i + 1 < len(begins) else len(text)
         said = _RESULT.search(text, begin.end(), end)
         found.append((begin[1], "crash" if said is None else RESULTS.get(said[1], "fail"),
                       "" if said is None else f"{said[1]}: {said[2]}"))

@@ -10,6 +10,7 @@ for argument; do
         --deqp-log-filename=*) : > "${argument#*=}" ;;
     esac
 done
+grep -q fatal "$list" && { echo "FATAL ERROR: no display" >&2; exit 255; }
 echo "$(wc -l < "$list")" >> "$0.runs"
 while read -r name; do
     echo "$name" >> "$0.tests"
@@ -17,8 +18,11 @@ while read -r name; do
     case $name in
         *.crash) kill -SEGV $$ ;;
         *.sleep) sleep 60 ;;
+        *.slow) sleep 0.4 ;;
+        *.data) [ -e data ] || { echo "  ResourceError (no data)"; exit 1; } ;;
         *.once) [ -e "$0.once" ] || { : > "$0.once"; kill -SEGV $$; } ;;
         *.warns) echo "crocus: bad" >&2 ;;
+        *.lines) echo "  Fail (two"; echo "lines)"; continue ;;
         *.fail) echo "  Fail (Image comparison failed)"; continue ;;
         *.skip) echo "  NotSupported (no)"; continue ;;
         *.odd) echo "  InternalError (odd)"; continue ;;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,32 @@ def test_a_test_that_takes_too_long_is_a_timeout(program: Program) -> None:
     assert results(program, "sleep", "one", seconds=0.5) == {"sleep": "timeout", "one": "pass"}
 
 
+def test_time_is_for_a_test_and_not_for_its_batch(program: Program) -> None:
+    assert results(program, "slow", "slow", "slow", seconds=1) == {"slow": "pass"}
+    assert Path(f"{program.path}.runs").read_text() == "3\n"
+
+
+def test_a_batch_waits_no_longer_than_a_test(program: Program) -> None:
+    start = time.monotonic()
+    assert results(program, *["one"] * 30, "sleep", seconds=1) == {"one": "pass", "sleep": "timeout"}
+    assert time.monotonic() - start < 15  # twice a second, and not 31
+
+
+def test_a_program_that_starts_no_test_has_failed_all(program: Program) -> None:
+    done = run_batch(program, ["a.fatal", "a.fatal.too"], ENVIRONMENT, 20)
+    assert [(one.result, "FATAL ERROR: no display" in one.output) for one in done] == [("fail", True)] * 2
+
+
+def test_data_is_beside_the_program(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    assert results(program, "data", "one") == {"data": "pass", "one": "pass"}
+
+
+def test_a_reason_may_have_lines(program: Program) -> None:
+    [done] = run_batch(program, ["a.lines"], ENVIRONMENT, 20)
+    assert (done.result, done.output) == ("fail", "Fail: two\nlines")
+
+
 def test_only_crashes_are_tried_again(program: Program) -> None:
     results(program, "fail")
     assert Path(f"{program.path}.tests").read_text() == "a.0.fail\n"
@@ -60,6 +87,7 @@ def test_a_complaint_belongs_to_the_test_that_caused_it(program: Program) -> Non
 def test_the_output_gives_results() -> None:
     text = "x\nTest case 'a.b'..\n  Pass (Supported)\n\nTest case 'a.c'..\nTest case 'a.d'..\n  Waiver (ok)\n"
     assert parse(text) == [("a.b", "pass", "Pass: Supported"), ("a.c", "crash", ""), ("a.d", "warn", "Waiver: ok")]
+    assert parse("FATAL ERROR: no display\n") == []
 
 
 def test_a_list_holds_names_only(tmp_path: Path) -> None:
