@@ -18,12 +18,10 @@ from gen4emu.decode.resources_gen6 import resource_of
 from gen4emu.hw.catalogue import register_at
 from gen4emu.hw.fields import Address, Array
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen6.media import INTERFACE_DESCRIPTOR_DATA
 from gen4emu.hw.layout import Block, Register, View
 
 STAGES = ("vs", "hs", "ds", "gs", "ps")
 DESCRIPTOR = "INTERFACE_DESCRIPTOR_DATA"
-DESCRIPTOR_BYTES = 4 * INTERFACE_DESCRIPTOR_DATA.size(Gen.SNB)  # on later ones, too
 _DESCRIPTORS_KEPT = 64  # that one MEDIA_INTERFACE_DESCRIPTOR_LOAD shows
 _OFFSET_DISABLE = "constant_buffer_address_offset_disable"
 
@@ -291,19 +289,20 @@ def descriptor_load(follower: Follower, node: Command) -> None:
 
 def _descriptors(follower: Follower, node: Command) -> None:
     view, context = node.body.view, follower.context
-    count = int(view.interface_descriptor_total_length) // DESCRIPTOR_BYTES
     role = "cs" if context.pipeline == "GPGPU" else "media"
     block = follower.catalogue.block(DESCRIPTOR)
+    size = 4 * block.size(view.gen)
+    count = int(view.interface_descriptor_total_length) // size
     for i in range(min(count, _DESCRIPTORS_KEPT)):
-        follower.block(node, block, context.descriptors + DESCRIPTOR_BYTES * i, f"{role} {i}")
+        follower.block(node, block, context.descriptors + size * i, f"{role} {i}")
 
 
 def descriptors(follower: Follower, view: View) -> list[tuple[int, int]]:
     """Number and address of the interface descriptor that an object or a walker starts."""
     if "interface_descriptor_offset" not in view.layout.by_name(view.gen):
         return []
-    index = int(view.interface_descriptor_offset)
-    return [(index, follower.context.descriptors + DESCRIPTOR_BYTES * index & follower.context.mask)]
+    index, size = int(view.interface_descriptor_offset), 4 * follower.catalogue.block(DESCRIPTOR).size(view.gen)
+    return [(index, follower.context.descriptors + size * index & follower.context.mask)]
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

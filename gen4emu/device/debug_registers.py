@@ -24,12 +24,7 @@ from gen4emu.device.state import ContextState
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.debug_registers import (
-    MATH_ERROR,
-    SHARED_FUNCTION_ERROR,
-    SPAWNER_ERROR,
-    SPAWNER_SNAPSHOT,
-)
+from gen4emu.hw.gen4 import debug_registers as layouts
 from gen4emu.hw.gen4.media import PAYLOAD_MEDIA_R0
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
 from gen4emu.hw.layout import Block, View
@@ -236,7 +231,7 @@ class Snapshots:
         """965 PRM vol. 4, 3.3.11.1: mux 3 of TS, from R0."""
         header = ffi.unpack(lib.g4_debug_register(self._native, 1, 0), PAYLOAD_MEDIA_R0.size(self._gen))
         pointer = PAYLOAD_MEDIA_R0.field("interface_descriptor_pointer", self._gen).extract(header)
-        return {3: SPAWNER_SNAPSHOT.pack(self._gen, interface_descriptor=pointer)[0]}
+        return {3: layouts.SPAWNER_SNAPSHOT.pack(self._gen, interface_descriptor=pointer)[0]}
 
     def _payload(self, number: int) -> list[int]:
         return list(ffi.unpack(lib.g4_debug_register(self._native, 2, number & 15), 8))
@@ -270,7 +265,7 @@ class Snapshots:
                 return 0
             if mux:
                 return int(record.header[mux - 1])
-            return self._pack(SHARED_FUNCTION_ERROR, record, error_code=1 << int(record.cause))
+            return self._pack(layouts.SHARED_FUNCTION_ERROR, record, error_code=1 << int(record.cause))
 
         return read
 
@@ -279,16 +274,17 @@ class Snapshots:
         record, mux = self._record((_WRITE, _READ)), self._view("DP_CTL").output_mux_select
         if record is None or mux > 2:
             return 0
-        return int(record.header[2 - mux]) if mux else self._pack(SHARED_FUNCTION_ERROR, record,
-                                                                  error_code=1 << int(record.cause))
+        if mux:
+            return int(record.header[2 - mux])
+        return self._pack(layouts.SHARED_FUNCTION_ERROR, record, error_code=1 << int(record.cause))
 
     def _math(self) -> int:
         record = self._record((_MATH,))
         if record is None or self._view("MATH_CTL").output_mux_select:
             return 0
         message = self._message_of(record)
-        opcode = MATH_ERROR.field("opcode", self._gen).mask
-        return self._pack(MATH_ERROR, record, response_length=message.response_length,
+        opcode = layouts.MATH_ERROR.field("opcode", self._gen).mask
+        return self._pack(layouts.MATH_ERROR, record, response_length=message.response_length,
                           message_length=message.message_length, opcode=message.function_control & opcode,
                           error_code=1 << int(record.cause))
 
@@ -300,8 +296,8 @@ class Snapshots:
         if record is None:
             return 0
         message = self._message_of(record)
-        control = SPAWNER_ERROR.field("function_control", self._gen).mask
-        return self._pack(SPAWNER_ERROR, record, function_control=message.function_control & control,
+        control = layouts.SPAWNER_ERROR.field("function_control", self._gen).mask
+        return self._pack(layouts.SPAWNER_ERROR, record, function_control=message.function_control & control,
                           end_of_thread=message.end_of_thread, error_code_valid=True,
                           error_code=1 if record.cause else 0)
 
@@ -309,7 +305,9 @@ class Snapshots:
         mux = self._view("URB_CTL").output_mux_select
         if mux == 0:
             record = self._record((_URB,))
-            return 0 if record is None else self._pack(SHARED_FUNCTION_ERROR, record, error_code=int(record.cause))
+            if record is None:
+                return 0
+            return self._pack(layouts.SHARED_FUNCTION_ERROR, record, error_code=int(record.cause))
         return self._latched.get("URB", {}).get(mux, 0)
 
     # --- attention ------------------------------------------------------------------------------------------------

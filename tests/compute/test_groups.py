@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gen4emu.device.device import EuHang
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.media import SimdSize
 from gen4emu.hw.gen7.pipeline import RoundingMode
 from gen4emu.isa.encodings import encoding_of
 from tests.harness.compute import BARRIER, DYNAMIC, SCRATCH, SHARED, Compute
 from tests.harness.group_kernels import LANES, offset, per_thread, reversed_through_shared_memory, rows
+from tests.harness.messages import operand
 
 DEVICES = pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "skl", "kbl"])
 
@@ -208,10 +210,12 @@ def test_threads_have_scratch_space_of_their_own(device: str) -> None:
     machine = Compute(device)
     logarithm = {"hsw": 0, "skl": 1, "kbl": 1}  # of the size, from 2 KiB and from 1 KiB on
     size = {"per_thread_scratch_space": logarithm.get(device, 2048)}
-    kernel = LANES + """
-mov(8) g40<1>UD g0<8,8,1>UD { align1 WE_all 1Q };
-mov(8) g41<1>UD g1<0,1,0>UD { align1 1Q };
-send(8) null<1>UW g40<8,8,1>UD 0x040f0000 data { align1 1Q };
+    write = operand("DATA_CACHE_DATA_PORT_MESSAGE", Gen.IVB, length=2, header_present=True, scratch=True,
+                    scratch_operation="WRITE", scratch_unit="DWORD")
+    kernel = LANES + f"""
+mov(8) g40<1>UD g0<8,8,1>UD {{ align1 WE_all 1Q }};
+mov(8) g41<1>UD g1<0,1,0>UD {{ align1 1Q }};
+send(8) null<1>UW g40<8,8,1>UD {write} data {{ align1 1Q }};
 """
     machine.dispatch(kernel, (1, 1, 1), 4, constants=rows(4), **per_thread(device),
                      scratch={"scratch_space_base_pointer": SCRATCH, **size})

@@ -214,9 +214,11 @@ def test_picture_of_the_va_driver() -> None:
     machine.dwords(0x40, 0, 0, 0, 0x80)
     surface(machine, 0x80)
     machine.dwords(0x0070_0000, *range(4))
-    pointers = [0x70000001, 0x101, 0x140]
-    slice_ = [0x71000004, 0, 16, 0x00700000, 0x00007F00, 0x05000000]
-    items = machine.run([0x69040001], pointers, slice_, slice_)
+    pointers = machine.command("MEDIA_STATE_POINTERS", extended_state_pointer=0x100, extended_vfe_state_enable=True,
+                               pointer_to_vfe_state=0x140)
+    slice_ = machine.command("MEDIA_OBJECT", indirect_data_length=16, indirect_data_start_address=0x0070_0000,
+                             inline_data=[[0x7F00], [0x0500_0000]])
+    items = machine.run(machine.command("PIPELINE_SELECT", pipeline_selection="MEDIA"), pointers, slice_, slice_)
     assert not diagnostics(items)
     assert [s.role for s in states(items, "INTERFACE_DESCRIPTOR")] == ["media 0", "media 1"]
     assert next(s.role for s in states(items, "SURFACE_STATE")) == "media 0 surface 3"
@@ -306,6 +308,6 @@ def test_only_pipelined_pointers_change_the_units() -> None:
     first = pixel_pipeline(machine)
     second = pixel_pipeline(machine, general=0x10000, kernel="mov(8) g5<1>F g4<8,8,1>F { align1 };\n" + PS)
     constants = machine.command("CONSTANT_BUFFER")
-    machine.run([0x02000000], bases(machine), first, constants, constants, bases(machine, 0x10000), second, constants,
-                bases(machine), constants)
+    machine.run(machine.command("MI_FLUSH"), bases(machine), first, constants, constants, bases(machine, 0x10000),
+                second, constants, bases(machine), constants)
     assert machine.decoder.context.units["ps"].address == 0x10300

@@ -15,6 +15,7 @@ from gen4emu.isa.encodings import encoding_of
 from tests.eu.differential import Bench
 from tests.eu.gen7_programs import check, check_flow, end, first_difference, result
 from tests.eu.gen9_programs import flow_case, straight_case
+from tests.harness.messages import operand
 from tests.harness.probe import Probe
 
 GEN = Gen.KBL
@@ -171,7 +172,9 @@ def test_csel_compares_its_third_source_with_zero() -> None:
 
 def test_a_split_send_joins_two_payloads() -> None:
     """A header in one place and the data of an OWord block write in another."""
-    code = "sends(8) nullUD g2UD g20UD 0x020a02ff 0x00000040 data { align1 WE_all 1Q };"
+    write = operand("DATA_CACHE_DATA_PORT_MESSAGE", GEN, header_present=True, message_type="OWORD_BLOCK_WRITE",
+                    oword_block_size="OWORDS_2", binding_table_index=255)
+    code = f"sends(8) nullUD g2UD g20UD {write} 0x00000040 data {{ align1 WE_all 1Q }};"
     data = [0x11111111 * n for n in range(8)]
     for general_only in (True, False):
         probe = Probe(GEN)

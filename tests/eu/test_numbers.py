@@ -9,8 +9,9 @@ import pytest
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.eu.conftest import MakeMachine
-from tests.harness.messages import END_MESSAGE
+from tests.harness.messages import END_MESSAGE, operand
 
+NULL_MESSAGE = operand("NULL_MESSAGE")
 NAN, INF = float("nan"), float("inf")
 
 
@@ -572,7 +573,7 @@ def test_the_implied_move_fills_a_register_for_every_execution_size(machine: Mak
                                                              expected: list[int]) -> None:
     m = machine()
     m.put(2, "D", range(1, 17))
-    m.run(f"send(1) 5 null<1>D {source} 0x00100000UD {{align1}};")
+    m.run(f"send(1) 5 null<1>D {source} {NULL_MESSAGE}UD {{align1}};")
     assert m.message(5, "D") == expected
 
 

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
-from tests.harness.pixel_probe import PixelProbe
+from tests.harness.pixel_probe import PixelProbe, header_flag
 
 TARGETS, DEPTH = 0x100000, 0x800000
 DEPTH_BYTES = {"D32_FLOAT_S8X24_UINT": 8, "D32_FLOAT": 4, "D24_UNORM_S8_UINT": 4, "D24_UNORM_X8_UINT": 4,
                "D16_UNORM": 2}
 Color = Sequence[float]
 
-BACK, SOURCE_DEPTH, DEST_DEPTH, DEST_STENCIL, AA = 32, 8, 4, 2, 1  # bits 31, 29, 28, 27, 26 of M1.6
+BACK, SOURCE_DEPTH, DEST_DEPTH, DEST_STENCIL, AA = (header_flag(name) for name in (
+    "back_facing", "source_depth_to_render_target", "destination_depth_present", "destination_stencil_present",
+    "antialias_alpha_to_render_target"))
 
 
 class Target:
@@ -130,7 +132,7 @@ class Canvas:
 
     def late(self, z: float | Sequence[float], color: Color = (1, 1, 1, 1), *, flags: int = SOURCE_DEPTH | DEST_DEPTH,
              **message: Any) -> None:
-        """A write whose message has source depth; flags are M1.6 bits 31:26."""
+        """A write whose message has source depth; `flags` are those of its header."""
         depths = np.full(16, z, np.float32) if isinstance(z, float) else np.asarray(z, np.float32)
         payload = [depths[:8], depths[8:]]
         length = 12 + (2 if flags & DEST_DEPTH else 0)

@@ -18,6 +18,8 @@ from gen4emu.device.memory import Memory
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import RENDER_TARGET_WRITE_HEADER
+from gen4emu.hw.gen4.payload import PAYLOAD_PS_R1
 from tests.harness.messages import descriptor
 from tests.harness.native import ffi, harness
 from tests.harness.probe import THREADS, Probe
@@ -28,9 +30,19 @@ SURFACE_STATES = 0x2000
 Fields = dict[str, Any]
 
 
+_FLAGS = PAYLOAD_PS_R1.field("antialias_alpha_to_render_target", Gen.EL)  # the lowest one
+
+
+def header_flag(name: str) -> int:
+    """A field of M1.6, as a bit of a message's flags."""
+    field = PAYLOAD_PS_R1.field(name, Gen.EL)
+    assert field.dword == _FLAGS.dword
+    return field.mask << field.lo - _FLAGS.lo
+
+
 @dataclass(frozen=True, slots=True)
 class IzDecision:
-    """The unit that tests, and bits 30:27 of R1.6."""
+    """The unit that tests, and what the payload has: the four fields of R1.6 from source depth on."""
 
     mode: str  # P, N or C
     flags: int
@@ -104,13 +116,13 @@ class PixelProbe(Probe):
 
     def header(self, thread: int = 0, *, pixels: int = 0xFFFF, x: Sequence[int] = (0, 2, 4, 6),
                y: Sequence[int] = (0, 0, 0, 0), flags: int = 0, viewport: int = 0, array_index: int = 0) -> None:
-        """M0 and M1 of a message; `flags` are bits 31:26 of M1.6."""
-        m0, m1 = self.mrf(0, thread), self.mrf(1, thread)
-        m0[0] = pixels << 16 | pixels
-        for s in range(4):
-            m1[2 + s] = y[s] << 16 | x[s]
-        m1[6] = flags << 26
-        m1[7] = viewport << 27 | array_index << 16
+        """M0 and M1 of a message; `flags` as `header_flag` returns them."""
+        places = {f"subspan_{s}_{axis}": at[s] for axis, at in (("x", x), ("y", y)) for s in range(4)}
+        m1 = PAYLOAD_PS_R1.pack(self.gen, viewport_index=viewport, render_target_array_index=array_index, **places)
+        m1[_FLAGS.dword] |= flags << _FLAGS.lo
+        self.mrf(0, thread)[0] = RENDER_TARGET_WRITE_HEADER.pack(self.gen, dispatched_pixel_enables=pixels,
+                                                                 pixel_enables=pixels)[0]
+        self.mrf(1, thread)[2:] = m1[2:]
 
     def color16(self, color: NDArray[Any], thread: int = 0, first: int = 2) -> None:
         """The colours of sixteen slots, an array of 16 rows of R, G, B, A: floats, or integers as they are."""

@@ -251,7 +251,7 @@ PAYLOAD_PS_ANTIALIAS_STENCIL = Block("PAYLOAD_PS_ANTIALIAS_STENCIL", 8, [
 THREAD_STATE = Block("THREAD_STATE", 1, [
     Uint("euid", 0, 31, 8, doc="of any number of units; Gen4 has four bits"),
     Uint("tid", 0, 7, 0),
-], ref="965v4, state register", doc="sr0.0")
+], ref="965v4 11.3.4.10", doc="sr0.0")
 
 BLOCKS: tuple[Block, ...] = (
     THREAD_STATE,
