@@ -252,7 +252,7 @@ class Snapshots:
         return MESSAGE_DESCRIPTOR.view((int(record.descriptor),), gen=self._gen)
 
     def _pack(self, layout: Block, record: Any, **values: Any) -> int:
-        """What a mux returns about a bad message: its thread, and these fields."""
+        """The error word of a bad message: its thread, and these fields."""
         tid = layout.field("tid", self._gen).mask
         return layout.pack(self._gen, ffid=FFID[Unit(record.unit)], euid=int(record.euid), tid=int(record.tid) & tid,
                            **values)[0]

@@ -240,7 +240,7 @@ class Encoding:
         object.__setattr__(self, "by_name", {f.name: f for f in self.fields})
 
     @property
-    def is_gen4(self) -> bool:
+    def sends_from_mrf(self) -> bool:
         """Whether text is that of Gen4 and Gen4.5, with compression and message registers in a send."""
         return "base_mrf" in self.by_name
 

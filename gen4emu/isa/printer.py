@@ -97,7 +97,7 @@ def _statement(inst: Instruction, info: OpcodeInfo, targets: Sequence[str | None
     head, unused = _head(inst, info)
     parts = [head]
     if info.shape is Shape.SEND:
-        if encoding.is_gen4:
+        if encoding.sends_from_mrf:
             parts[0] += f" {inst.base_mrf}"
         words, shown = _send(inst)
         parts += words
@@ -139,7 +139,7 @@ def _statement(inst: Instruction, info: OpcodeInfo, targets: Sequence[str | None
             parts.append(f"Pop: {inst.pop}")
         elif inst.pop:
             unused |= fields["pop_count"].put(inst.pop)
-    options = _options if encoding.is_gen4 else _later_options
+    options = _options if encoding.sends_from_mrf else _later_options
     return _columns(parts, options(inst, info, hidden ^ unused))
 
 
@@ -322,7 +322,7 @@ def _dst(dst: RegisterOperand | None, inst: Instruction) -> str:
     if dst is None or not isinstance(dst.region, DestRegion):
         raise _NoWords
     encoding = encoding_of(inst.gen)
-    if inst.align16 and dst.region.hstride != 1 and not encoding.is_gen4:  # text has no other one
+    if inst.align16 and dst.region.hstride != 1 and not encoding.sends_from_mrf:  # text has no other one
         raise _NoWords
     if dst == _PLAIN_IP_DST:
         return "ip"
@@ -447,7 +447,7 @@ def _send(inst: Instruction) -> tuple[list[str], int]:
     if isinstance(inst.src0, Immediate) or inst.src1 is None:
         raise _NoWords
     parts = [_dst(inst.dst, inst), _src(inst.src0, inst)]
-    if encoding_of(inst.gen).is_gen4:
+    if encoding_of(inst.gen).sends_from_mrf:
         if not isinstance(inst.src1, Immediate):
             return [*parts, _src(inst.src1, inst)], 0
     elif not isinstance(inst.src1, Immediate):  # Mesa prints the dword that holds the register

@@ -28,7 +28,7 @@ FULL: dict[str, Any] = {"write_alpha": True, "write_rgb": True, "color_depth": b
 
 @dataclass
 class End:
-    """What a batch leaves."""
+    """Memory and registers at the end of a batch."""
 
     memory: bytes
     counts: dict[DrawKind, int]
