@@ -1,4 +1,4 @@
-"""Running cases in child processes: crashes and timeouts cost one case, `jobs` of them run at the same time."""
+"""Runs cases in child processes: a crash or a timeout costs one case, and `jobs` of them run at a time."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class _Run:
 class Runner:
     """Worker processes that live until `close`, and are replaced when they die.  `task` may change between runs.
 
-    `fork` starts them by fork, which is for processes that have no device and no thread at work.  They may read the
+    With `fork` they are forked, which needs a process without devices and other threads.  They may read the
     files of the cases only; those that are not forked, which take long to start, also what is beside these files, and
     `reads`.
     """
@@ -193,7 +193,7 @@ class Runner:
             idle.pop().start(waiting.popleft(), self.task)
 
     def _collect(self) -> Iterator[tuple[_Run, Result | None]]:
-        """Runs that have ended; without a result those that are tried again."""
+        """The runs that have ended; those that are to be tried again have no result."""
         busy: dict[Connection, _Worker] = {w.connection: w for w in self._workers if w.running is not None}
         patience = max(0.0, min(worker.deadline for worker in busy.values()) - time.monotonic())
         ready = wait(list(busy), patience)

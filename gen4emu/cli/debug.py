@@ -25,11 +25,11 @@ from gen4emu.trace.reader import open as open_trace
 @click.command()
 @click.argument("trace")
 @click.option("-c", "--command", "commands", multiple=True, metavar="COMMAND",
-              help="Run this instead of asking; more than once, in order.")
+              help="Run this command instead of reading any; may be given several times.")
 @click.option("--keep-going", is_flag=True, help="Without a terminal: continue after a command that fails.")
 @click.option("--json", "as_json", is_flag=True, help="Answers as JSON, one object a line.")
 @click.option("--web", is_flag=True, help="Serve a page for a browser on this machine, and print its address.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of --web.  [default: a free one]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port of --web.  [default: a free one]")
 @click.option("--open", "opens", is_flag=True, help="With --web: show the page in a browser.")
 @options.trace_options
 @click.option("--skip-prims", type=click.IntRange(0), default=0, help="Skip the first N 3DPRIMITIVEs.")

@@ -52,7 +52,7 @@ class _Primitives(Listener):
 @click.command()
 @click.argument("trace")
 @click.option("--interval", type=click.FloatRange(0, 3600), default=0.25, show_default=True, metavar="SECONDS",
-              help="Of execution, between two checkpoints; 0: after every draw.")
+              help="Execution time between two checkpoints; 0: after every draw.")
 @click.option("--partial", is_flag=True, help="Accept damaged and cut traces.")
 @confinement_options
 @options.verbosity_options

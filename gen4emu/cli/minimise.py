@@ -75,7 +75,7 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
              differs_between: tuple[Device, Device] | None, budget: float, tries: int | None, jobs: int,
              command: tuple[str, ...], kind: str | None, base: int, device: Device | None, force_device: bool,
              partial: bool, confinement: Confinement) -> int:
-    """Leave out everything of TRACE without which a problem stays.
+    """Remove everything from TRACE that a problem does not need.
 
     Submissions, draws, state commands, memory, objects of draws, instructions of kernels and fields of state are left
     out. COMMAND is run with the name of a candidate as its last argument; exit status 0 says that the problem is there.

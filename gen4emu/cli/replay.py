@@ -136,7 +136,7 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
 @click.option("--trap-pixel", "traps", multiple=True, callback=pixels, metavar="X,Y[,N]",
               help="Print the threads that a pixel's 2x2 block goes to; only the N-th time.")
 @click.option("--bad-messages", "policy", type=click.Choice([p.name.lower() for p in ErrorPolicy]), default="lenient",
-              show_default=True, help="Count them; stop the draw; or let threads hang that touch the register.")
+              show_default=True, help="Count them; stop the draw; or hang threads that touch the register.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 after unmodelled or invalid operations.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, instead of paths and a summary.")
 @confinement_options

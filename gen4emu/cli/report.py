@@ -53,7 +53,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 @click.option("--single-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write one HTML file instead of a directory.")
 @click.option("--max-size", callback=size, default="25M", show_default=True, metavar="SIZE",
-              help="Of --single-file: leave out full-size pictures, then thumbnails, to stay below.")
+              help="With --single-file: leave out full-size pictures, then thumbnails, to stay below this.")
 @click.option("--against", metavar="TRACE", help="Compare with this trace: its draws beside those of the first one.")
 @devices_option
 @options_option

@@ -31,7 +31,7 @@ _OPTIONS = (
                  multiple=True, metavar="FILE", help="Results of an earlier run, whose times balance the shards."),
     click.option("--jsonl", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                  help="Write a line of JSON for each case as it ends; see `gen4emu results`."),
-    click.option("--resume", is_flag=True, help="Go on with the --jsonl FILE: its cases are not run again."),
+    click.option("--resume", is_flag=True, help="Continue the --jsonl FILE: its cases are not run again."),
 )
 
 

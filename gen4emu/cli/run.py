@@ -129,7 +129,7 @@ def make_server(options: LiveOptions, directory: Path | None = None, screen: Scr
 def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, trace: Path | None = None,
                 view: View | None = None, driver: DriverOutput | None = None,
                 link: ScreenLink | None = None, screen: Screen | None = None) -> Verdict:
-    """The status is the program's, unless it is 0 and the server has a reason for another one.
+    """Run a program.  The status is its own, unless that is 0 and the server has a reason for another one.
 
     `link` leads from `screen` to `view` if the server gets a process of its own.
     """
@@ -227,7 +227,7 @@ def _allow(sandbox: Sandbox, options: LiveOptions, trace: Path | None = None) ->
 
 
 def _verdict(server: Server, options: LiveOptions, name: str, trace: Path | None = None) -> int:
-    """Report what the server has seen; the exit status for that.  Without a program, `name` is empty."""
+    """Report what the server has seen; returns the exit status for that.  Without a program, `name` is empty."""
     complaints = summary.print_totals(server.totals, options.stats, options.strict or not options.quiet)
     use = summary.gpu_use(server.totals)
     absence = f"{name} {_ABSENCES[use]}" if name else "no program used the GPU"
@@ -269,7 +269,7 @@ def _conclude(verdict: Verdict, options: LiveOptions) -> Verdict:
               help="Become PROGRAM, on the device that serves DIR.")
 @click.option("--web", is_flag=True,
               help="Serve a page that shows the frames in a browser on this machine, and print its address.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of --web.  [default: a free one]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port of --web.  [default: a free one]")
 @click.option("--open", "opens", is_flag=True, help="With --web: show the page in a browser.")
 @click.option("--window", is_flag=True, help="Show the frames in a window; needs the extra gen4emu[window].")
 def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, attach: Path | None, web: bool, port: int,
@@ -299,7 +299,7 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
             click.echo(f"gen4emu: {e}", err=True)
             return e.status
     if not options.device.executes:
-        raise NotExecutedError(f"{options.device.name} only captures, it does not execute yet: gen4emu capture "
+        raise NotExecutedError(f"{options.device.name} can be captured, but not executed yet: gen4emu capture "
                                f"--device {options.device.name} records what a program submits")
     screen = Screen() if web or window else None
     with ExitStack() as cleanup:
@@ -342,7 +342,7 @@ def _window_view(screen: Screen, title: str, options: LiveOptions) -> View:
 
 def _serve(server: Server, options: LiveOptions, view: View | None, link: ScreenLink | None,
            screen: Screen | None) -> Verdict:
-    """Until SIGINT or SIGTERM, or the end of --timeout."""
+    """Serve until SIGINT or SIGTERM, or until the end of --timeout."""
     def serve(wait: Callable[[], ProgramEnd]) -> Verdict:
         with server:
             try:

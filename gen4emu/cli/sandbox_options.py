@@ -27,12 +27,12 @@ class Confinement:
     timeout: float | None = None  # seconds
 
     def limit(self, name: str) -> None:
-        """Set the limits; `name` is in the messages.  Before anything is read or started."""
+        """Set the limits, before anything is read or started.  `name` appears in messages."""
         limit_time(self.timeout, name)
         limit_memory(self.memory)
 
     def refuse(self, why: str) -> None:
-        """Of a way to work that is not confined, and has no limits."""
+        """Refuse the options for a mode that is neither confined nor limited."""
         for name, given in (("--sandbox on", self.mode is Mode.ON), ("--memory", self.memory),
                             ("--timeout", self.timeout is not None)):
             if given:
@@ -76,7 +76,7 @@ _OPTIONS = (
 
 
 def confinement_options(command: Command) -> Command:
-    """Gives a verb `confinement`."""
+    """Add the options to a verb, which gets them as `confinement`."""
     @functools.wraps(command)
     def collect(mode: Mode, memory: int, timeout: float | None, **arguments: Any) -> Any:
         return command(confinement=Confinement(mode, memory, timeout), **arguments)

@@ -96,7 +96,7 @@ def _run_options(command: _Command) -> _Command:
 
 @click.group()
 def suite() -> None:
-    """Run piglit, dEQP or traces on an emulated device, and compare with what is known of them.
+    """Run piglit, dEQP or traces on an emulated device, and compare with known results.
 
     Shards, results and resuming are the same for all of them; `gen4emu results` joins and compares the results.
 
@@ -115,7 +115,7 @@ suite.add_command(check, "traces")
 @click.option("--match", default="", metavar="REGEX", help="Only tests whose name this regular expression finds.")
 @click.option("--list", "listed", type=_FILE, metavar="FILE", help="Only the tests in this file.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="So many tests, spread over the groups.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of --sample.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The seed of --sample.")
 @_run_options
 def piglit(chosen: tuple[str, ...], match: str, listed: Path | None, sample: int | None, seed: int,
            **common: object) -> int:

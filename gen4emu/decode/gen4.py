@@ -11,11 +11,15 @@ from gen4emu.decode.context import Context, Use, uses_border
 from gen4emu.decode.follower import Follower
 from gen4emu.decode.model import Model
 from gen4emu.decode.nodes import Command, Node
-from gen4emu.decode.resources_gen4 import resource_of
+from gen4emu.decode.resources import Kind, Resource
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Address
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.media import VfeMode
+from gen4emu.hw.gen4.message_shapes import message_for, sampler_message
+from gen4emu.hw.gen4.messages import DataPortWriteTypeGen4, SharedFunction
 from gen4emu.hw.layout import Block, View
+from gen4emu.isa.instruction import Descriptor
 
 STAGES = ("vs", "gs", "clip", "sf", "ps")
 
@@ -136,6 +140,20 @@ def _numbers(context: Context, view: View) -> list[int]:
     if view.layout.name == "MEDIA_OBJECT_EX":
         index = int(remap.get(f"interface_descriptor_remap_{index}", index))
     return [index]
+
+
+def resource_of(descriptor: Descriptor, gen: Gen) -> Resource | None:
+    """The surface and the sampler that a message names."""
+    message = message_for(descriptor.bits, gen)
+    if message is None or "binding_table_index" not in message.by_name(gen):
+        return None
+    view = message.view((descriptor.bits,), gen=gen)
+    index = int(view.binding_table_index)
+    if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen4.RENDER_TARGET:
+        return Resource(Kind.TARGET, index)
+    sample = sampler_message(descriptor.bits, gen)
+    sampler = int(view.sampler_index) if sample is not None and sample.uses_sampler else None
+    return Resource(Kind.TEXTURE if message.sfid == SharedFunction.SAMPLER else Kind.SURFACE, index, sampler)
 
 
 MODEL = Model(

@@ -25,8 +25,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
 from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, by_columns, deflated_json
 from gen4emu.report.kernel_diffs import compared_lines
-from gen4emu.report.line_counts import line_counts
-from gen4emu.report.live_registers import live_registers
+from gen4emu.report.kernel_lines import line_counts, live_registers
 from gen4emu.report.maps import PixelOverlays
 from gen4emu.report.meshes import ExecutedMeshes
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails

@@ -42,7 +42,7 @@ class Ahead(Generic[_C]):
     """Answers questions about candidates.  The next ones are asked meanwhile, as if all answers were no."""
 
     def __init__(self, ask: Callable[[_C], Answer], first: _C, workers: int) -> None:
-        """`ask` runs in the copies, which begin with `first`.  No thread may be at work."""
+        """`ask` runs in the copies, which begin with `first`.  No other thread may run."""
         self._workers: list[_Worker[_C]] = []
         try:
             for _ in range(workers):

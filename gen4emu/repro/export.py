@@ -62,7 +62,7 @@ class _OtherPixels(Gen4emuError):
 
 @dataclass(slots=True)
 class _Moment:
-    """After the draw before the exported one: the state, and all memory."""
+    """The state and all memory after the draw before the exported one."""
 
     commands: dict[Engine, tuple[Dwords, ...]]
     registers: dict[Engine, tuple[Dwords, ...]]  # commands that load those which others have computed
@@ -79,7 +79,7 @@ class Export:
 
 
 def export(trace: Trace, source: reader.Trace, number: int) -> Export:
-    """A draw of a trace, with the state and the memory that it needs."""
+    """Export a draw of a trace, with the state and the memory that it needs."""
     draw = trace.at(draw=number)
     assert isinstance(draw, Draw)
     if draw.kind not in (DrawKind.PRIMITIVE.value, DrawKind.BLIT.value):
@@ -228,7 +228,7 @@ def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 def free_address(pages: Iterable[int]) -> int:
-    """Where nothing lies: the address after all pages, or a gap below them."""
+    """An unused address: the one after all pages, or a gap below them."""
     used = sorted(pages)
     room = 1 << 20
     last = used[-1] + PAGE_SIZE if used else 0
@@ -246,7 +246,7 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
         -> dict[int, bytes]:
     """The pages without which the script reads missing memory or writes other pixels.
 
-    These are the pages that it misses, and pages of its targets that have other contents without their earlier ones.
+    These are the pages that it misses, and the pages of its targets that depend on their earlier contents.
     Ranges of them are left out one after the other, in halves, quarters and so on, as long as the result stays.
     """
     kept = {at: data for at, data in pages.items() if any(data)}  # memory without contents reads as zeros
@@ -300,7 +300,7 @@ class _Result:
 
 def _run(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...], *, with_pages: bool = False) \
         -> _Result | None:
-    """None if the script hangs."""
+    """Run a script with this memory; None if it hangs."""
     with NewDevice(script.device) as device:
         load(device.memory, replace(script, memory=joined(pages)))
         try:

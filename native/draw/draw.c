@@ -24,7 +24,7 @@ enum {
     RANGES_PER_BATCH = 256,      /* chunks between two tile phases; plan.c bounds their objects */
     OBJECTS_PER_BATCH = 4096,    /* of draws that wait: more leave the caches before their tiles are drawn */
     GRID = 16384 / G4_TILE_SIZE, /* drawing rectangles end at 16383, before Gen7 at 8191 */
-    BRIEF_TILES = 4,             /* fewer tiles and objects may take less time than to wake a thread */
+    BRIEF_TILES = 4,             /* waking a thread may take longer than fewer tiles and objects */
     BRIEF_SETUPS = 64,
     MOST_WRITES = 64, /* that wait */
 };
@@ -138,7 +138,7 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
     free(frame);
 }
 
-/* The place for draw number d of a batch, made when it is needed first; NULL: no memory. */
+/* The place for draw number d of a batch, made on first use; NULL: no memory. */
 static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
     struct g4_draw_frame *const frame = device->frame;
     if (!frame->draw[d]) {
@@ -169,7 +169,7 @@ static void swap_draws(struct g4_draw_frame *frame, uint32_t a, uint32_t b) {
     frame->draw[b] = draw;
 }
 
-/* Let a worker go on with its state of a draw. */
+/* Switch a worker to its state of a draw. */
 static void enter_draw(struct g4_worker *worker, struct pending_draw *draw) {
     const struct pixel_state *const pixels = &draw->pixels[worker->index];
     worker->wm = pixels->wm;
@@ -966,7 +966,7 @@ static bool may_be_first(struct g4_device *device) {
            state->curbe.rows <= G4_CURBE_ROWS;
 }
 
-/* Go on with the draw in place 0, which is loaded; no other waits. */
+/* Continue with the draw in place 0, which is loaded; no other waits. */
 static enum g4_status take_first(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
     struct g4_draw_frame *const frame = device->frame;
     enum g4_status status;

@@ -628,7 +628,7 @@ static void load_clip(const struct g4_context *ctx, const struct gen9_3dstate_ra
 }
 
 /* Pixels outside of the viewport are not drawn, whatever the guardband lets pass, also without the viewport XY clip
- * test: decision 157.
+ * test (docs/decisions.md 157).
  */
 static void clip_to_extents(const struct gen9_sf_clip_viewport *extents, struct g4_viewport *viewport) {
     viewport->scissor_x_min = (int32_t)g4_clamp_float(extents->x_min_viewport, 0.0f, 65535.0f);

@@ -9,7 +9,7 @@
 #include "sampler/texture.h"
 
 enum {
-    MOST_BYTES = 1 << 28, /* of one range: more is not worth a look at each page */
+    MOST_BYTES = 1 << 28, /* of one range: checking each page of more is not worth it */
     PLACES = 1 << 14,     /* for written pages: twice the 32 MiB that fit */
     MOST_PAGES = PLACES / 2,
     CHECKED = 64,     /* ranges that are known to be unread by the waiting draws' writes */

@@ -54,7 +54,7 @@ static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
         .indirect_object_base = context->indirect_object_base,
         .descriptor_base = context->media_descriptor_address,
         .counter_control = G4_DEBUG_COUNTER_CONTROL_FREE_RUNNING,
-        .gateways_open = true, /* MEDIA_VFE_STATE has no choice any more */
+        .gateways_open = true, /* MEDIA_VFE_STATE no longer has a choice */
     };
     load_scoreboard(&state, vfe);
 }

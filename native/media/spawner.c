@@ -78,7 +78,7 @@ static bool is_blocked_by(const struct g4_media *media, const struct g4_media_ro
     return false;
 }
 
-/* Whether threads that run keep a root back.  Roots start in order, so threads after it do not count. */
+/* Whether running threads hold a root back.  Roots start in order, so threads after it do not count. */
 static bool is_blocked(const struct g4_media *media, const struct g4_media_root *root) {
     for (uint32_t u = 0; root->dependencies && u < media->units; u++) {
         const struct g4_media_unit *const unit = &media->unit[media->order[u]];

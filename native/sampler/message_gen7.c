@@ -634,7 +634,7 @@ enum g4_status g4_message_sampler_gen7(struct g4_eu *eu, struct g4_gang *gang, c
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
-    if (!eu->ctx->model->sampler_messages) { /* a part whose EUs alone are modelled */
+    if (!eu->ctx->model->sampler_messages) { /* a part of which only the EUs are modelled */
         g4_sampler_refuse_message(&c);
         return G4_OK;
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gen4emu.device.counters import KernelCount, LineCount
-from gen4emu.report.line_counts import line_counts
+from gen4emu.report.kernel_lines import line_counts
 
 
 def test_all_counts_of_a_line_are_added() -> None:

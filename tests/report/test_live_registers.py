@@ -6,7 +6,7 @@ import pytest
 
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
-from gen4emu.report.live_registers import live_registers
+from gen4emu.report.kernel_lines import live_registers
 from tests.harness.messages import urb_write
 
 END = f"send(8) 0 null<1>F g0<8,8,1>F {urb_write(4, swizzle='TRANSPOSE', offset=4)} urb {{ align1 EOT }};"

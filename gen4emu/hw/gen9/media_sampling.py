@@ -1,6 +1,6 @@
 """The state of the sampler's media functions on Gen9: surfaces above 4 GiB, sample_8x8 with its tables in one block.
 
-The layouts as in intel-vaapi-driver (i965_structs.h, gen8_post_processing.c), which programs all of them.
+The layouts are those of intel-vaapi-driver (i965_structs.h, gen8_post_processing.c), which programs all of them.
 """
 
 from __future__ import annotations
