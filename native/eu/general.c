@@ -908,6 +908,12 @@ static bool is_raw(const struct g4_op *op, const struct g4_src *src) {
            !op->saturate && src->type == op->dst.type && src->kind != G4_KIND_ACC && !src->abs && !src->negate;
 }
 
+/* mov with modifiers: a NaN keeps its payload, as any operation on it makes it quiet (docs/decisions.md 205). */
+static bool moves_nan(const struct g4_op *op, const struct g4_src *src) {
+    return op->opcode == G4_OPCODE_MOV && !op->saturate && src->type == G4_TYPE_F && op->dst.type == G4_TYPE_F &&
+           src->kind != G4_KIND_ACC;
+}
+
 /* The stored bits, and the result of the condition modifier. */
 struct general_outcome {
     uint64_t bits;
@@ -1061,6 +1067,10 @@ static void select_sources(const struct g4_pass *pass, const struct g4_op *op, s
         o->result[c] = first ? o->a[c] : o->b[c];
         o->exact[c] = exact(&op->src[first ? 0 : 1], o->result[c].i);
         o->raw[c] = is_raw(op, &op->src[first ? 0 : 1]);
+        if (!o->raw[c] && moves_nan(op, &op->src[0]) && o->a[c].f != o->a[c].f) {
+            o->result[c].raw = modified_float((uint32_t)o->a[c].raw, &op->src[0]) | 0x00400000;
+            o->raw[c] = true;
+        }
     }
 }
 

@@ -97,6 +97,20 @@ def test_a_raw_mov_keeps_the_bits_of_denormals_and_nans(machine: MakeMachine) ->
     assert m.get(11)[:2] == [0x80000000, 0]
 
 
+@pytest.mark.parametrize("eight", ["g2<8,8,1>F", "g2<2,4,0>F"])  # with a fast handler, and without
+def test_a_mov_with_modifiers_keeps_the_payload_of_a_nan(machine: MakeMachine, eight: str) -> None:
+    m = machine()
+    m.put(2, "UD", [0x7FFFFFE0, 0xFFC12345, 0x7FA00001, 0x7F800000, 0x7FFFFFE0, 0x7FFFFFE0, 0x7FFFFFE0, 1])
+    m.run(f"mov(8) g10<1>F -{eight} {{align1}};\nmov(8) g11<1>F -(abs){eight} {{align1}};\n"
+          f"mov.sat(8) g12<1>F -{eight} {{align1}};\nadd(8) g13<1>F -{eight} 0.0F {{align1}};")
+    lanes = range(8) if "8,8" in eight else [0] * 4 + [2] * 4
+    same = [0xFFFFFFE0] * 3
+    assert m.get(10) == [[0xFFFFFFE0, 0x7FC12345, 0xFFE00001, 0xFF800000, *same, 0x80000000][i] for i in lanes]
+    assert m.get(11) == [[0xFFFFFFE0, 0xFFC12345, 0xFFE00001, 0xFF800000, *same, 0x80000000][i] for i in lanes]
+    assert m.get(12) == [0] * 8
+    assert m.get(13)[0] == 0x7FC00000
+
+
 def test_a_negated_null_is_a_negative_zero(machine: MakeMachine) -> None:
     m = machine()
     m.run("mov(8) g10<1>F -null<8,8,1>F {align1};")

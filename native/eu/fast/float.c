@@ -177,7 +177,42 @@ G4_INLINE vf nearest(vf x) {
     return (vf)v_select(up, (vi)(below + 1.0f), (vi)below);
 }
 
-UNARY(MOVF_P, x)
+/* As finish_float() for a mov, with `from` before its modifiers: a NaN keeps its payload (docs/decisions.md 205). */
+static __attribute__((noinline)) void finish_special_move(struct g4_run *run, const struct g4_op *op, int part,
+                                                          g4_lanes lanes, const void *from, vi r[G4_VN]) {
+    const struct float_modifiers m0 = float_modifiers(op, 0);
+    if (special_results(run, lanes, r)) {
+        general_part(run, op, part);
+        return;
+    }
+    for (int i = 0; op->dst.type == G4_TYPE_F && i < G4_VN; i++) {
+        const vi source = (vi)modified(load_P(from, i), m0);
+        r[i] = v_select((source & 0x7fffffff) > v_splat(0x7f800000), source | 0x00400000, r[i]);
+    }
+    store_float(run, op, part, lanes, r);
+}
+
+static void MOVF_P(struct g4_run *run, const struct g4_op *op) {
+    const struct float_modifiers m0 = float_modifiers(op, 0);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, true);
+        union g4_vals scratch;
+        vi r[G4_VN];
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from = lanes_P(run, op, 0, part, &scratch);
+        for (int i = 0; i < G4_VN; i++) {
+            r[i] = (vi)(modified(load_P(from, i), m0) * run->one); /* the product flushes denormals */
+        }
+        if (__builtin_expect(any_special(r), 0)) {
+            finish_special_move(run, op, part, lanes, from, r);
+        } else {
+            store_float(run, op, part, lanes, r);
+        }
+    }
+}
+
 UNARY(FRC_P, x - v_floor(x))
 UNARY(RNDD_P, v_floor(x))
 UNARY(FRACTION_P, below_one(x - v_floor(x)))

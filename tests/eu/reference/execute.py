@@ -174,6 +174,17 @@ class Result:
     partial: int | None = None  # the value of the accumulator, if it differs
 
 
+def _moved(inst: Instruction, element: Element) -> int | None:
+    """The bits that a mov keeps: all, or if source modifiers make a NaN quiet, its payload."""
+    raw = _raw(inst, inst.src0, element)
+    src, dst = inst.src0, inst.dst
+    if (raw is not None or inst.saturate or not isinstance(element.value, float) or not math.isnan(element.value)
+            or not isinstance(src, DirectOperand | IndirectOperand) or dst is None or dst.type is not RegType.F
+            or operands.is_accumulator(dst) or operands.is_accumulator(src)):
+        return raw
+    return (element.bits & (0x7FFFFFFF if src.abs else 0xFFFFFFFF) ^ (0x80000000 if src.negate else 0)) | 0x00400000
+
+
 def _raw(inst: Instruction, operand: object, element: Element) -> int | None:
     """The bits that a move keeps."""
     if inst.saturate or inst.dst is None or operands.is_accumulator(inst.dst):
@@ -206,7 +217,7 @@ def _results(thread: Thread, inst: Instruction, where: Pass, acc: int, sources: 
             found.append(_selected(thread, inst, where, c, sources, kind))
         elif inst.opcode == Opcode.MOV:
             element = sources[0][c]
-            found.append(Result(element.number(kind), None, _raw(inst, inst.src0, element), element.free))
+            found.append(Result(element.number(kind), None, _moved(inst, element), element.free))
         elif inst.opcode in (Opcode.SAD2, Opcode.SADA2):
             found.append(_differences(thread, inst, where, acc, c, sources))
         else:

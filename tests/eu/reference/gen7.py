@@ -795,6 +795,13 @@ def copies(inst: Instruction, src: Operand) -> bool:
     return isinstance(src, Immediate) or not (src.negate or src.abs)
 
 
+def moves_nan(inst: Instruction, src: Operand) -> bool:
+    """Whether a NaN keeps its payload, if source modifiers make it quiet."""
+    assert inst.dst is not None
+    return (not inst.saturate and type_of(src) is T.F and inst.dst.type is T.F
+            and not is_accumulator(inst.dst) and not is_accumulator(src))
+
+
 def compute(gang: Gang, inst: Instruction, form: Form, index: int, on: Array, chosen: Array) -> Result:
     assert inst.info is not None and inst.dst is not None
     name, kind, n = inst.info.name, form.kind, form.per_pass
@@ -820,6 +827,9 @@ def compute(gang: Gang, inst: Instruction, form: Form, index: int, on: Array, ch
             values.append(values_of(b, s, kind, complement=complement))
     if name in ("mov", "dim"):
         keep = np.full(on.shape, copies(inst, operands[0]) or name == "dim")
+        if name == "mov" and moves_nan(inst, operands[0]):
+            quiet = _modified_bits(bits[0], operands[0]) | np.uint64(0x00400000)
+            return Result(values[0], np.where(keep, bits[0], quiet), keep | np.isnan(values[0]))
         return Result(values[0], bits[0], keep)
     if name == "sel":
         first = compare_n(inst.cond_modifier, *values) if inst.cond_modifier else chosen
