@@ -127,7 +127,7 @@ INLINE vi modulo(vi i, int32_t n) {
 }
 
 enum {
-    LARGE = 32 /* texels; no preprocessed number is further outside */
+    LARGE = 34 /* texels; no number is further outside: an offset of -32, another texel, and rounding */
 };
 
 INLINE vi address(vi i, uint8_t mode, int32_t n) {

@@ -429,6 +429,7 @@ static void run_gather(struct lookup *r) {
         const float *const coordinate = dimension ? b->v : b->u;
         const uint32_t size = dimension ? r->level->height : r->level->width;
         struct g4_axis axis = axis_of(b, dimension, size);
+        axis.shifted = true; /* the first texel stays the first where the map is reflected (docs/decisions.md 206) */
         r->ops->axis(&axis, coordinate, b->n, &b->work.axis[dimension]);
         /* The second texel is needed even where its weight is 0. */
         axis.offset++;

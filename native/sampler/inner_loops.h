@@ -21,7 +21,7 @@ struct g4_axis {
     uint8_t mode;   /* enum g4_texture_coordinate_mode; for cubes CUBE or CLAMP */
     bool linear;    /* true: two texels and a weight, false: one texel */
     bool round;     /* true: to the nearest 1/256 texel, ties to even; false: down */
-    bool shifted;   /* the message has a texel offset along this axis */
+    bool shifted;   /* the message has a texel offset along this axis, or it is gather4 */
     int32_t offset; /* in texels, added before addressing */
 };
 

@@ -138,6 +138,27 @@ def test_gather4_needs_all_four_texels_even_at_their_centres(t: Texturing7) -> N
     assert [round(float(x) * 255) for x in got] == [9, 10, 6, 5]
 
 
+@pytest.mark.parametrize("size", [16, 17, 32, 33, 64])
+@pytest.mark.parametrize("mode", ["WRAP", "MIRROR", "MIRROR_ONCE", "CLAMP"])
+def test_gather4_keeps_the_order_of_texels_where_the_map_is_reflected(t: Texturing7, mode: str, size: int) -> None:
+    """docs/decisions.md 206; the offsets are the least, none, and the greatest."""
+    def texel(i: int) -> int:
+        if mode == "MIRROR":
+            return min(i % (2 * size), 2 * size - 1 - i % (2 * size))
+        return i % size if mode == "WRAP" else min(max(i if mode == "CLAMP" or i >= 0 else -1 - i, 0), size - 1)
+
+    t.surface("R8_UNORM", size, 1)
+    t.texels(np.arange(size, dtype=np.uint8).reshape(1, size))
+    t.sampler("LINEAR", mode=mode)
+    offsets = [-32, -32, 0, 0, 31, 31, -1, 7]
+    for place in range(-2 * size, 2 * size + 1):  # between two texels
+        got = t.message(Message.GATHER4_PO, header={}, u=(place + 0.25) / size, v=0.5,
+                        off_u=np.array(offsets, np.int32).view(np.float32)).view(np.float32)
+        for lane, offset in enumerate(offsets):
+            first, second = texel(place - 1 + offset), texel(place + offset)
+            assert [round(255 * float(x)) for x in got[lane]] == [first, second, second, first], (place, offset)
+
+
 def test_gather4_reads_the_first_slice_of_a_volume_whatever_came_before(t: Texturing7) -> None:
     def gathered() -> list[int]:
         t.surface("R8_UNORM", 2, 2, 4, type="SURFTYPE_3D", data=bytes([7]) * 4096)
