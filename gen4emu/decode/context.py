@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from gen4emu.decode.blits import TILED_IN_X, YTiled
 from gen4emu.decode.nodes import Body, Command, KernelCode
 from gen4emu.hw.fields import Address, Bool, Uint
 from gen4emu.hw.layout import View
@@ -98,6 +99,7 @@ class Context:
     current: dict[str, View] = field(default_factory=dict)  # the last commands of some names
     drawn: Hashable = None  # the key of the state that the last draw followed
     absolute_constants: bool = False  # the first constant buffer does not count from dynamic state
+    y_tiled: YTiled = TILED_IN_X  # of blits; of the engine, not of a logical context
     descriptors: int = 0  # address of the interface descriptors
     descriptors_shown: set[int] = field(default_factory=set)  # since the last MEDIA_STATE_POINTERS
     _key: tuple[int, ...] | None = None  # of the bases
@@ -108,7 +110,7 @@ class Context:
         """Save the state, and continue with that of another logical context."""
         if number == self.number:
             return
-        kept = ("mask", "number", "_saved", "_parsed")
+        kept = ("mask", "number", "y_tiled", "_saved", "_parsed")
         names = [f.name for f in fields(self) if f.name not in kept]
         self._saved[self.number] = {name: getattr(self, name) for name in names}
         if len(self._saved) > _CONTEXTS_KEPT:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache, lru_cache, partial
 from typing import Any
 
+from gen4emu.decode.blits import YTiled
 from gen4emu.decode.context import MERGED_NOTHING, Context, Pointer, Unit, Use, merged, uses_border
 from gen4emu.decode.follower import Follower
 from gen4emu.decode.model import Action, Model
@@ -23,7 +24,7 @@ from gen4emu.hw.layout import Block, Register, View
 STAGES = ("vs", "hs", "ds", "gs", "ps")
 DESCRIPTOR = "INTERFACE_DESCRIPTOR_DATA"
 _DESCRIPTORS_KEPT = 64  # that one MEDIA_INTERFACE_DESCRIPTOR_LOAD shows
-_OFFSET_DISABLE = "constant_buffer_address_offset_disable"
+OFFSET_DISABLE = "constant_buffer_address_offset_disable"
 
 Kernels = Callable[[View], Iterable[tuple[str, str]]]  # the fields of a command that start kernels, with their roles
 
@@ -229,24 +230,35 @@ def load_register(follower: Follower, node: Command) -> None:
     """MI_LOAD_REGISTER_IMM: what the values say, and whether the first constant buffer has an absolute address."""
     loaded = follower.context.recall(node.body, registers_of)
     for offset, value in loaded:
-        absolute = absolute_constants("RENDER_INSTPM", node.body.view.gen, offset, value)
+        absolute = switched("RENDER_INSTPM", OFFSET_DISABLE, node.body.view.gen, offset, value)
         if absolute is not None:
             follower.context.absolute_constants = absolute
+    tile_blits(follower, node.body.view.gen, loaded)
     follower.registers(node, loaded)
 
 
-def absolute_constants(name: str, gen: Gen, offset: int, value: int) -> bool | None:
-    """Whether the first constant buffer has an absolute address, if this is a write of that bit of a register."""
+def switched(name: str, field: str, gen: Gen, offset: int, value: int) -> bool | None:
+    """The bit of a masked register that a write sets; None if the write is to another one or leaves the bit alone."""
     register = register_at(offset, gen)
     if register is None or register.name != name:
         return None
     written = register.view((value,), gen=gen)
-    return bool(getattr(written, _OFFSET_DISABLE)) if written.mask & _mask(register, gen) else None
+    return bool(getattr(written, field)) if written.mask & _mask(register, field, gen) else None
 
 
 @cache
-def _mask(register: Register, gen: Gen) -> int:
-    return register.field(_OFFSET_DISABLE, gen).mask_in(0)
+def _mask(register: Register, field: str, gen: Gen) -> int:
+    return register.field(field, gen).mask_in(0)
+
+
+def tile_blits(follower: Follower, gen: Gen, loaded: Iterable[tuple[int, int]]) -> None:
+    """BCS_SWCTRL says whether blits to and from tiled surfaces mean tiles in Y."""
+    for offset, value in loaded:
+        source, destination = (switched("BCS_SWCTRL", f"{side}_is_y_tiled", gen, offset, value)
+                               for side in ("source", "destination"))
+        now = follower.context.y_tiled
+        follower.context.y_tiled = YTiled(now.source if source is None else source,
+                                          now.destination if destination is None else destination)
 
 
 def registers_of(view: View) -> list[tuple[int, int]]:

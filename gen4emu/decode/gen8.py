@@ -19,9 +19,10 @@ def load_register(follower: Follower, node: Command) -> None:
     """MI_LOAD_REGISTER_IMM: the switch of the first constant buffer is in another register."""
     loaded = follower.context.recall(node.body, gen6.registers_of)
     for offset, value in loaded:
-        absolute = gen6.absolute_constants("CS_DEBUG_MODE2", node.body.view.gen, offset, value)
+        absolute = gen6.switched("CS_DEBUG_MODE2", gen6.OFFSET_DISABLE, node.body.view.gen, offset, value)
         if absolute is not None:
             follower.context.absolute_constants = absolute
+    gen6.tile_blits(follower, node.body.view.gen, loaded)
     follower.registers(node, loaded)
 
 

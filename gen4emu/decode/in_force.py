@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from gen4emu._native import ffi
 from gen4emu.decode import gen4
+from gen4emu.decode.blits import YTiled
 from gen4emu.decode.compiled import complaints_of, words_of
 from gen4emu.decode.fieldtext import PLAIN, Theme
 from gen4emu.decode.json_text import JsonRenderer
@@ -266,6 +267,9 @@ class _Builder:
         self.rows = rows
         self.model = model_of(self.gen)
         self.context = self.model.new_context()
+        if device.registers.has("BCS_SWCTRL"):
+            control = device.registers.view("BCS_SWCTRL")
+            self.context.y_tiled = YTiled(control.source_is_y_tiled, control.destination_is_y_tiled)
         kernels.forget()
         kernels.new_submission(device.memory.owned_bytes)
         memory = MemoryReader(device.memory)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gen4emu.decode.blits import Operand, operands
+from gen4emu.decode.blits import Operand, YTiled, operands
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
 from gen4emu.decode.context import MAX_BINDING_TABLE, OPAQUE, Context, Unit, Use, sampler_count, surface_count
 from gen4emu.decode.kernels import Kernels
@@ -54,7 +54,7 @@ class PointerFollower:
         self.rows = _ROWS  # of data that may still be shown in this submission
         self._bodies: dict[tuple[str, bytes], Body] = {}
         self._shown: dict[tuple[str, int], Body] = {}  # shown in the output so far
-        self._blits: dict[Body, Shared] = {}
+        self._blits: dict[tuple[Body, YTiled], Shared] = {}
         self._known: dict[Hashable, _Known] = {}
         self._visited: dict[Hashable, State] = {}  # in this submission
         self._kernels_seen: set[int] = set()
@@ -155,12 +155,13 @@ class PointerFollower:
         """A 2D command: its operands as surfaces."""
         if not self.options.follow:
             return
-        known = self._blits.get(node.body)
+        y_tiled = self.context.y_tiled
+        known = self._blits.get((node.body, y_tiled))
         if known is None:
-            known = Shared(_surface_of(o) for o in operands(node.body.view))
+            known = Shared(_surface_of(o) for o in operands(node.body.view, y_tiled))
             if len(self._blits) >= _BODIES_KEPT:
                 self._blits.clear()
-            self._blits[node.body] = known
+            self._blits[node.body, y_tiled] = known
         node.children = known
 
     # --- blocks --------------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gen4emu.decode.blits import operands
 from gen4emu.decode.json_text import counted
 from gen4emu.decode.nodes import (
     Command,
+    Data,
     Item,
     Kernel,
     Node,
@@ -119,8 +119,9 @@ def _command(summary: Summary, node: Command) -> None:
     elif name == "3DSTATE_DEPTH_BUFFER" and node.body.view.raw("surface_type") != _NULL:
         _count(summary, _depth(node.body.view))
     elif "BLT" in name and node.body.layout is not None:
-        for surface in _blit(node.body.view):
-            _count(summary, surface)
+        for child in node.children:
+            if isinstance(child, Data):
+                _count(summary, _operand(child.values[0]))
     for child in node.walk() if node.children else ():
         _child(summary, child)
 
@@ -189,9 +190,9 @@ def _depth(view: View) -> Surface:
                    _tiling(view))
 
 
-def _blit(view: View) -> Iterable[Surface]:
-    for o in operands(view):
-        yield Surface(o.address, f"blit {o.side}", "2D", o.depth, f"{o.width}x{o.height}", o.pitch_bytes, o.tiling)
+def _operand(o: dict[str, Any]) -> Surface:
+    return Surface(o["address"], f"blit {o['side']}", "2D", o["depth"], f"{o['width']}x{o['height']}",
+                   o["pitch_bytes"], o["tiling"])
 
 
 def joined(ranges: Iterable[tuple[int, int, str]]) -> list[Stretch]:

@@ -159,6 +159,32 @@ def test_a_register_makes_the_first_constant_buffer_absolute(device: str, regist
     assert [n.address for n in nodes(items) if isinstance(n, Data)] == [0x5000]
 
 
+@pytest.mark.parametrize("device", ["snb", "ivb", "hsw", "kbl"])
+def test_a_register_tiles_the_operands_of_blits_in_y(device: str) -> None:
+    """BCS_SWCTRL is the engine's: other contexts keep it.  The pitch counts dwords in both tilings."""
+    machine = LaterMachine(device)
+    copy = machine.command("XY_SRC_COPY_BLT", color_depth=3, destination_tiled=True, destination_pitch=128,
+                           destination_x2=20, destination_y2=10, source_tiled=True, source_pitch=64)
+
+    def load(value: int) -> list[int]:
+        return machine.command("MI_LOAD_REGISTER_IMM", writes=[{"register_offset": 0x22200, "data": value}])
+
+    items = machine.run(copy, load(1 << 17 | 1 << 1), copy, load(1 << 16 | 1 << 0), copy, load(3 << 16), copy)
+    found = [n.values[0] for n in nodes(items) if isinstance(n, Data)]
+    assert [(o["side"], o["pitch_bytes"], o["tiling"]) for o in found] == [
+        (side, pitch, tiling) for tilings in ("XX", "YX", "YY", "XX")
+        for side, pitch, tiling in zip(("destination", "source"), (512, 256), tilings, strict=True)]
+
+
+def test_operands_of_fast_copies_have_tilings_of_their_own() -> None:
+    machine = LaterMachine("kbl")
+    copy = machine.command("XY_FAST_COPY_BLT", color_depth=3, destination_tiling_method=2, destination_tile_y_type=1,
+                           destination_pitch=128, source_tiling_method=1, source_pitch=64)
+    found = [n.values[0] for n in nodes(machine.run(copy)) if isinstance(n, Data)]
+    assert [(o["side"], o["pitch_bytes"], o["tiling"]) for o in found] == [
+        ("destination", 512, "YF"), ("source", 256, "X")]
+
+
 # --- registers, MI_MATH -----------------------------------------------------------------------------------------------
 def test_a_loaded_register_is_shown_with_its_fields() -> None:
     machine = LaterMachine("ivb")

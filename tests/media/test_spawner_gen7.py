@@ -309,3 +309,16 @@ def test_time_stamps_increase_with_the_instructions_that_have_run() -> None:
         times.append(high << 12 | low >> 20)
     assert media.complaints() == []
     assert times[0] < times[1] < times[2]
+
+
+@pytest.mark.parametrize("function", [GatewayFunction.UPDATE_GATEWAY_STATE, GatewayFunction.MMIO_READ_WRITE])
+def test_gateway_messages_without_a_public_payload_are_reported(function: GatewayFunction) -> None:
+    """The thread continues, and its registers stay as they are."""
+    media = started()
+    media.kernel(0, fill(119, 0) + fill(60, 0x77) + gateway(function, "g60<1>UD", acknowledge=True) + store(60) + END)
+    media.select()
+    go(media, 1)
+    media.run()
+    assert stored(media) == [0x77] * 8
+    (complaint,) = media.complaints()
+    assert complaint.startswith("message that"), complaint
