@@ -11,7 +11,7 @@ from gen4emu.hw.gen6.messages import SamplerMessageType as Message
 from gen4emu.hw.gen6.messages import SamplerSimdMode as Simd
 from tests.harness.messages import descriptor
 from tests.harness.probe import Event
-from tests.harness.texturing_gen7 import BORDER, CONTROL, JUNK, TABLE, TEXTURE, Texturing7
+from tests.harness.texturing_gen7 import BORDER, CONTROL, JUNK, RESPONSE, TABLE, TEXTURE, Texturing7
 
 ONE = 0x3F800000
 UNKNOWN = 13  # a type that no message has
@@ -129,6 +129,14 @@ def test_gather4_returns_the_four_texels_counterclockwise(t: Texturing7) -> None
         assert [round(float(x) * 255) for x in got] == [3, 4, 2, 1]
     alpha = t.message(Message.GATHER4, header={"gather_component": 3}, u=0.5, v=0.5).view(np.float32)[0]
     assert list(alpha) == [1.0] * 4
+
+
+def test_gather4_of_a_channel_that_a_format_lacks_is_0(t: Texturing7) -> None:
+    """But alpha is 1."""
+    t.surface("R8G8_UNORM", 2, 2, data=bytes([255]) * 4096)
+    for component, value in enumerate((1.0, 1.0, 0.0, 1.0)):
+        got = t.message(Message.GATHER4, header={"gather_component": component}, u=0.5, v=0.5).view(np.float32)[0]
+        assert list(got) == [value] * 4
 
 
 def test_gather4_needs_all_four_texels_even_at_their_centres(t: Texturing7) -> None:
@@ -511,6 +519,35 @@ def test_channel_selects_are_haswells() -> None:
     assert ivy.at(0.5) == [1.0, 2.0, 3.0, 4.0]
 
 
+@pytest.mark.parametrize("gen", [Gen.IVB, Gen.HSW])
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_key_that_kills_names_the_pixels_that_live(gen: Gen, enabled: bool) -> None:
+    """sample+killpix: colors stay, and a register behind those of the channels that are not masked has the pixels."""
+    t = Texturing7(gen)
+    t.surface("B8G8R8A8_UNORM", 2, 1, data=bytes([1, 2, 3, 4, 9, 9, 9, 9]) + bytes(256))
+    t.sampler(chroma_key_enable=enabled, chroma_key_index=2, chroma_key_mode="KILL_ON_ANY_MATCH")
+    t.probe.state.chroma_key[2] = (0x04030201, 0x04030201)
+    u = [0.1, 0.9, 0.9, 0.1, 0.1, 0.1, 0.9, 0.1]
+    colors = t.message(Message.SAMPLE_KILLPIX, u=u, v=0.5).view(np.float32)
+    assert [round(255 * float(color[0])) for color in colors] == [9 if place > 0.5 else 3 for place in u]
+    living = sum((place > 0.5 or not enabled) << i for i, place in enumerate(u))
+    assert t.probe.grf(RESPONSE + 4)[0] == 0xFFFFFF00 | living
+    t.message(Message.SAMPLE_KILLPIX, header={"red_write_channel_mask": True, "alpha_write_channel_mask": True},
+              u=u, v=0.5, rlen=3)
+    assert t.probe.grf(RESPONSE + 2)[0] == 0xFFFFFF00 | living
+
+
+@pytest.mark.parametrize("quality", range(4))
+def test_the_quality_of_mixed_levels_is_always_full(quality: int) -> None:
+    """Nor do magnified lookups of Haswell have levels with HIGH_MAG_CLAMP_MIPFILTER."""
+    t = Texturing7(Gen.HSW)
+    levels_of(t, 7)
+    t.sampler("LINEAR", "LINEAR", trilinear_filter_quality=quality)
+    assert [t.at_level(lod)[0] for lod in (-0.5, 0.25, 1.0, 2.75)] == [0.0, 0.25, 1.0, 2.75]
+    t.sampler("LINEAR", "LINEAR", trilinear_filter_quality=quality, lod_preclamp_enable=False, min_lod=0.5)
+    assert t.at_level(0.0)[0] == 0.0
+
+
 # --- samples --------------------------------------------------------------------------------------------------------
 def multisampled(t: Texturing7, samples: int, **fields: object) -> None:
     t.surface("R32_UINT", 8, 4, 3, surface_array=1, surface_vertical_alignment="VALIGN_4", tiling=Tiling.Y,
@@ -532,6 +569,22 @@ def test_samples_are_in_elements_of_their_own(t: Texturing7, samples: int) -> No
         assert sample_of(t, Message.LD2DSS, 5, 2, layer, si=sample) == expected
         assert sample_of(t, Message.LD2DMS, 5, 2, layer, si=sample, mcs=0xFFFFFFFF) == expected, "no control surface"
     assert sample_of(t, Message.LD2DSS, 8, 2, 0, si=0) == 0
+
+
+def test_samples_beyond_the_last_one_start_again(t: Texturing7) -> None:
+    multisampled(t, 4)
+    for element in range(12):
+        t.texels(numbered(8, 4, 100 * element), 0, element)
+    for message in (Message.LD2DSS, Message.LD2DMS):
+        assert [sample_of(t, message, 0, 0, 1, si=si) for si in (4, 7, 0xFFFFFFFD)] == [400, 700, 500]
+
+
+def test_other_messages_read_sample_0_and_are_reported(t: Texturing7) -> None:
+    multisampled(t, 4)
+    for element in range(12):
+        t.texels(numbered(8, 4, 100 * element), 0, element)
+    assert t.load(3, 1, 2) == [811, 0, 0, 1]
+    assert t.events() == {Event.BAD_SURFACE}
 
 
 @pytest.mark.parametrize(("samples", "sample", "x", "y"), [(4, 3, 7, 6), (8, 5, 15, 4)])
