@@ -14,7 +14,7 @@ from tests.harness.commands import Machine, Words, command
 
 VERTICES, INDICES, OUTPUT = 0x40000, 0x50000, 0x60000
 UNTOUCHED = 0xCDCDCDCD
-SRC, ZERO, ONE = 1, 2, 3  # Vertex Component Control
+SRC, ZERO, ONE, VERTEX_ID, INSTANCE_ID = 1, 2, 3, 5, 6  # Vertex Component Control
 
 
 class Streamer(Machine):
@@ -160,3 +160,78 @@ def test_primitives_are_counted_once_whatever_they_become() -> None:
     machine.stream(Topology.QUADLIST, 8)
     assert (machine.register("IA_VERTICES_COUNT"), machine.register("IA_PRIMITIVES_COUNT")) == (8, 2)
     assert machine.written() == 4
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize("offset", [0x1000, 0x80000000, 0xFFFFFFFC, 0xFFFFFFF0])
+def test_nothing_is_written_beyond_the_end_whatever_the_offset_is(device: str, offset: int) -> None:
+    machine = Streamer(device)
+    machine.set("SO_WRITE_OFFSET0", offset)
+    machine.stream(Topology.POINTLIST, 2)
+    assert set(machine.dwords(OUTPUT, 1024)) == {UNTOUCHED}
+    assert (machine.written(), machine.register("SO_PRIM_STORAGE_NEEDED0")) == (0, 2)
+    assert machine.register("SO_WRITE_OFFSET0") == offset
+
+
+@pytest.mark.parametrize(("pitch", "places", "end"), [(2048, [0, 512], 4096), (0, [0], 0)])
+def test_the_pitch_of_a_buffer_may_be_0_or_2048(pitch: int, places: list[int], end: int) -> None:
+    """With a pitch of 0 the last vertex stays."""
+    machine = Streamer()
+    machine.stream(Topology.POINTLIST, 2, pitches=(pitch,), start_vertex_location=5)
+    assert [machine.floats(1024)[place] for place in places] == [5, 6][-len(places):]
+    assert machine.register("SO_WRITE_OFFSET0") == end
+    assert machine.written() == 2
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+def test_a_loop_is_closed_before_each_cut(device: str) -> None:
+    machine = Streamer(device)
+    machine.device.memory.write(INDICES, bytes([0, 1, 2, 0xFF, 4, 5, 6]))
+    vf = () if device == "ivb" else (machine.do("3DSTATE_VF", indexed_draw_cut_index_enable=True, cut_index=0xFF),)
+    machine.stream(Topology.LINELOOP, 7, more=vf, vertex_access_type=VertexAccessType.RANDOM)
+    assert machine.floats(12) == [0, 1, 1, 2, 2, 0, 4, 5, 5, 6, 6, 4]
+
+
+def generated(machine: Streamer, **fields: Any) -> Words:
+    """Elements whose second one is the vertex, and whose third one is an integer of a vertex buffer."""
+    element = {"valid": True, "source_element_format": 0x085, "component_0_control": ZERO, "component_1_control": ZERO,
+               "component_2_control": ZERO, "component_3_control": ZERO}
+    return machine.do("3DSTATE_VERTEX_ELEMENTS", vertex_elements=[
+        element, element | {"component_0_control": SRC, "component_1_control": SRC}, element | fields])
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+def test_numbers_of_vertices_and_instances_count_from_the_start_of_the_draw(device: str) -> None:
+    """Without the start of the vertices and the instances; of indices, without the base vertex."""
+    machine = Streamer(device)
+    elements = generated(machine, component_0_control=VERTEX_ID, component_1_control=INSTANCE_ID)
+    declarations = [{"stream_0_register_index": 2, "stream_0_component_mask": 3}]
+    machine.stream(Topology.POINTLIST, 2, instances=2, more=(elements,), pitches=(8,), declarations=declarations,
+                   start_vertex_location=10, start_instance_location=7)
+    assert machine.dwords(OUTPUT, 8) == [0, 0, 1, 0, 0, 1, 1, 1]
+    machine.device.memory.write(INDICES, bytes([3, 9]))
+    machine.stream(Topology.POINTLIST, 2, more=(elements,), pitches=(8,), declarations=declarations,
+                   base_vertex_location=20, vertex_access_type=VertexAccessType.RANDOM)
+    assert machine.dwords(OUTPUT + 32, 4) == [3, 0, 9, 0]
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize(("rate", "found"), [(0, [7, 7, 7, 7]), (1, [7, 8, 9, 10]), (3, [7, 7, 7, 8])])
+def test_instance_data_counts_from_the_start_instance(device: str, rate: int, found: list[int]) -> None:
+    machine = Streamer(device)
+    buffer = machine.do("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[{
+        "vertex_buffer_index": 1, "address_modify_enable": True, "buffer_pitch": 8, "end_address": VERTICES + 511,
+        "buffer_starting_address": VERTICES, "buffer_access_type": "INSTANCEDATA", "instance_data_step_rate": rate}])
+    machine.stream(Topology.POINTLIST, 1, instances=4, start_instance_location=7, more=(
+        buffer, generated(machine, vertex_buffer_index=1, component_0_control=SRC)),
+        declarations=[{"stream_0_register_index": 2, "stream_0_component_mask": 1}])
+    assert machine.floats(4) == found
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+def test_an_edge_flag_is_not_a_part_of_the_vertex(device: str) -> None:
+    machine = Streamer(device)
+    machine.stream(Topology.TRILIST, 3, more=(generated(machine, edge_flag_enable=True, component_0_control=SRC),),
+                   pitches=(8,), declarations=[{"stream_0_register_index": r, "stream_0_component_mask": 1}
+                                               for r in (1, 2)])
+    assert machine.floats(6) == [0, 0, 1, 0, 2, 0]
