@@ -235,3 +235,19 @@ def test_an_edge_flag_is_not_a_part_of_the_vertex(device: str) -> None:
                    pitches=(8,), declarations=[{"stream_0_register_index": r, "stream_0_component_mask": 1}
                                                for r in (1, 2)])
     assert machine.floats(6) == [0, 0, 1, 0, 2, 0]
+
+
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+@pytest.mark.parametrize(("mode", "leave"), [("NORMAL", 2), ("REJECT_ALL", 0), ("ACCEPT_ALL", 2)])
+@pytest.mark.parametrize("disabled", [False, True])
+def test_the_clipper_counts_objects_that_enter_and_the_setup_those_that_leave(device: str, mode: str, leave: int,
+                                                                              disabled: bool) -> None:
+    """Each with its own statistics bit; objects that are not rendered do not enter."""
+    for clip, setup in ((True, True), (True, False), (False, True)):
+        machine = Streamer(device)
+        machine.stream(Topology.TRILIST, 6, more=(
+            machine.do("3DSTATE_STREAMOUT", rendering_disable=disabled),
+            machine.do("3DSTATE_CLIP", statistics_enable=clip, clip_enable=True, clip_mode=mode),
+            machine.do("3DSTATE_SF", statistics_enable=setup)))
+        assert machine.register("CL_INVOCATION_COUNT") == (2 if clip and not disabled else 0)
+        assert machine.register("CL_PRIMITIVES_COUNT") == (leave if setup and not disabled else 0)
