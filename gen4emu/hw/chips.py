@@ -31,6 +31,8 @@ class KernelFacts:
     units: int = 0  # EUs of a subslice
     slice_limit: int = 0  # of the topology query, for the whole family
     subslice_limit: int = 0
+    secure_batches: bool = False  # HAS_SECURE_BATCHES, for root
+    offset_reset: bool = False  # I915_EXEC_GEN7_SOL_RESET is accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,14 @@ class Device:
 def _gen4(pci_id: int, name: str, marketing: str, gen: Gen) -> Device:
     return Device(pci_id, name, marketing, gen, eu_count=8, threads_per_eu=4, tid_mask=0x3, urb_rows=256,
                   surface_state_dwords=5, gtt_entries=512 * 1024 // 4, has_bsd=False,
-                  kernel=KernelFacts(0x02 if gen is Gen.BW else 0x0C))
+                  kernel=KernelFacts(0x02 if gen is Gen.BW else 0x0C, secure_batches=True))
 
 
 def _gen45(pci_id: int, name: str, marketing: str, gen: Gen) -> Device:
     return Device(pci_id, name, marketing, gen, eu_count=10, threads_per_eu=5, tid_mask=0x7, urb_rows=384,
                   surface_state_dwords=6, gtt_entries=2 * 1024 * 1024 // 4, has_bsd=True,
-                  kernel=KernelFacts(0x07 if gen is Gen.CTG else 0x03, ("render", "video"), can_snoop=True))
+                  kernel=KernelFacts(0x07 if gen is Gen.CTG else 0x03, ("render", "video"), can_snoop=True,
+                                     secure_batches=True))
 
 
 def _newer(pci_id: int, name: str, marketing: str, gen: Gen, eu_count: int, threads_per_eu: int, urb_kib: int,
@@ -83,7 +86,7 @@ _ENGINES6 = ("render", "video", "blitter")
 _ENGINES75 = (*_ENGINES6, "video_enhance")
 _EXECLISTS = 0x1B  # scheduler: enabled, priorities, semaphores, busy statistics; 4: preemption
 _SNB = KernelFacts(0x09, _ENGINES6, can_snoop=True, has_llc=True, ppgtt=1, isolation=1)
-_IVB = replace(_SNB, fences=32, tiled_pitch=256 << 10, parser=10)
+_IVB = replace(_SNB, fences=32, tiled_pitch=256 << 10, parser=10, offset_reset=True)
 _BYT = replace(_IVB, revision=0x0E, has_llc=False)
 _HSW = replace(_IVB, revision=0x06, engines=_ENGINES75, subslices=2, units=10, slice_limit=1, subslice_limit=2)
 _BDW = replace(_SNB, engines=_ENGINES75, fences=32, tiled_pitch=256 << 10, ppgtt=2, isolation=0xF, scheduler=_EXECLISTS,

@@ -50,6 +50,8 @@ _TIMESTAMP = catalogue_of(Gen.GEN4).register("TIMESTAMP").offset  # of all gener
 
 _MAX_NOTES = 1 << 27  # bytes; the library for OpenGL drops notes beyond half of this
 _MAX_SLOTS = 64  # of an engine map
+_NOOPS = 2  # that a reading of the clock adds to the ring
+_MAX_CLOCK_READINGS = 4096  # between two submissions; then the clock stands still
 _WAIT_SECONDS = 0.001  # between two looks at the memory for which a batch waits
 
 LiveDevice = Device | Acknowledger
@@ -384,6 +386,7 @@ class Connection:
         self._buffers: list[BufferUse] = []
         self._notes = bytearray()  # of GL calls, before the next submission
         self._waits_since: float | None = None  # the submission waits for the program
+        self._clock_readings = 0  # by the program since the last submission to the render engine
         self._result = ffi.new("struct g4_live_result *")
         self._result.header.type = lib.G4_LIVE_RESULT
         self._handlers: dict[int, Callable[[], None]] = {
@@ -531,9 +534,13 @@ class Connection:
         slot = int(packet.slot)
         if slot >= _MAX_SLOTS:
             raise ProtocolError(f"exec: slot {slot} of an engine map")
-        ring = (self._contexts.ring(context, address, slot) if engine is Engine.RENDER
+        ring_start = b"" if engine is not Engine.RENDER else self._pass_time()
+        resets_offsets = bool(packet.flags & lib.G4_LIVE_EXEC_RESET_OFFSETS)
+        if resets_offsets and (engine is not Engine.RENDER or not self._host.chip.kernel.offset_reset):
+            raise ProtocolError("exec: a reset of offsets that the engine does not have")
+        ring = (self._contexts.ring(context, address, slot, resets_offsets) if engine is Engine.RENDER
                 else self._contexts.bare_ring(address))
-        submission = Submission(0, engine, ring, RING_ADDRESS, batch_address=address,
+        submission = Submission(0, engine, ring_start + ring, RING_ADDRESS, batch_address=address,
                                 context=self._contexts.number(context, slot))
         status = self._execute(device, submission, context)
         self._buffers = []
@@ -592,8 +599,23 @@ class Connection:
             "status": lib.G4_LIVE_REFUSED})
         if offset & ~1 == _TIMESTAMP:
             answer.status = lib.G4_LIVE_DONE
-            answer.value = _timestamp(self._running_device())
+            answer.value = self._read_clock()
         self._packets.send(answer)
+
+    def _read_clock(self) -> int:
+        """The time, which counts commands.  A program that waits for it to pass must see it pass."""
+        device = self._running_device()
+        if isinstance(device, Acknowledger):
+            return device.timestamp()
+        self._clock_readings = min(self._clock_readings + 1, _MAX_CLOCK_READINGS)
+        commands = device.registers.read(_TIMESTAMP) | device.registers.read(_TIMESTAMP + 4) << 32
+        return commands + _NOOPS * self._clock_readings
+
+    def _pass_time(self) -> bytes:
+        """Ring contents that take the time that readings have seen pass, in the capture, too: an even number of
+        MI_NOOP for each."""
+        readings, self._clock_readings = self._clock_readings, 0
+        return bytes(4 * _NOOPS * readings)
 
     def _share(self) -> None:
         packet = self._packets.packet("shared")
@@ -670,12 +692,6 @@ def executing(device: LiveDevice) -> Device:
     if isinstance(device, Device):
         return device
     raise NotExecutedError(f"{device.info.name} does not execute yet, so there are no pictures")
-
-
-def _timestamp(device: LiveDevice) -> int:
-    if isinstance(device, Acknowledger):
-        return device.timestamp()
-    return device.registers.read(_TIMESTAMP) | device.registers.read(_TIMESTAMP + 4) << 32
 
 
 @contextmanager

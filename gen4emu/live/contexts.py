@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 
+from gen4emu._native import lib
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.catalogue import catalogue_of, command_named
 from gen4emu.hw.chips import Device
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Command
@@ -18,7 +19,7 @@ from gen4emu.trace.ring import start_batch
 RING_ADDRESS = 0x1000  # the shim binds buffers from 1 MiB up
 _PRISTINE_IMAGE = 0x10000
 _IMAGE_BYTES = 0x1000
-_MAX_CONTEXTS = 4096
+_MAX_CONTEXTS = int(lib.G4_LIVE_MAX_CONTEXTS)
 _SLOT = 1 << 32  # numbers of the hardware contexts of the second slots of engine maps start here, and so on
 
 
@@ -33,6 +34,7 @@ class Contexts:
     def __init__(self, gen: Gen) -> None:
         self._gen = gen
         self._set = command_named("MI_SET_CONTEXT", gen)
+        self._load = command_named("MI_LOAD_REGISTER_IMM", gen)
         self._start = struct.Struct("<2I")
         start = command_named("MI_BATCH_BUFFER_START", gen)
         self._start_header = _pack(start, gen, address_space_indicator=1, non_privileged=True)[0]
@@ -45,7 +47,7 @@ class Contexts:
     def create(self, context: int) -> None:
         if context in self._images:
             raise InvalidContext(f"context {context} exists already")
-        if len(self._images) >= _MAX_CONTEXTS:
+        if context % _SLOT >= _MAX_CONTEXTS:
             raise InvalidContext(f"more than {_MAX_CONTEXTS} contexts")
         if self._free:
             self._images[context] = self._free.pop()
@@ -71,17 +73,30 @@ class Contexts:
         """The hardware context of a slot of a context's engine map."""
         return slot * _SLOT + context
 
-    def ring(self, context: int, batch: int, slot: int = 0) -> bytes:
-        """The ring contents with which the kernel runs a batch in a context, or in one slot of its engine map."""
+    def ring(self, context: int, batch: int, slot: int = 0, resets_offsets: bool = False) -> bytes:
+        """The ring contents with which the kernel runs a batch in a context, or in one slot of its engine map.
+
+        With `resets_offsets`, stream output begins again at the start of its buffers.
+        """
+        reset = self._reset_offsets() if resets_offsets else b""
+        return self._switch_to(context, slot) + reset + self.bare_ring(batch)
+
+    def _reset_offsets(self) -> bytes:
+        """MI_LOAD_REGISTER_IMM of all SO_WRITE_OFFSET, and an MI_NOOP that keeps the length even."""
+        registers = [catalogue_of(self._gen).register(f"SO_WRITE_OFFSET{i}").offset for i in range(4)]
+        words = self._load.pack(self._gen, writes=[{"register_offset": offset, "data": 0} for offset in registers])
+        return struct.pack(f"<{len(words) + 1}I", *words, 0)
+
+    def _switch_to(self, context: int, slot: int) -> bytes:
+        """The commands that switch to a context, if it is not loaded."""
         if slot:
             if context not in self._images:
                 raise InvalidContext(f"context {context} does not exist")
             context = self.number(context, slot)
             if context not in self._images:
                 self.create(context)
-        start = self._start.pack(self._start_header, batch)
         if context == self._loaded and context not in self._fresh:
-            return start
+            return b""
         image = self._images.get(context)
         if image is None:
             raise InvalidContext(f"context {context} does not exist")
@@ -91,7 +106,7 @@ class Contexts:
         else:
             switch = self._switch(image)
         self._loaded = context
-        return switch + start
+        return switch
 
     def bare_ring(self, batch: int) -> bytes:
         """The ring contents with which the kernel runs a batch on an engine without contexts."""
@@ -121,7 +136,7 @@ class LogicalContexts:
     def create(self, context: int) -> None:
         if context in self._known:
             raise InvalidContext(f"context {context} exists already")
-        if len(self._known) >= _MAX_CONTEXTS:
+        if context >= _MAX_CONTEXTS:
             raise InvalidContext(f"more than {_MAX_CONTEXTS} contexts")
         self._known.add(context)
 
@@ -143,8 +158,8 @@ class LogicalContexts:
             found = self._numbers[context, slot] = self._last
         return found
 
-    def ring(self, context: int, batch: int, slot: int = 0) -> bytes:
-        """The ring contents with which the kernel runs a batch in a context."""
+    def ring(self, context: int, batch: int, slot: int = 0, resets_offsets: bool = False) -> bytes:
+        """The ring contents with which the kernel runs a batch in a context.  No offsets are reset on these chips."""
         if context not in self._known:
             raise InvalidContext(f"context {context} does not exist")
         return self.bare_ring(batch)

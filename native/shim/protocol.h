@@ -15,9 +15,10 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 6,
+    G4_LIVE_VERSION = 7,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
+    G4_LIVE_MAX_CONTEXTS = 16384, /* of a connection; their numbers are smaller */
     G4_LIVE_UNBOUND = 0xffffffff, /* as a file: unbind the range */
 };
 
@@ -81,6 +82,8 @@ struct g4_live_chip {
     uint32_t units;       /* EUs of a subslice */
     uint32_t slice_limit; /* of the chip's family, as the topology query reports it */
     uint32_t subslice_limit;
+    uint32_t secure_batches; /* privileged clients may submit batches with privileged commands */
+    uint32_t offset_reset;   /* EXECBUFFER2 may reset the offsets of stream output */
     uint32_t pad;
     uint64_t gtt_size; /* of the graphics address space, bytes */
 };
@@ -137,6 +140,10 @@ struct g4_live_objects {
     /* struct g4_live_object objects[count] */
 };
 
+enum g4_live_exec_flags {
+    G4_LIVE_EXEC_RESET_OFFSETS = 1, /* of stream output, before the batch */
+};
+
 struct g4_live_exec {
     struct g4_live_header header;
     uint32_t context; /* 0: the default one of this connection */
@@ -144,6 +151,8 @@ struct g4_live_exec {
     uint64_t address; /* of the first command */
     uint32_t length;  /* bytes, a multiple of 8 */
     uint32_t slot;    /* in the context's engine map, or 0: each has a hardware context of its own */
+    uint32_t flags;   /* enum g4_live_exec_flags, if the chip has offset_reset */
+    uint32_t pad;
 };
 
 enum g4_live_status {

@@ -291,6 +291,7 @@ struct i915_exec_fence {
 enum {
     EXEC_RING_MASK = 0x3f,
     EXEC_CONSTANTS_MASK = 3 << 6,
+    EXEC_GEN7_SOL_RESET = 1 << 8,
     EXEC_SECURE = 1 << 9,
     EXEC_NO_RELOC = 1 << 11,
     EXEC_HANDLE_LUT = 1 << 12,

@@ -24,6 +24,14 @@ bool chip_can_snoop(const struct drm_file *file) {
     return chip_of(file)->can_snoop;
 }
 
+bool chip_has_secure_batches(const struct drm_file *file) {
+    return chip_of(file)->secure_batches;
+}
+
+bool chip_can_reset_offsets(const struct drm_file *file) {
+    return chip_of(file)->offset_reset;
+}
+
 bool chip_has_llc(const struct drm_file *file) {
     return chip_of(file)->has_llc;
 }
@@ -108,7 +116,7 @@ static const int32_t params[] = {
     [20] = IS_OF_CHIP, /* HAS_SEMAPHORES */
     [21] = 1,          /* HAS_PRIME_VMAP_FLUSH */
     [22] = IS_OF_CHIP, /* HAS_VEBOX */
-    [23] = 0,          /* HAS_SECURE_BATCHES */
+    [23] = IS_OF_CHIP, /* HAS_SECURE_BATCHES */
     [24] = 1,          /* HAS_PINNED_BATCHES */
     [25] = 1,          /* HAS_EXEC_NO_RELOC */
     [26] = 1,          /* HAS_EXEC_HANDLE_LUT */
@@ -178,6 +186,8 @@ static int32_t param_of_chip(const struct g4_live_chip *chip, int32_t param) {
         return unless_zero(chip->subslices);
     case 34:
         return unless_zero(chip->subslices * chip->units);
+    case 23:
+        return chip->secure_batches && geteuid() == 0;
     case 41:
         return (int32_t)chip->scheduler;
     case 46:

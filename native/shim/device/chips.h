@@ -12,6 +12,9 @@ int chip_engine_of_class(const struct drm_file *file, uint16_t class, uint16_t i
 /* Whether a buffer can have tiles with this pitch; `mode` is an I915_TILING_*. */
 bool chip_can_tile(const struct drm_file *file, uint32_t mode, uint32_t pitch);
 bool chip_can_snoop(const struct drm_file *file);
+bool chip_has_secure_batches(const struct drm_file *file);
+/* EXECBUFFER2 may reset the offsets of stream output. */
+bool chip_can_reset_offsets(const struct drm_file *file);
 bool chip_has_llc(const struct drm_file *file);
 /* True if addresses have 48 bits. */
 bool chip_is_wide(const struct drm_file *file);

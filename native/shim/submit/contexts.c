@@ -235,7 +235,10 @@ int context_create(struct drm_file *file, void *argument, uint32_t size) {
                             ? apply_extensions(file, context, request->extensions)
                             : 0;
     const uint32_t number = refused ? 0 : handle_add(&file->contexts, context);
-    if (!number) {
+    if (number >= G4_LIVE_MAX_CONTEXTS) {
+        (void)handle_remove(&file->contexts, number);
+    }
+    if (!number || number >= G4_LIVE_MAX_CONTEXTS) {
         free(context);
         return refused ? refused : ENOMEM;
     }

@@ -22,6 +22,11 @@ static const uint64_t batch_minimum = 0x40000; /* lowest address of a batch with
 
 /* --- the argument --- */
 
+/* Only a privileged master of the display may; with the shim, every client of the card node is one. */
+static bool may_submit_secure(const struct drm_file *file) {
+    return chip_has_secure_batches(file) && file->minor == DRM_MINOR_CARD && geteuid() == 0;
+}
+
 static int check(const struct drm_file *file, struct i915_execbuffer2 *exec) {
     const uint64_t flags = exec->flags;
     if (flags & ~(uint64_t)EXEC_KNOWN_FLAGS || flags & (EXEC_CONSTANTS_MASK | EXEC_RESOURCE_STREAMER)) {
@@ -36,14 +41,18 @@ static int check(const struct drm_file *file, struct i915_execbuffer2 *exec) {
     if (exec->dr1 || exec->dr4 || (exec->start | exec->length) & 7) {
         return EINVAL;
     }
-    if (flags & EXEC_SECURE) {
+    if (flags & EXEC_SECURE && !may_submit_secure(file)) {
         return EPERM;
     }
     if (exec->count == 0 || exec->count > MAX_OBJECTS) {
         return EINVAL;
     }
     const struct context *const context = context_lookup(file, (uint32_t)exec->context);
-    if (context && (context_engine(file, context, flags) < 0 || flags & EXEC_BSD_SELECT_MASK)) {
+    const int engine = context ? context_engine(file, context, flags) : -1;
+    if (context && (engine < 0 || (flags & EXEC_BSD_SELECT_MASK && engine != G4_LIVE_VIDEO))) {
+        return EINVAL;
+    }
+    if (flags & EXEC_GEN7_SOL_RESET && (!chip_can_reset_offsets(file) || (context && engine != G4_LIVE_RENDER))) {
         return EINVAL;
     }
     return (flags & EXEC_FENCE_IN) && (flags & EXEC_FENCE_SUBMIT) ? EINVAL : 0;
@@ -212,6 +221,7 @@ static int send(struct submission *submission) {
         .address = batch->address + exec->start,
         .length = exec->length ? exec->length : (uint32_t)(batch->object->size - exec->start),
         .slot = context_slot(file, exec),
+        .flags = exec->flags & EXEC_GEN7_SOL_RESET ? G4_LIVE_EXEC_RESET_OFFSETS : 0,
     };
     if (!gtt_flush(file) || !send_objects(submission) || !notes_send(&file->connection) ||
         !connection_submit(&file->connection, &packet)) {

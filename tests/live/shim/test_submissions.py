@@ -11,6 +11,7 @@ from collections.abc import Callable
 from tests.live.shim.drm import (
     APERTURE,
     BSD_RING,
+    CARD,
     CONTEXT_CREATE,
     CONTEXT_DESTROY,
     CROCUS,
@@ -142,6 +143,41 @@ def test_each_wrong_argument_has_its_error(d: Device) -> None:
                             (errno.EINVAL, [Object(batch), Object(other, flags=PINNED, offset=1 << 31)])):
         with fails(number):
             d.exec(entries)
+
+
+@in_client
+def test_a_privileged_master_may_submit_secure_batches(d: Device) -> None:
+    card = Device(CARD)
+    secure = 1 << 9
+    batch = Object(card.batch(END, 0))
+    if os.geteuid() == 0:
+        card.exec([batch], flags=secure)
+        os.seteuid(65534)
+    with fails(errno.EPERM):
+        card.exec([batch], flags=secure)
+    with fails(errno.EPERM):
+        d.exec([Object(d.batch(END, 0))], flags=secure)  # a render node has no master
+
+
+@in_client
+def test_flags_of_the_video_ring_and_of_stream_output_need_their_engine(d: Device) -> None:
+    batch = Object(d.batch(END, 0))
+    d.exec([batch], flags=BSD_RING | 3 << 13)
+    with fails(errno.EINVAL):
+        d.exec([batch], flags=RENDER_RING | 1 << 13)
+    with fails(errno.EINVAL):
+        d.exec([batch], flags=1 << 8)  # only Gen7 resets offsets of stream output
+
+
+@in_client
+def test_too_many_contexts_fail_without_closing_the_device(d: Device) -> None:
+    made = 0
+    with fails(errno.ENOMEM):
+        while made < 1 << 15:
+            d.call(CONTEXT_CREATE, "II", 0, 0)
+            made += 1
+    assert made > 4096
+    d.exec([Object(d.batch(END, 0))], context=made)
 
 
 @in_client
