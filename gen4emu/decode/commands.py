@@ -36,8 +36,6 @@ _BUDGET_BYTES = 1 << 18  # plus four times the size of memory: overlapping batch
 
 Yielded = Command | BatchStart | BatchEnd | Diagnostic
 _Run = Generator[Yielded, None, int | None]
-_ENGINES = {events.Engine.RENDER: Engine.RENDER, events.Engine.BSD: Engine.VIDEO, events.Engine.BLT: Engine.BLITTER,
-            events.Engine.VEBOX: Engine.VIDEO_ENHANCEMENT}
 _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH_BUFFER_END": "end"}
 
 
@@ -140,7 +138,7 @@ class CommandWalker:
 
     def submission(self, event: Submission) -> Iterator[Yielded]:
         """Everything that the ring's contents run."""
-        self.begin(_ENGINES[event.engine])
+        self.begin(events.HARDWARE_ENGINES[event.engine])
         self._watch = event.acthd if event.hung else None
         self._ring = event
         yield from self._ring_commands(event)

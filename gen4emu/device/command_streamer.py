@@ -24,7 +24,7 @@ from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position, ReaderState, Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import PostSyncOperation
-from gen4emu.hw.layout import Client, Command, View
+from gen4emu.hw.layout import Client, Command, Engine, View
 
 Handler = Callable[[Words], None]
 
@@ -147,16 +147,16 @@ def _family(gen: Gen) -> list[Catalogue]:
 
 
 @lru_cache(_DECODED_HEADERS)
-def _known(header: int, gen: Gen) -> Command | None:
+def _known(header: int, gen: Gen, engine: Engine) -> Command | None:
     """The command that a header starts, on this part or on another one of the family."""
-    found = (catalogue.command_for(header) for catalogue in _family(gen))
+    found = (catalogue.command_for(header, engine) for catalogue in _family(gen))
     return next((command for command in found if command is not None), None)
 
 
 @lru_cache(_DECODED_HEADERS)
-def _least_dwords(header: int, gen: Gen) -> int:
+def _least_dwords(header: int, gen: Gen, engine: Engine) -> int:
     """The dwords that a command has on the part of the family where it is shortest."""
-    found = ((catalogue.command_for(header), catalogue.gen) for catalogue in _family(gen))
+    found = ((catalogue.command_for(header, engine), catalogue.gen) for catalogue in _family(gen))
     return min(command.size(parts) for command, parts in found if command is not None)
 
 
@@ -170,7 +170,8 @@ class CommandStreamer:
 
     def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, executor: Executor, strict: bool = False,
                  max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER",
-                 numbers: DrawNumbers | None = None) -> None:
+                 numbers: DrawNumbers | None = None, engine: Engine = Engine.RENDER) -> None:
+        self.engine = engine
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
         self.catalogue = catalogue_of(gen)
         self.executor = executor
@@ -394,23 +395,25 @@ class CommandStreamer:
 
     def _decode(self, header: int, present: int | None = None) -> Decoded:
         """The command that a header starts, of which `present` dwords are there; by default those its header says."""
-        known = _known(header, self.gen)
+        known = _known(header, self.gen, self.engine)
         if known is None:
             return Decoded(present or self.catalogue.generation.unknown_length(header), self._unknown)
         length = present or known.length(header)
-        command = self.catalogue.command_for(header)  # None: only other parts document it
+        command = self.catalogue.command_for(header, self.engine)  # None: only other parts document it
         return Decoded(length, self._handler(known, command, length), self._stored(known, command, length))
 
     def _stored(self, known: Command, command: Command | None, length: int) -> StoredCommand | None:
         """The command, if the core may execute it without a notification and its operands are complete."""
         handler = self._blits.get(known.name) or self._handlers.get(known.name)
         if (not isinstance(handler, StoredCommand) or self._threads or self._listener is not None
-                or command is None or length < _least_dwords(known.header, self.gen)):
+                or command is None or length < _least_dwords(known.header, self.gen, self.engine)):
             return None
         return handler
 
     def _handler(self, known: Command, command: Command | None, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are present."""
+        if known.engine not in (None, Engine.RENDER):  # the fixed functions of the other engines
+            return self._not_executed(known.name)
         if known.client == Client.MI:
             handler = self._waiting(known.name, self._handlers.get(known.name, self._unknown))
             if self._listener is not None and known.name in REGISTER_LOADS:
@@ -459,7 +462,7 @@ class CommandStreamer:
         handler = self._handlers.get(known.name)
         if handler is None:
             return self._unknown
-        if length >= _least_dwords(known.header, self.gen):
+        if length >= _least_dwords(known.header, self.gen, self.engine):
             return self._waiting(known.name, handler)
         if command is None:
             return self._unknown
@@ -535,6 +538,12 @@ class CommandStreamer:
         if self.strict:
             self._hang(what)
         self.findings.add(what, self._where())
+
+    def _not_executed(self, name: str) -> Handler:
+        def report(words: Words) -> None:
+            self.findings.add(f"{name} is not executed", self._where())
+
+        return report
 
     def _where(self) -> str:
         return f"0x{self.position.address:08x}"

@@ -123,12 +123,6 @@ class Gen7CommandStreamer(CommandStreamer):
         """All batches may use these commands (docs/decisions.md 169)."""
         return handler
 
-    def _not_executed(self, name: str) -> Handler:
-        def report(words: Words) -> None:
-            self.findings.add(f"{name} is not executed", self._where())
-
-        return report
-
     # --- draws -----------------------------------------------------------------------------------------------------
     def _draw_handler(self) -> Handler:
         """The core executes it unless it is predicated, has indirect parameters, or draws nothing."""

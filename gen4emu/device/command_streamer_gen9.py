@@ -176,11 +176,11 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         address = self.position.address + 4
         while self._skipped < self.max_batch_dwords:
             header = self._read_dword(address)
-            command = self.catalogue.command_for(header)
+            command = self.catalogue.command_for(header, self.engine)
             if command is not None and command.name in _NEVER_SKIPPED:
                 self._reader.jump(address)
                 return
-            dwords = self.catalogue.length(header)
+            dwords = self.catalogue.length(header, self.engine)
             self._skipped += dwords
             address += 4 * dwords
         self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")

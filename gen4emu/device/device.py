@@ -157,7 +157,8 @@ class Device:
                             reset_counts=self._reset_counts, flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
         streamer = kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
-                        self.options.max_batch_dwords, self._ring_of(engine), self.numbers)
+                        self.options.max_batch_dwords, self._ring_of(engine), self.numbers,
+                        events.HARDWARE_ENGINES[engine])
         streamer.at_rest, streamer.waits = self._at_rest, self._waits
         return streamer
 

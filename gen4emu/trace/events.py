@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from gen4emu.hw import layout
 from gen4emu.trace.gl_notes import GlNote
 
 
@@ -17,6 +18,11 @@ class Engine(Enum):
     BSD = "bsd"
     BLT = "blt"
     VEBOX = "vebox"
+
+
+# The engines as layouts of commands name them.
+HARDWARE_ENGINES = {Engine.RENDER: layout.Engine.RENDER, Engine.BSD: layout.Engine.VIDEO,
+                    Engine.BLT: layout.Engine.BLITTER, Engine.VEBOX: layout.Engine.VIDEO_ENHANCEMENT}
 
 
 class Space(Enum):

@@ -11,6 +11,7 @@ from gen4emu.device.listener import Listener
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
 from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
+from gen4emu.trace.events import Engine
 from tests.harness.commands import BATCH, DATA, DRAW, Later, Machine, command
 
 SECOND_BATCH = BATCH + 0x800
@@ -23,6 +24,22 @@ def primitive(**fields: Any) -> tuple[str, dict[str, Any]]:
 
 def predicate(load: PredicateLoad, combine: PredicateCombine, compare: PredicateCompare) -> tuple[str, dict[str, Any]]:
     return "MI_PREDICATE", {"load_operation": load, "combine_operation": combine, "compare_operation": compare}
+
+
+# --- engines ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["ivb", "byt", "hsw", "skl", "kbl"])
+def test_the_video_engine_has_commands_of_its_own(name: str) -> None:
+    """MFX_AVC_IMG_STATE has the opcode of MEDIA_OBJECT, and MFX_AVC_WEIGHTOFFSET_STATE that of GPGPU_WALKER."""
+    machine = Later(name)
+    names = ("MFX_AVC_IMG_STATE", "MFX_AVC_WEIGHTOFFSET_STATE")
+    machine.device.memory.write(BATCH, b"".join(
+        word.to_bytes(4, "little") for video in names for word in command(video, machine.gen)))
+    end = BATCH + 4 * sum(len(command(video, machine.gen)) for video in names)
+    machine.device.memory.write(end, command("MI_BATCH_BUFFER_END", machine.gen)[0].to_bytes(4, "little"))
+    machine.device.run_batch(BATCH, Engine.BSD)
+    streamer = machine.device.streamers[Engine.BSD]
+    assert streamer.findings.count == {f"{video} is not executed": 1 for video in names}
+    assert streamer.position.address == end
 
 
 # --- registers and memory ---------------------------------------------------------------------------------------------
