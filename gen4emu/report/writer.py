@@ -22,8 +22,8 @@ MODULES = ("dom", "source", "list", "filter", "picture", "thumbnail", "overview"
 _START, _COMPARISON = ("start",), ("pair", "compare", "start_comparison")
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
-_STRING = re.compile(r'("(?:[^"\\]|\\.)*")')
-_AROUND_SIGNS = re.compile(r"\s*([{}()\[\],;:=<>*?&|!])\s*")
+_STRING = re.compile(r'("(?:[^"\\]|\\.)*"|`[^`]*`)')
+_AROUND_SIGNS = re.compile(r"\s*([{}()\[\],;:=<>*?&|!]|(?<![+-]) [+-] (?![+-]))\s*")
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _AROUND_CSS_SIGNS = re.compile(r"\s*([{};,>])\s*|(?<=:)\s+")
 _SUMMARY_ROWS = 100
@@ -47,22 +47,28 @@ def code(compares: bool) -> str:
 
 
 def _compact(script: str) -> str:
-    """Without comments of whole lines, indentation and spaces around signs; lines stay, as they may end statements."""
-    lines = (line.strip() for line in script.splitlines())
-    return "".join(_compact_line(line) + "\n" for line in lines if line and not line.startswith("//"))
+    """Without comments, indentation and spaces around signs; lines stay, as they may end statements."""
+    lines = (_without_comment(line.strip()) for line in script.splitlines())
+    return "".join(_compact_line(line) + "\n" for line in lines if line)
+
+
+def _without_comment(line: str) -> str:
+    """Comments begin a line or follow two spaces, which no string does before two slashes."""
+    return "" if line.startswith("//") else line.partition("  // ")[0]
 
 
 def _compact_line(line: str) -> str:
-    if not _MAY_HOLD_SPACES.isdisjoint(line):
-        return line
-    return "".join(part if i % 2 else _AROUND_SIGNS.sub(r"\1", part) for i, part in enumerate(_STRING.split(line)))
+    if line.count("`") not in (0, 2) or not _MAY_HOLD_SPACES.isdisjoint(_STRING.sub("", line)):
+        return line  # a template in another one, a regular expression, or a division
+    return "".join(part if i % 2 else _AROUND_SIGNS.sub(lambda sign: sign[1].strip(), part)
+                   for i, part in enumerate(_STRING.split(line)))
 
 
-_MAY_HOLD_SPACES = frozenset("`'/")  # templates, regular expressions and comments
+_MAY_HOLD_SPACES = frozenset("'/")
 
 
 def _compact_style(style: str) -> str:
-    return _AROUND_CSS_SIGNS.sub(lambda m: m[1] or "", _CSS_COMMENT.sub("", style)).strip()
+    return _AROUND_CSS_SIGNS.sub(lambda m: m[1] or "", _CSS_COMMENT.sub("", style)).strip().replace(";}", "}")
 
 
 def write_directory(directory: Path, recorded: Recorded) -> Path:

@@ -93,6 +93,9 @@ class Page:
         self.send("Input.dispatchKeyEvent", type="keyDown", text=text, key=text)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=text)
 
+    def resize(self, width: int, height: int) -> None:
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
 
@@ -115,7 +118,7 @@ def browser(profile: Path, *arguments: str) -> Iterator[Page]:
         target = next(one["targetId"] for one in targets if one["type"] == "page")
         with connect(f"ws://127.0.0.1:{port[0]}/devtools/page/{target}", max_size=None) as connection:
             page = Page(connection)
-            page.send("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
+            page.resize(1280, 800)
             page.send("Emulation.setFocusEmulationEnabled", enabled=True)  # or keys may get lost
             yield page
     finally:

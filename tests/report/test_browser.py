@@ -234,9 +234,14 @@ def test_glsl_and_nir_stand_beside_a_kernel(page: Page, tmp_path: Path) -> None:
         f'compiled from program 3 "{HOSTILE}", fragment shader 2')
     lines = "[...document.querySelectorAll('.sources li')].map(line => line.textContent)"
     assert page.evaluate(lines) == GLSL.splitlines()
-    beside = page.evaluate("['.listing', '.sources'].map(name => document.querySelector(name).getBoundingClientRect())"
-                           ".map(box => [box.left, box.right, box.top])")
-    assert beside[0][1] <= beside[1][0] and beside[0][2] == beside[1][2] and beside[1][1] <= 1280
+    boxes = ("['.listing', '.sources'].map(name => document.querySelector(name).getBoundingClientRect())"
+             ".map(box => [box.left, box.right, box.top, box.bottom])")
+    listing, sources = page.evaluate(boxes)
+    assert sources[3] <= listing[2] and listing[1] - listing[0] > 900, "instructions need the width of this window"
+    page.resize(1800, 800)
+    listing, sources = page.evaluate(boxes)
+    page.resize(1280, 800)
+    assert listing[1] <= sources[0] and listing[2] == sources[2] and sources[1] <= 1800
     page.evaluate("document.querySelectorAll('.sources button')[2].click()")
     assert f"\t{HOSTILE} final form" in page.evaluate(lines)
     page.go(f"pane=kernels&kernel={kernel % 2 + 1}", "document.querySelector('.sources') === null")
@@ -399,6 +404,22 @@ def test_draws_are_named_by_their_numbers_in_the_trace(page: Page, report: Path,
         .map(link => link.textContent).filter(text => /^[0-9-]+$/.test(text))""")
     assert links and {int(part) for text in links for part in text.split("-")} <= set(numbers)
     assert page.console == []
+
+
+def test_nothing_overlaps_in_a_narrow_window(opened: Page) -> None:
+    opened.resize(700, 900)
+    try:
+        opened.go("pane=draw&draw=3", "document.querySelector('.pane.draw .pipeline button') !== null")
+        state, side, middle = opened.evaluate("""['.state', '.side', '.middle'].map(name =>
+            document.querySelector(`.pane.draw ${name}`).getBoundingClientRect())
+            .map(box => [box.left, box.right, box.top, box.bottom])""")
+        assert middle[:2] == [0, 700] and middle[3] - middle[2] > 300, "the picture above"
+        assert middle[3] <= min(state[2], side[2]) and state[1] <= side[0] and side[1] <= 700
+        opened.go("pane=overview", "document.querySelector('.pane.overview:not([hidden])') !== null")
+        assert opened.evaluate("""[...document.querySelectorAll('.pane.overview section')].every(box =>
+            box.getBoundingClientRect().right <= 700)""")
+    finally:
+        opened.resize(1280, 800)
 
 
 def repeated(recorded: Recorded, draws: int) -> Recorded:

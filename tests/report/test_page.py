@@ -26,7 +26,8 @@ def test_only_spaces_and_comments_are_left_out(compares: bool) -> None:
     kept = {path.name.removesuffix(".js") for path in WEB.iterdir() if path.name.endswith(".js")} - others
     dense = re.sub(r"\s", "", found)
     for name in kept:
-        lines = [line for line in written(name).splitlines() if not line.strip().startswith(("//", "import "))]
+        lines = [line.partition("  // ")[0] for line in written(name).splitlines()
+                 if not line.strip().startswith(("//", "import "))]
         text = re.sub(r"(?m)^export ", "", "\n".join(lines))
         assert re.sub(r"\s", "", text) in dense, name
         for string in re.findall(r'"(?:[^"\\\n]|\\.)*"|`[^`\n]*`', text):
