@@ -36,7 +36,7 @@ struct g4_context {
 
 /* The unit of options.watchdog in instructions.  Fuzzing needs short executions. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define G4_WATCHDOG_UNIT UINT64_C(50000)
+#define G4_WATCHDOG_UNIT UINT64_C(2000)
 #else
 #define G4_WATCHDOG_UNIT UINT64_C(1000000)
 #endif

@@ -14,7 +14,11 @@
 
 enum {
     BUCKETS = 256,
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    MAX_KERNELS = 32, /* hardly any kernel comes twice */
+#else
     MAX_KERNELS = 2048,
+#endif
     MAX_BYTES = 256 << 20,  /* a decoded kernel of 64 KiB takes 3 to 7 MiB */
     KERNELS_OF_A_DRAW = 10, /* VS, GS, CLIP, SF, HS, DS, and four entry points of the pixel shader */
 };

@@ -9,7 +9,12 @@
 #include "eu/row_set.h"
 
 enum {
-    G4_KERNEL_MAX_BYTES = 1 << 16, /* of code that is decoded from the first instruction on */
+/* of code that is decoded from the first instruction on; fuzzing needs short executions */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    G4_KERNEL_MAX_BYTES = 1 << 11,
+#else
+    G4_KERNEL_MAX_BYTES = 1 << 16,
+#endif
     G4_KERNEL_NONE = 0xffffffff,
     G4_KERNEL_PARTS = 8,
     G4_KERNEL_MESSAGES = 24, /* of different messages that are listed */

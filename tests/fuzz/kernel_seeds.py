@@ -1,4 +1,4 @@
-"""Seeds of native/kernel.c: the random programs of tests/eu."""
+"""Seeds of native/kernel.c and decode.c: the random programs of tests/eu."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def seeds() -> Iterator[bytes]:
                 threads = min(len(case.dmasks), 8)
                 options = threads - 1 | case.alternate << 3 | seed % 2 << 5
                 yield _HEADER.pack(index, options, case.dmasks[0], seed + 1, case.flags[0]) + case.code
+
+
+def codes() -> Iterator[bytes]:
+    for seed in seeds():
+        yield (seed[:1] + seed[_HEADER.size:])[:513]

@@ -30,6 +30,7 @@ def _scene_target(name: str, subject: str, gen: Gen, kind: int) -> Target:
 
 
 _NATIVE = (
+    Target("decode", "decoding kernels: what handlers rely on", kernel_seeds.codes, 513, "decode"),
     Target("kernel", "decoding and running kernels: general and plain handlers against each other",
            kernel_seeds.seeds, 1024, "kernel"),
     Target("machine-code", "kernels as machine code against the general handlers", kernel_seeds.seeds, 1024,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import kernel_seeds, message_seeds, readers
-from tests.fuzz.__main__ import main, outcome_of, table
+from tests.fuzz.__main__ import Totals, main, outcome_of, table
 from tests.fuzz.targets import TARGETS
 
 LOG = """INFO: Seed: 1
@@ -37,13 +37,26 @@ def test_seeds_of_messages_fit_their_header() -> None:
 
 
 def test_there_are_kernels_for_every_encoding() -> None:
-    assert {seed[0] for seed in kernel_seeds.seeds()} == set(range(len(kernel_seeds.PARTS)))
+    for seeds in (kernel_seeds.seeds(), kernel_seeds.codes()):
+        assert {seed[0] for seed in seeds} == set(range(len(kernel_seeds.PARTS)))
 
 
 def test_a_run_is_read_from_the_output_of_libfuzzer() -> None:
     found = outcome_of(LOG, 0)
     assert (found.executions, found.first_edges, found.edges, found.findings, found.failure) == (1000, 100, 131, [], "")
-    assert table([TARGETS["kernel"]], [found]).splitlines()[1].split() == ["kernel", "1,000", "100", "131", "0", "0"]
+    found.processor = 0.5
+    row = table([TARGETS["kernel"]], [found]).splitlines()[1].split()
+    assert row == ["kernel", "1,000", "2,000", "100", "131", "0", "0"]
+
+
+def test_executions_are_counted_over_runs(tmp_path: Path) -> None:
+    found = outcome_of(LOG, 0)
+    twice = found + outcome_of(LOG.replace("131", "140"), 0)
+    assert (twice.executions, twice.first_edges, twice.edges) == (2000, 100, 140)
+    Totals(tmp_path / "totals").add({"kernel": found, "message": found})
+    later = Totals(tmp_path / "totals")
+    later.add({"kernel": found})
+    assert later.sum == Totals(tmp_path / "totals").sum == 3000
 
 
 def test_a_finding_names_its_input() -> None:
@@ -61,4 +74,4 @@ def test_an_unknown_target_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     with pytest.raises(SystemExit) as e:
         main()
     assert e.value.code == 2
-    assert "kernels: is not a target; there are kernel, machine-code" in capsys.readouterr().err
+    assert "kernels: is not a target; there are decode, kernel, machine-code" in capsys.readouterr().err

@@ -10,14 +10,17 @@ enum {
     KERNEL_ADDRESS = 0x10000,
     MOST_CODE = 4096,
     MOST_PAGES = 64,
-    MACHINES = 2, /* general and other handlers */
+    KEPT_PAGES = 16, /* with which a machine is used again */
+    MACHINES = 2,    /* general and other handlers */
+    ROWS = REGISTERS + MESSAGE_REGISTERS,
+    IMAGES = 64, /* of registers */
 };
 
 struct header {
     uint8_t part;    /* index into `parts` */
     uint8_t options; /* bits 2:0 threads - 1; 3 alternate mode; 4 single program flow; 6:5 variant */
     uint16_t dmask;
-    uint32_t seed; /* of the registers */
+    uint32_t seed; /* which of the images of registers */
     uint32_t flags;
 };
 
@@ -50,6 +53,26 @@ static uint32_t next_register(uint32_t *seed) {
     }
 }
 
+/* What registers begin with.  Random numbers for all threads take longer than most kernels. */
+static const uint32_t (*registers_of(uint32_t seed))[8 * THREADS] {
+    static uint32_t images[IMAGES][ROWS][8 * THREADS];
+    static bool made[IMAGES];
+    const uint32_t number = (seed ^ seed >> 8 ^ seed >> 16 ^ seed >> 24) % IMAGES;
+    uint32_t next = number + 1;
+
+    for (uint32_t i = 0; i < ROWS * 8 * THREADS && !made[number]; i++) {
+        images[number][i / (8 * THREADS)][i % (8 * THREADS)] = next_register(&next);
+    }
+    made[number] = true;
+    return (const uint32_t(*)[8 * THREADS]) images[number];
+}
+
+/* A row of the register files in one thread after the other: their registers are neighbours. */
+static uint32_t *row_of(const struct machine *machine, uint32_t row) {
+    const bool grf = row < REGISTERS;
+    return g4_probe_register(machine->probe, grf ? GRF : MRF, grf ? row : row - REGISTERS, 0);
+}
+
 static void start(const struct machine *machine, const struct header *header) {
     const uint32_t threads = (header->options & 7) + 1;
     const struct g4_probe_setup setup = {
@@ -60,8 +83,8 @@ static void start(const struct machine *machine, const struct header *header) {
         .single_program_flow = header->options >> 4 & 1,
         .threads = threads,
     };
+    const uint32_t(*const registers)[8 * THREADS] = registers_of(header->seed);
     uint32_t dmask[THREADS];
-    uint32_t seed = header->seed | 1;
 
     for (uint32_t t = 0; t < threads; t++) {
         dmask[t] = t & 1 ? header->dmask : header->dmask | 1u;
@@ -69,13 +92,10 @@ static void start(const struct machine *machine, const struct header *header) {
     if (g4_probe_start(machine->probe, &setup, dmask) != G4_OK) {
         fail("start", threads);
     }
+    for (uint32_t i = 0; i < ROWS; i++) {
+        memcpy(row_of(machine, i), registers[i], 8 * threads * sizeof registers[0][0]);
+    }
     for (uint32_t t = 0; t < threads; t++) {
-        for (uint32_t i = 0; i < 8 * REGISTERS; i++) {
-            g4_probe_register(machine->probe, GRF, i / 8, t)[i % 8] = next_register(&seed);
-        }
-        for (uint32_t i = 0; i < 8 * MESSAGE_REGISTERS; i++) {
-            g4_probe_register(machine->probe, MRF, i / 8, t)[i % 8] = next_register(&seed);
-        }
         g4_probe_set_flags(machine->probe, t, header->flags);
     }
 }
@@ -96,12 +116,13 @@ static struct counts counts_of(const struct g4_probe *probe) {
     };
 }
 
-static struct counts run(const struct machine *machine, const struct header *header, const uint8_t *code, size_t size,
+static struct counts run(struct machine *machine, const struct header *header, const uint8_t *code, size_t size,
                          bool general) {
     struct g4_fault fault;
     if (g4_mem_poke(machine->mem, KERNEL_ADDRESS, code, size, &fault) != G4_OK) {
         fail("memory for the kernel", (uint32_t)size);
     }
+    machine->mark = g4_mem_mark(machine->mem);
     start(machine, header);
     const struct counts before = counts_of(machine->probe);
     const enum g4_status status = g4_probe_run(machine->probe, general);
@@ -114,17 +135,28 @@ static struct counts run(const struct machine *machine, const struct header *hea
     };
 }
 
-static uint32_t compare_memory(const struct machine *machine) {
+/* The pages that a machine has, and has written since its code was stored. */
+static uint32_t written_pages(const struct machine *machine, uint64_t *pages) {
+    uint64_t owned[MOST_PAGES];
+    uint32_t count = 0;
+
+    owned[0] = KERNEL_ADDRESS >> G4_PAGE_SHIFT; /* to look for pages takes longer than most kernels */
+    const uint32_t all = g4_mem_owned_pages(machine->mem) > 1 ? g4_mem_list_pages(machine->mem, owned, MOST_PAGES) : 1;
+    for (uint32_t i = 0; i < all; i++) {
+        if (g4_mem_changed_since(machine->mem, owned[i] << G4_PAGE_SHIFT, G4_PAGE_SIZE, machine->mark)) {
+            pages[count++] = owned[i];
+        }
+    }
+    return count;
+}
+
+static void compare_memory(const struct machine *machine) {
     uint64_t pages[2][MOST_PAGES];
     uint8_t bytes[2][G4_PAGE_SIZE];
     uint32_t count[2];
 
     for (int m = 0; m < MACHINES; m++) {
-        pages[m][0] = KERNEL_ADDRESS >> G4_PAGE_SHIFT; /* to look for pages takes longer than most kernels */
-        count[m] = g4_mem_owned_pages(machine[m].mem);
-        if (count[m] > 1) {
-            count[m] = g4_mem_list_pages(machine[m].mem, pages[m], MOST_PAGES);
-        }
+        count[m] = written_pages(&machine[m], pages[m]);
     }
     if (count[0] != count[1] || memcmp(pages[0], pages[1], count[0] * sizeof pages[0][0]) != 0) {
         fail("number of pages", count[1]);
@@ -137,7 +169,17 @@ static uint32_t compare_memory(const struct machine *machine) {
             fail("page", (uint32_t)pages[0][i]);
         }
     }
-    return count[0];
+}
+
+/* Zeros where the kernel has written, which the next one does not tell from memory that has not been written. */
+static void clear_memory(const struct machine *machine) {
+    const uint8_t *const zero = g4_zero_page;
+    uint64_t pages[MOST_PAGES];
+
+    const uint32_t count = written_pages(machine, pages);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)g4_mem_write_pages(machine->mem, &pages[i], 1, &zero);
+    }
 }
 
 static void compare(const struct machine *machine, const struct counts *counts, uint32_t threads) {
@@ -148,9 +190,15 @@ static void compare(const struct machine *machine, const struct counts *counts, 
         counts[0].messages != counts[1].messages) {
         fail("counts, instructions", (uint32_t)counts[1].instructions);
     }
+    for (uint32_t i = 0; i < ROWS; i++) {
+        if (memcmp(row_of(&machine[0], i), row_of(&machine[1], i), 32 * threads) != 0) {
+            for (uint32_t t = 0; t < threads; t++) {
+                compare_registers(machine, GRF, REGISTERS, t);
+                compare_registers(machine, MRF, MESSAGE_REGISTERS, t);
+            }
+        }
+    }
     for (uint32_t t = 0; t < threads; t++) {
-        compare_registers(machine, GRF, REGISTERS, t);
-        compare_registers(machine, MRF, MESSAGE_REGISTERS, t);
         if (g4_probe_flags(machine[0].probe, t) != g4_probe_flags(machine[1].probe, t)) {
             fail("flags of thread", t);
         }
@@ -188,17 +236,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         counts[m] = run(&machine[m], &header, code, sizeof code, m == 0);
     }
     /* After a hang, handlers have stopped in different places; without pages, in a different order. */
-    const bool full = g4_mem_owned_pages(machine[0].mem) == MOST_PAGES;
+    const uint32_t owned[MACHINES] = {g4_mem_owned_pages(machine[0].mem), g4_mem_owned_pages(machine[1].mem)};
+    const uint32_t most = owned[0] > owned[1] ? owned[0] : owned[1];
     const bool hung = counts[0].status == G4_HANG || counts[1].status == G4_HANG;
-    if (!full && !hung) {
+    if (most < MOST_PAGES && !hung) {
         compare(machine, counts, (header.options & 7u) + 1);
-        if (compare_memory(machine) == 1) {
-            return 0;
-        }
+        compare_memory(machine);
     }
-    if (full || hung || g4_mem_owned_pages(machine[0].mem) > 1) {
-        drop_machine(&machine[0]);
-        drop_machine(&machine[1]);
+    const bool drop = most > KEPT_PAGES || (hung && most > 1); /* which may be different pages */
+    for (int m = 0; m < MACHINES; m++) {
+        if (drop) {
+            drop_machine(&machine[m]);
+        } else {
+            clear_memory(&machine[m]);
+        }
     }
     return 0;
 }

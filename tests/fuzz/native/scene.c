@@ -26,6 +26,8 @@ enum {
     SCENE_DRAWS = 0,
     SCENE_MEDIA = 1,
     SCENE_COMPUTE = 2,
+    MORE_PAGES = 512, /* than the scene, with which a machine is used again */
+    WATCHDOG = 25,
     OPTION_GENERAL = 1,
     OPTION_COMPARE = 2,
 };
@@ -58,13 +60,22 @@ static const uint8_t *commands;
 static struct known_header *known;
 static struct scene *scenes;
 
-static struct g4_mem *mem;
-static struct g4_device *device;
-static struct g4_streamer *streamer;
-static struct g4_state *state;
-static struct g4_port port;
-static uint8_t *image; /* of the device before anything ran */
-static bool device_is_general;
+/* A device that stays from input to input: before each, what the one before has written is undone. */
+struct machine {
+    struct g4_mem *mem; /* NULL: create_machine() has not been called */
+    struct g4_device *device;
+    struct g4_streamer *streamer;
+    struct g4_state *state;
+    struct g4_port port;
+    uint8_t *image;            /* of the device before anything ran */
+    const struct scene *scene; /* whose pages memory has; NULL: none */
+    uint32_t mark;             /* when memory was loaded */
+    uint32_t count;            /* of owned pages */
+    uint64_t pages[MOST_PAGES];
+};
+
+static struct machine machines[2]; /* with fast paths, and with general handlers only */
+static uint32_t *words;            /* as many as the command has; no more, so that reads beyond are seen */
 
 static void fail(const char *message) {
     (void)fprintf(stderr, "%s\n", message);
@@ -119,16 +130,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     skip_commands(&reader);
     known = calloc(file.headers + 1, sizeof *known);
     scenes = calloc(file.scenes + 1, sizeof *scenes);
-    state = calloc(1, sizeof *state);
-    image = malloc(g4_device_image_size());
-    if (!known || !scenes || !state || !image) {
+    if (!known || !scenes) {
         fail("out of memory");
     }
     memcpy(known, take(&reader, file.headers * sizeof *known), file.headers * sizeof *known);
     for (uint32_t i = 0; i < file.scenes; i++) {
         struct scene *const scene = &scenes[i];
         memcpy(&scene->header, take(&reader, sizeof scene->header), sizeof scene->header);
-        scene->state = take(&reader, sizeof *state);
+        scene->state = take(&reader, sizeof(struct g4_state));
         scene->words = take(&reader, scene->header.words * sizeof(uint32_t));
         scene->page_numbers = take(&reader, scene->header.pages * sizeof(uint64_t));
         scene->pages = take(&reader, (size_t)scene->header.pages * G4_PAGE_SIZE);
@@ -136,16 +145,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
-static void drop_device(void) {
-    g4_streamer_free(streamer);
-    g4_device_free(device);
-    g4_mem_destroy(mem);
-    streamer = NULL;
-    device = NULL;
-    mem = NULL;
+static void drop_machine(struct machine *machine) {
+    g4_streamer_free(machine->streamer);
+    g4_device_free(machine->device);
+    g4_mem_destroy(machine->mem);
+    free(machine->state);
+    free(machine->image);
+    *machine = (struct machine){0};
 }
 
-static void learn_commands(void) {
+static void learn_commands(struct g4_streamer *streamer) {
     struct reader reader = {commands, SIZE_MAX};
     for (uint32_t i = 0; i < file.commands; i++) {
         struct g4_step steps[64];
@@ -165,46 +174,81 @@ static void learn_commands(void) {
     g4_streamer_constants_absolute(streamer, file.constants_absolute);
 }
 
-static void create_device(bool general) {
-    const struct g4_options options = {.watchdog = 4, .workers = 1, .general_only = general};
-    mem = g4_mem_create(GTT_ENTRIES, file.address_bits, MOST_PAGES, false);
-    device = mem ? g4_device_new(mem, file.gen, &options) : NULL;
-    if (!device) {
+static void create_machine(struct machine *machine, bool general) {
+    const struct g4_options options = {.watchdog = WATCHDOG, .workers = 1, .general_only = general};
+    machine->state = calloc(1, sizeof *machine->state);
+    machine->image = malloc(g4_device_image_size());
+    machine->mem = g4_mem_create(GTT_ENTRIES, file.address_bits, MOST_PAGES, false);
+    machine->device = machine->mem ? g4_device_new(machine->mem, file.gen, &options) : NULL;
+    if (!machine->state || !machine->image || !machine->device) {
         fail("out of memory");
     }
-    g4_device_use(device, state);
-    if (!g4_device_save(device, image)) {
+    g4_device_use(machine->device, machine->state);
+    if (!g4_device_save(machine->device, machine->image)) {
         fail("a new device is not at rest");
     }
-    g4_port_init(&port, mem, G4_UNIT_CS, false);
-    streamer = g4_streamer_new(state, &port);
-    if (!streamer) {
+    g4_port_init(&machine->port, machine->mem, G4_UNIT_CS, false);
+    machine->streamer = g4_streamer_new(machine->state, &machine->port);
+    if (!machine->streamer) {
         fail("out of memory");
     }
-    learn_commands();
-    device_is_general = general;
+    learn_commands(machine->streamer);
 }
 
-/* Pages that a run before this one has written become zero, those of the scene have its contents. */
-static void load_memory(const struct scene *scene) {
-    static uint64_t owned[MOST_PAGES];
-    struct g4_fault fault;
-    const uint32_t count = g4_mem_list_pages(mem, owned, MOST_PAGES);
+static bool has_changed(const struct machine *machine, uint64_t page) {
+    return g4_mem_changed_since(machine->mem, page << G4_PAGE_SHIFT, G4_PAGE_SIZE, machine->mark);
+}
 
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t *const zero = g4_zero_page;
-        if (g4_mem_write_pages(mem, &owned[i], 1, &zero) != G4_OK) {
-            fail("a page cannot be cleared");
+static uint64_t page_of(const struct scene *scene, uint32_t index) {
+    uint64_t page;
+    memcpy(&page, scene->page_numbers + index * sizeof page, sizeof page);
+    return page;
+}
+
+/* The contents of a page in a scene, whose pages are in order; zeros beyond them. */
+static const uint8_t *contents_of(const struct scene *scene, uint64_t page) {
+    uint32_t low = 0;
+    uint32_t high = scene->header.pages;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (page_of(scene, middle) < page) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    for (uint32_t i = 0; i < scene->header.pages; i++) {
-        uint64_t page;
-        memcpy(&page, scene->page_numbers + i * sizeof page, sizeof page);
-        if (g4_mem_poke(mem, (g4_address)page << G4_PAGE_SHIFT, scene->pages + (size_t)i * G4_PAGE_SIZE, G4_PAGE_SIZE,
-                        &fault) != G4_OK) {
+    const bool found = low < scene->header.pages && page_of(scene, low) == page;
+    return found ? scene->pages + (size_t)low * G4_PAGE_SIZE : g4_zero_page;
+}
+
+static void list_pages(struct machine *machine) {
+    if (g4_mem_owned_pages(machine->mem) != machine->count) {
+        machine->count = g4_mem_list_pages(machine->mem, machine->pages, MOST_PAGES);
+    }
+}
+
+/* Give memory the contents of a scene, and zeros to the pages of others: where the scene is there already, in the
+ * pages that have been written since. */
+static void load_memory(struct machine *machine, const struct scene *scene) {
+    list_pages(machine);
+    for (uint32_t i = 0; i < machine->count; i++) {
+        if (machine->scene != scene || has_changed(machine, machine->pages[i])) {
+            const uint8_t *const contents = contents_of(scene, machine->pages[i]);
+            if (g4_mem_write_pages(machine->mem, &machine->pages[i], 1, &contents) != G4_OK) {
+                fail("a page cannot be restored");
+            }
+        }
+    }
+    for (uint32_t i = 0; machine->scene != scene && i < scene->header.pages; i++) {
+        const uint64_t page = page_of(scene, i);
+        const uint8_t *const contents = scene->pages + (size_t)i * G4_PAGE_SIZE;
+        if (g4_mem_write_pages(machine->mem, &page, 1, &contents) != G4_OK) {
             fail("a page cannot be written");
         }
     }
+    list_pages(machine);
+    machine->scene = scene;
+    machine->mark = g4_mem_mark(machine->mem);
 }
 
 static void change(void *bytes, size_t size, size_t offset, const uint8_t *data, size_t count) {
@@ -214,7 +258,8 @@ static void change(void *bytes, size_t size, size_t offset, const uint8_t *data,
     }
 }
 
-static void apply_changes(const struct scene *scene, uint32_t *words, struct reader reader) {
+static void apply_changes(const struct machine *machine, struct reader reader) {
+    const struct scene *const scene = machine->scene;
     struct g4_fault fault;
     for (uint32_t i = 0; i < MOST_CHANGES && reader.left > 4; i++) {
         const uint8_t *const head = take(&reader, 3);
@@ -227,112 +272,99 @@ static void apply_changes(const struct scene *scene, uint32_t *words, struct rea
         if (kind == KIND_WORDS) {
             change(words, scene->header.words * sizeof *words, offset, data, count);
         } else if (kind == KIND_STATE) {
-            change(state, sizeof *state, offset, data, count);
+            change(machine->state, sizeof *machine->state, offset, data, count);
         } else if (scene->header.pages) {
-            uint64_t number;
-            memcpy(&number, scene->page_numbers + page % scene->header.pages * sizeof number, sizeof number);
-            (void)g4_mem_poke(mem, ((g4_address)number << G4_PAGE_SHIFT) + (offset & G4_PAGE_OFFSET), data, count,
-                              &fault);
+            const g4_address address = page_of(scene, page % scene->header.pages) << G4_PAGE_SHIFT;
+            (void)g4_mem_poke(machine->mem, address + (offset & G4_PAGE_OFFSET), data, count, &fault);
         }
     }
 }
 
-static enum g4_status execute(const struct scene *scene, const uint32_t *words) {
+static enum g4_status execute(const struct machine *machine) {
+    const struct scene_header *const header = &machine->scene->header;
+    struct g4_device *const device = machine->device;
     struct g4_fault fault;
-    if (scene->header.kind == SCENE_COMPUTE) {
+    if (header->kind == SCENE_COMPUTE) {
         return g4_device_compute(device, words, &fault);
     }
-    if (scene->header.kind == SCENE_MEDIA) {
-        const enum g4_status status =
-            g4_device_media(device, words, scene->header.words, scene->header.address, &fault);
+    if (header->kind == SCENE_MEDIA) {
+        const enum g4_status status = g4_device_media(device, words, header->words, header->address, &fault);
         const enum g4_status end = g4_device_media_run(device, true, &fault);
         g4_device_media_reset(device);
         return status == G4_OK ? end : status;
     }
     struct g4_streamer_run result = {0};
-    for (uint32_t at = 0; at < scene->header.words && result.status == G4_OK; at++) {
-        at = g4_streamer_run(streamer, words, at, scene->header.words, device, &fault, &result);
+    for (uint32_t at = 0; at < header->words && result.status == G4_OK; at++) {
+        at = g4_streamer_run(machine->streamer, words, at, header->words, device, &fault, &result);
     }
     return (enum g4_status)result.status;
 }
 
-static enum g4_status run(const struct scene *scene, struct reader reader, bool general) {
+static void load_words(const struct scene *scene) {
+    static const struct scene *loaded;
     const uint32_t least = scene->header.kind == SCENE_DRAWS ? 0 : LEAST_WORDS;
     const uint32_t count = scene->header.words > least ? scene->header.words : least;
-    uint32_t *const words = calloc(count + 1, sizeof *words); /* no longer: reads beyond are seen */
 
+    if (scene != loaded) {
+        free(words);
+        words = calloc(count + 1, sizeof *words);
+        loaded = scene;
+    }
     if (!words) {
         fail("out of memory");
     }
-    if (device && (device_is_general != general || g4_mem_owned_pages(mem) > scene->header.pages + 512)) {
-        drop_device();
-    }
-    if (!device) {
-        create_device(general);
-    }
-    g4_device_load(device, image);
-    memcpy(state, scene->state, sizeof *state);
     memcpy(words, scene->words, scene->header.words * sizeof *words);
-    load_memory(scene);
-    apply_changes(scene, words, reader);
-    const enum g4_status status = execute(scene, words);
-    free(words);
+}
+
+static enum g4_status run(struct machine *machine, const struct scene *scene, struct reader reader) {
+    const bool general = machine == &machines[1];
+
+    if (machine->mem && g4_mem_owned_pages(machine->mem) > scene->header.pages + MORE_PAGES) {
+        drop_machine(machine);
+    }
+    if (!machine->mem) {
+        create_machine(machine, general);
+    }
+    g4_device_load(machine->device, machine->image);
+    memcpy(machine->state, scene->state, sizeof *machine->state);
+    load_words(scene);
+    load_memory(machine, scene);
+    apply_changes(machine, reader);
+    const enum g4_status status = execute(machine);
+    list_pages(machine);
     return status;
 }
 
-/* Copy what memory has; returns the number of pages. */
-static uint32_t memory(uint64_t *pages, uint8_t **bytes) {
-    const uint32_t count = g4_mem_list_pages(mem, pages, MOST_PAGES);
-    *bytes = malloc((size_t)count * G4_PAGE_SIZE + 1);
-    if (!*bytes) {
-        fail("out of memory");
-    }
-    g4_mem_copy_pages(mem, pages, count, *bytes);
-    return count;
-}
-
-static bool is_zero(const uint8_t *page) {
-    return memcmp(page, g4_zero_page, G4_PAGE_SIZE) == 0;
-}
-
-/* Whether the contents are equal; a page that one side does not have counts as zeros. */
-static bool equal(const uint64_t *const pages[2], uint8_t *const bytes[2], const uint32_t count[2]) {
-    for (uint32_t i = 0, j = 0; i < count[0] || j < count[1];) {
-        const uint64_t left = i < count[0] ? pages[0][i] : UINT64_MAX;
-        const uint64_t right = j < count[1] ? pages[1][j] : UINT64_MAX;
-        const uint8_t *const a = bytes[0] + (size_t)i * G4_PAGE_SIZE;
-        const uint8_t *const b = bytes[1] + (size_t)j * G4_PAGE_SIZE;
-        if (left == right ? memcmp(a, b, G4_PAGE_SIZE) != 0 : !is_zero(left < right ? a : b)) {
-            (void)fprintf(stderr, "page 0x%05llx differs\n", (unsigned long long)(left < right ? left : right));
-            return false;
+/* Compare the pages that one machine has written with those of the other. */
+static void compare_pages(const struct machine *machine, const struct machine *other) {
+    for (uint32_t i = 0; i < machine->count; i++) {
+        const uint64_t page = machine->pages[i];
+        uint8_t bytes[2][G4_PAGE_SIZE];
+        if (!has_changed(machine, page)) {
+            continue;
         }
-        i += left <= right;
-        j += right <= left;
-    }
-    return true;
-}
-
-static void compare_both(const struct scene *scene, struct reader reader) {
-    static uint64_t pages[2][MOST_PAGES];
-    const uint64_t *const lists[2] = {pages[0], pages[1]};
-    enum g4_status status[2];
-    uint8_t *bytes[2];
-    uint32_t count[2];
-
-    for (int general = 0; general < 2; general++) {
-        drop_device();
-        status[general] = run(scene, reader, general);
-        count[general] = memory(pages[general], &bytes[general]);
-    }
-    /* After a hang, handlers have stopped in different places; without pages, in a different order. */
-    const bool full = count[0] == MOST_PAGES || count[1] == MOST_PAGES;
-    if (!full && status[0] != G4_HANG && status[1] != G4_HANG) {
-        if (status[0] != status[1] || !equal(lists, bytes, count)) {
+        g4_mem_copy_pages(machine->mem, &page, 1, bytes[0]);
+        g4_mem_copy_pages(other->mem, &page, 1, bytes[1]);
+        if (memcmp(bytes[0], bytes[1], G4_PAGE_SIZE) != 0) {
+            (void)fprintf(stderr, "page 0x%05llx differs\n", (unsigned long long)page);
             fail("fast paths and general handlers differ");
         }
     }
-    free(bytes[0]);
-    free(bytes[1]);
+}
+
+static void compare_both(const struct scene *scene, struct reader reader) {
+    const enum g4_status status[2] = {run(&machines[0], scene, reader), run(&machines[1], scene, reader)};
+
+    /* After a hang, handlers have stopped in different places; without pages, in a different order. */
+    const bool full = machines[0].count == MOST_PAGES || machines[1].count == MOST_PAGES;
+    if (full || status[0] == G4_HANG || status[1] == G4_HANG) {
+        return;
+    }
+    if (status[0] != status[1]) {
+        fail("fast paths and general handlers end differently");
+    }
+    compare_pages(&machines[0], &machines[1]);
+    compare_pages(&machines[1], &machines[0]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -344,7 +376,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (data[1] & OPTION_COMPARE) {
         compare_both(scene, reader);
     } else {
-        (void)run(scene, reader, data[1] & OPTION_GENERAL);
+        (void)run(&machines[data[1] & OPTION_GENERAL], scene, reader);
     }
     return 0;
 }
