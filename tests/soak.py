@@ -38,6 +38,7 @@ CLIENTS = 4
 ROUND_SECONDS = 20
 START_SECONDS = 60
 SETTLE_SECONDS = 30
+END_SECONDS = 180  # of a server that is asked to end, beside other programs that want the processors
 # Servers have one arena of malloc: each connection is a thread, and with more arenas than one the memory that is kept
 # grows for many minutes.
 GROWTH_KIB = 64 << 10
@@ -118,7 +119,7 @@ class Process:
     def end(self) -> None:
         self.process.terminate()
         try:
-            status = self.process.wait(SETTLE_SECONDS)
+            status = self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
