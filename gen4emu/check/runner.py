@@ -142,6 +142,13 @@ class Runner:
         self._directories = Sandbox(self._mode)
         self._directories.wanted = self._mode is not Mode.OFF  # also in a process that is not our own
 
+    def start(self, cases: Sequence[Case]) -> None:
+        """Fork all worker processes now, while this process has no other thread.  They may do all that these cases
+        need."""
+        self._allow(cases)
+        while len(self._workers) < self.jobs:
+            self._workers.append(_Worker(self.limits, True, self._mode, self._reach))
+
     def close(self) -> None:
         for worker in self._workers:
             worker.kill()

@@ -102,7 +102,8 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
         raise click.UsageError("--sandbox on and --update exclude each other")
     file = writer(jsonl, resume)
     runs = [] if history is None else read(history)
-    task = Task(results, update, Options(workers=1 if jobs > 1 else 0, hierarchical_depth=hiz), device, force_device,
+    single = jobs > 1 or dask is not None
+    task = Task(results, update, Options(workers=1 if single else 0, hierarchical_depth=hiz), device, force_device,
                 thumbnails=html is not None)
     limits = Limits(timeout, memory, mode)
     report = Report([m.file for m in manifests], stale=stale)
@@ -112,8 +113,11 @@ def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: De
     with ExitStack() as stack:
         if file is not None:
             stack.callback(file.close)
-        runner: Runner | ClusterRunner = ClusterRunner(task, limits, dask) if dask is not None else \
-            Runner(task, limits, min(jobs, max(1, say.total)), fork=True)
+        runner: Runner | ClusterRunner
+        if dask is not None:
+            runner = ClusterRunner(task, limits, dask, [case for m in manifests for case in m.cases])
+        else:
+            runner = Runner(task, limits, min(jobs, max(1, say.total)), fork=True)
         log = _Log(file, task, hiz)
         try:
             stack.enter_context(runner)

@@ -74,6 +74,12 @@ class Pool:
         self._client: Client
         self._size = 1
 
+    @property
+    def locals(self) -> int:
+        """The number of workers that are threads of this process."""
+        local = _LOCAL.fullmatch(self.where)
+        return 0 if local is None else int(local[1])
+
     def __enter__(self) -> Self:
         try:
             import distributed
@@ -82,18 +88,17 @@ class Pool:
         # Lost workers and connections are reported here, in our words.
         for name in [name for name in logging.root.manager.loggerDict if name.startswith(("distributed", "tornado"))]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        local = _LOCAL.fullmatch(self.where)
         try:
-            if local is not None:
+            if self.locals:
                 # Threads of this process are enough: every case runs in a child process.
                 cluster = self._stack.enter_context(distributed.LocalCluster(
-                    n_workers=int(local[1]), threads_per_worker=1, processes=False, dashboard_address=None,
+                    n_workers=self.locals, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0",
                     silence_logs=logging.CRITICAL))
                 self._client = self._stack.enter_context(distributed.Client(cluster, set_as_default=False))
             else:
                 self._client = self._stack.enter_context(
                     distributed.Client(self.where, timeout=_OUTAGE, set_as_default=False))
-            self._client.wait_for_workers(1 if local is None else int(local[1]), timeout=_PATIENCE)
+            self._client.wait_for_workers(max(1, self.locals), timeout=_PATIENCE)
         except TimeoutError:
             self._close()
             raise ClusterLost(f"{self.where}: has no worker after {_PATIENCE:.0f} s") from None

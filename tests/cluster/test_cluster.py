@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from gen4emu import children as children_module
 from gen4emu.check.execute import Task
 from gen4emu.check.manifest import Case, read_manifest
 from gen4emu.check.results import Outcome, Result
@@ -74,6 +76,16 @@ def test_a_cluster_finds_what_this_machine_finds(spoiled: Path, capsys: Capture)
         reports.append((report["cases"], pictures))
         shutil.rmtree("found")
     assert reports[0] == reports[1]
+
+
+def test_children_of_a_local_cluster_are_forked_before_dask_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # other tests may have left threads
+    with ClusterRunner(Task(options=Options(workers=1)), Limits(), "local:2", cases(4)) as runner:
+        children = [child for hands in traces._all for child in hands.runner._workers]
+        assert len(children) == 2 and all(isinstance(child._process, children_module._Forked) for child in children)
+        outcomes = [result.outcome for _, result in runner.run(cases(4))]
+        assert [child for hands in traces._all for child in hands.runner._workers] == children
+    assert outcomes == [Outcome.PASS] * 4 and traces._all == traces._ready == []
 
 
 def test_the_summary_counts_machines_and_second_runs(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
