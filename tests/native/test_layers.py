@@ -185,6 +185,20 @@ def test_the_core_has_no_bit_positions_of_messages_and_commands(core: dict[str, 
     assert {name: places for name, places in found.items() if places} == {}, "name the field in gen4emu/hw"
 
 
+# A shift or mask of a word in Python, unless it truncates to 32 bits.  Readers of traces unpack file formats.
+PYTHON_BITS = re.compile(r"\b(words?|header|dw|command|descriptor)(\[\w+\])?\)?\s*(>>|&)\s*~?"
+                         r"(0x)?\d(?!xFFFF_?FFFF\b)")
+PYTHON_FIELDS = {"hw", "isa", "image", "trace"}
+
+
+def test_python_has_no_bit_positions_of_messages_and_commands() -> None:
+    package = ROOT / "gen4emu"
+    files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in PYTHON_FIELDS]
+    assert len(files) > 200, "the sources are read"
+    found = {path.name: [m[0] for m in PYTHON_BITS.finditer(path.read_text(encoding="utf-8"))] for path in files}
+    assert {name: places for name, places in found.items() if places} == {}, "name the field in gen4emu/hw"
+
+
 def test_includes_of_the_shim_do_not_go_up() -> None:
     files = layers.c_files(NATIVE / "shim")
     own = {name: name for name in files}
@@ -243,6 +257,13 @@ def test_tests_do_not_import_from_each_other() -> None:
                                   "g4_payload(gang, send, 0, thread)[5] >> 31 ? 4 : 0"])
 def test_a_bit_position_is_found(code: str) -> None:
     assert BITS.search(code)
+
+
+@pytest.mark.parametrize(("code", "found"), [
+    ("int(raw.descriptor) & 0xFF", True), ("words[0] >> 14 & 3", True), ("header & 31", True),
+    ("word & 0xFFFFFFFF", False), ("header & mask", False)])
+def test_a_bit_position_in_python_is_found(code: str, found: bool) -> None:
+    assert bool(PYTHON_BITS.search(code)) == found
 
 
 LOW = '#include "low.h"\nint g4_low(void) {\n    return 1;\n}\n'
