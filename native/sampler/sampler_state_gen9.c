@@ -4,6 +4,8 @@
 #include "sampler/texture.h"
 #include "state_gen9.h"
 
+_Static_assert((int)G4_HALF_BORDER == (int)GEN9_ADDRESS_CONTROL_MODE_HALF_BORDER, "as the state has it");
+
 static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
                        g4_address dynamic_state_base, g4_address address) {
     struct gen9_sampler_state state;
