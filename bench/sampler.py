@@ -3,7 +3,8 @@
     python bench/sampler.py
 
 A kernel of sample messages, eight threads of 16 pixels each, whose coordinates walk over a tiled texture of 256x256
-texels as the pixels of a screen would.  Million lookups a second; the interpreter's own part is in the first row.
+texels as the pixels of a screen would; those of a cube map stay on one face.  Million lookups a second; the
+interpreter's own part is in the first row.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.sampler import MapFilter, MipFilter, TextureCoordinateMode
-from gen4emu.hw.gen4.surface import TileWalk
+from gen4emu.hw.gen4.surface import SurfaceType, TileWalk
 from tests.harness.probe import Probe
 
 GEN = Gen.EL
@@ -31,19 +32,24 @@ SURFACE, TABLE, SAMPLER, TEXTURE = 0x1000, 0x2000, 0x3000, 0x100000
 SIZE, THREADS, MESSAGES, SECONDS = 256, 8, 200, 0.3
 VARIANTS = ["plain", "avx2", "avx512"]
 SAMPLE_UV = 0x02580000  # SIMD16 sample with u and v
+SAMPLE_UVR = 0x02780000  # with r, too
+FACES = [f"cube_face_enable_{sign}_{axis}" for axis in "xyz" for sign in ("positive", "negative")]
 
 
-def texture(memory: Memory, format: SurfaceFormat, levels: int, tiling: Tiling) -> None:
+def texture(memory: Memory, format: SurfaceFormat, levels: int, tiling: Tiling, *, cube: bool = False) -> None:
     info = format_info(format)
     assert info is not None
     pitch = 2 * SIZE * info.block_bits // 8 // info.block_width
+    fields: dict[str, int] = dict.fromkeys(FACES, 1) if cube else {}
+    if tiling is Tiling.X:
+        fields["tile_walk"] = TileWalk.XMAJOR
     words = block_named("SURFACE_STATE", GEN).pack(
-        GEN, surface_type=1, surface_format=format, width=SIZE, height=SIZE, mip_count_or_lod=levels - 1,
-        surface_base_address=TEXTURE, surface_pitch=max(pitch, 512), tiled_surface=tiling is not Tiling.LINEAR,
-        **({"tile_walk": TileWalk.XMAJOR} if tiling is Tiling.X else {}))
+        GEN, surface_type=SurfaceType.SURFTYPE_CUBE if cube else SurfaceType.SURFTYPE_2D, surface_format=format,
+        width=SIZE, height=SIZE, mip_count_or_lod=levels - 1, surface_base_address=TEXTURE,
+        surface_pitch=max(pitch, 512), tiled_surface=tiling is not Tiling.LINEAR, **fields)
     memory.write(SURFACE, np.array(words, np.uint32).tobytes())
     memory.write(TABLE, np.array([SURFACE], np.uint32).tobytes())
-    memory.write(TEXTURE, np.random.default_rng(1).integers(0, 256, 1 << 20, np.uint8).tobytes())
+    memory.write(TEXTURE, np.random.default_rng(1).integers(0, 256, 1 << 22, np.uint8).tobytes())
 
 
 def sampler(memory: Memory, filter: MapFilter, mip: MipFilter, mode: TextureCoordinateMode) -> None:
@@ -55,7 +61,7 @@ def sampler(memory: Memory, filter: MapFilter, mip: MipFilter, mode: TextureCoor
     memory.write(SAMPLER, np.array(words, np.uint32).tobytes())
 
 
-def payload(probe: Probe, texels_per_pixel: float) -> None:
+def payload(probe: Probe, texels_per_pixel: float, cube: bool) -> None:
     lane = np.arange(16)
     x = (lane // 4 % 2) * 2 + lane % 2
     y = lane // 8 * 2 + lane // 2 % 2
@@ -63,7 +69,8 @@ def payload(probe: Probe, texels_per_pixel: float) -> None:
         u = (37.3 + (x + 4 * (t % 4)) * texels_per_pixel) / SIZE
         v = (91.6 + (y + 4 * (t // 4)) * texels_per_pixel * 0.9) / SIZE
         probe.mrf(1, t)[:] = [0, 0, 0, SAMPLER, 0, 0, 0, 0]
-        for i, values in enumerate((u[:8], u[8:], v[:8], v[8:])):
+        coordinates = [np.ones(16), 2 * v - 1, 2 * u - 1] if cube else [u, v]
+        for i, values in enumerate(np.reshape(coordinates, (-1, 8))):
             probe.mrf(2 + i, t)[:] = values.astype(np.float32).view(np.uint32)
 
 
@@ -74,7 +81,7 @@ def rate(probe: Probe, memory: Memory, descriptor: int, texels_per_pixel: float)
     best, finish = 0.0, time.perf_counter() + SECONDS
     while time.perf_counter() < finish:
         probe.start(THREADS, binding_table=TABLE)
-        payload(probe, texels_per_pixel)
+        payload(probe, texels_per_pixel, descriptor == SAMPLE_UVR)
         start = time.thread_time()  # not of other programs that share the machine
         probe.run_to_end()
         best = max(best, MESSAGES * THREADS * 16 / (time.thread_time() - start) / 1e6)
@@ -105,6 +112,14 @@ CASES = [
     ("BC3 trilinear", F.BC3_UNORM, L, MipFilter.LINEAR, 1.7, 6, Tiling.LINEAR),
     ("BC3 anisotropic", F.BC3_UNORM, A, MipFilter.LINEAR, 1.7, 6, Tiling.LINEAR),
 ]
+CUBES = [
+    # format, filter, tiling
+    ("cube, RGBA8 nearest", F.R8G8B8A8_UNORM, N, Tiling.X),
+    ("cube, RGBA8 bilinear", F.R8G8B8A8_UNORM, L, Tiling.X),
+    ("cube, BC1 nearest", F.BC1_UNORM, N, Tiling.LINEAR),
+    ("cube, BC1 bilinear", F.BC1_UNORM, L, Tiling.LINEAR),
+    ("cube, BC3 bilinear", F.BC3_UNORM, L, Tiling.LINEAR),
+]
 
 
 def main() -> None:
@@ -125,6 +140,10 @@ def main() -> None:
         texture(memory, format, levels, tiling)
         sampler(memory, filter, mip, TextureCoordinateMode.WRAP)
         row(name, SAMPLE_UV, texels_per_pixel)
+    for name, format, filter, tiling in CUBES:
+        texture(memory, format, 1, tiling, cube=True)
+        sampler(memory, filter, MipFilter.NONE, TextureCoordinateMode.CLAMP)
+        row(name, SAMPLE_UVR, 0.7)
 
 
 if __name__ == "__main__":
