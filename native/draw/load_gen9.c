@@ -1229,8 +1229,10 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
     struct g4_color_state *const color = &draw->color;
     uint32_t raw[BLEND_DWORDS] = {0};
     struct gen9_3dstate_blend_state_pointers pointer;
+    struct gen9_3dstate_ps_blend copy;
     struct gen9_blend_state blend;
 
+    gen9_3dstate_ps_blend_unpack(commands(ctx)->ps_blend, ctx->gen, &copy);
     gen9_3dstate_blend_state_pointers_unpack(commands(ctx)->blend_state_pointers, ctx->gen, &pointer);
     if (pointer.blend_state_pointer_valid) {
         g4_load_blend_state(loader->port, commands(ctx)->dynamic_state_base + pointer.blend_state_pointer, raw,
@@ -1239,6 +1241,10 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
     gen9_blend_state_unpack(raw, ctx->gen, &blend);
     for (uint32_t i = 0; i < G4_COLOR_TARGETS; i++) {
         color->target[i] = blend_of(&blend.entries[i], &blend, cc);
+    }
+    const bool second_source = uses_second_source(&blend.entries[0], blend.independent_alpha_blend_enable);
+    if (second_source && !copy.color_buffer_blend_enable) {
+        color->target[0].enable = false; /* docs/decisions.md 206 */
     }
     color->blend = color->target[0];
     color->alpha_to_coverage = blend.alpha_to_coverage_enable;
@@ -1250,7 +1256,7 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
         .function = blend.alpha_test_function,
         .reference = unorm8 ? (float)cc->alpha_reference_value_as_unorm8 : cc->alpha_reference_value_as_float32,
     };
-    draw->windower.dual_source = uses_second_source(&blend.entries[0], blend.independent_alpha_blend_enable);
+    draw->windower.dual_source = second_source && color->blend.enable;
 }
 
 static void load_depth_ranges(const struct g4_draw_loader *loader, struct g4_draw_state *draw) {
