@@ -100,10 +100,11 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
         status = damaged(file, trace.damage(), partial)
         if status:
             return status
-        part = minimising.whole(trace, source)
+        part, reason = minimising.whole(trace, source)
     # Each process draws alone: more would wait for each other.
     choices = Options(workers=1) if jobs > 1 else None
-    stays = _stays(part, hang, pixel, differs_between, command, Path(output).name, choices)
+    stays = minimising.SameHang(part, reason, choices) if hang else \
+        _stays(part, pixel, differs_between, command, Path(output).name, choices)
 
     def step(level: str, kept: minimising.Kept) -> None:
         if not is_quiet():
@@ -115,7 +116,7 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
     with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
         place = Path(directory, target.name)
         minimising.write(part, list(search.events(kept)), place)
-        minimising.verify(stays, place)
+        minimising.verify(stays.surely if isinstance(stays, minimising.SameHang) else stays, place)
         size = place.stat().st_size
         place.replace(target)
     if not is_quiet():
@@ -126,10 +127,8 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
     return 0
 
 
-def _stays(part: Part, hang: bool, pixel: tuple[int, int] | None, devices: tuple[Device, Device] | None,
+def _stays(part: Part, pixel: tuple[int, int] | None, devices: tuple[Device, Device] | None,
            command: tuple[str, ...], name: str, options: Options | None) -> minimising.Stays:
-    if hang:
-        return minimising.same_hang(part, options)
     if pixel is not None:
         return minimising.same_pixel(part, *pixel, options)
     if devices is not None:

@@ -36,6 +36,7 @@ from gen4emu.trace.write_aub import Dedup
 
 _MOST_TRIES = 1 << 30
 _T = TypeVar("_T")
+_WATCHDOGS = (50, 1000)  # million instructions of a draw, while candidates are tried
 _BLOCKS = (1024, 256, 64, 16)  # bytes that are set to zero together
 
 
@@ -89,16 +90,33 @@ class Kept:
 
 
 # --- what stays -------------------------------------------------------------------------------------------------------
-def same_hang(part: Part, options: Options | None = None) -> Stays:
-    """The hang of the whole trace, at the same command and for the same reason."""
-    reason = execute(part.device, events_of(part, part.pages, Assembled(part.events, {}, set(), [])), options)[0].hang
-    if not reason:
-        raise SelectionError("nothing hangs")
+class SameHang:
+    """The hang of the whole trace, at the same command and for the same reason.
 
-    def hangs(events: Sequence[Event], deadline: float | None = None) -> bool:
-        return execute(part.device, events, options)[0].hang == reason
+    Threads that do not end take seconds until the watchdog stops them.  It stops those of candidates earlier, if the
+    whole trace hangs in the same way then; `surely` is for the result.
+    """
 
-    return hangs
+    def __init__(self, part: Part, reason: str, options: Options | None = None) -> None:
+        if not reason:
+            raise SelectionError("nothing hangs")
+        self._part, self._reason, self._options = part, reason, options or Options()
+        self._quick = self._options
+        events = list(events_of(part, part.pages, Assembled(part.events, {}, set(), [])))
+        for watchdog in _WATCHDOGS if not self._options.watchdog else ():
+            choices = replace(self._options, watchdog=watchdog)
+            if self._is_same(events, choices):
+                self._quick = choices
+                break
+
+    def _is_same(self, events: Sequence[Event], options: Options) -> bool:
+        return execute(self._part.device, events, options)[0].hang == self._reason
+
+    def __call__(self, events: Sequence[Event], deadline: float | None = None) -> bool:
+        return self._is_same(events, self._quick)
+
+    def surely(self, events: Sequence[Event], deadline: float | None = None) -> bool:
+        return self._is_same(events, self._options)
 
 
 class _Last(Listener):
@@ -355,12 +373,13 @@ class Minimiser:
             self._leave_out(wanted, candidate, or_all=True)
 
 
-def whole(trace: Trace, source: reader.Trace, options: Options | None = None) -> Part:
-    """All of a trace as a part."""
+def whole(trace: Trace, source: reader.Trace, options: Options | None = None) -> tuple[Part, str]:
+    """All of a trace as a part, and the reason of its hang, if it hangs."""
     count = sum(isinstance(event, Submission) for event in source)
     if not count:
         raise SelectionError(f"{trace.path}: no submission")
-    return record(trace, source, Span(0, count - 1), options)[0]
+    part, outcome = record(trace, source, Span(0, count - 1), options)
+    return part, outcome.hang
 
 
 def write(part: Part, events: Sequence[Event], path: str | os.PathLike[str]) -> None:

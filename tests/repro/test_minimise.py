@@ -11,14 +11,17 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gen4emu
 from gen4emu.cli.main import run
 from gen4emu.decode import Command, Decoder, Kernel
-from gen4emu.repro import edits
-from gen4emu.repro.minimise import Minimiser, pixel_bytes, whole
+from gen4emu.device.options import Options
+from gen4emu.hw.chips import Device
+from gen4emu.repro import edits, minimise, trim
+from gen4emu.repro.minimise import Minimiser, SameHang, pixel_bytes, whole
 from gen4emu.repro.reduction import leave_out
 from gen4emu.trace.events import Event, MemoryWrite, Submission
 from gen4emu.trace.reader import open as open_trace
@@ -49,6 +52,39 @@ def test_of_a_hang_the_command_that_hangs_stays(tmp_path: Path) -> None:
     assert small.stat().st_size < 8192 < whole.stat().st_size
     with gen4emu.open(small) as opened, pytest.raises(gen4emu.HangError):
         assert not list(opened.draws())
+
+
+@pytest.mark.parametrize(("name", "draw"), [
+    ("texture-g4x", "0"), ("later/triangle-ivb", "4"), ("later/triangle-kbl", "2")])
+def test_threads_that_do_not_end_are_stopped_earlier_while_candidates_are_tried(name: str, draw: str,
+                                                                                tmp_path: Path,
+                                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watchdog takes seconds, for each candidate.  What is left is a draw whose kernel is the loop."""
+    repro, path = tmp_path / "repro", tmp_path / "endless.aub"
+    assert run(["export", str(TRACES / f"{name}.aub.xz"), "--draw", draw, "-o", str(repro)]) == 0
+    for kernel in (repro / "kernels").glob("ps*"):
+        first, second, rest = kernel.read_text().split("\n", 2)
+        kept = rest if "compacted" in first else f"{second}\n{rest}"
+        kernel.write_text(f"again:\njmpi(1) again:D {{ align1 }};\n{kept}")
+    assert run(["build", str(repro / "batch.txt"), "-o", str(path)]) == 0
+    source = open_trace(str(path), again=True)
+    with gen4emu.open(path) as trace:
+        part, reason = whole(trace, source, Options(watchdog=100))  # the default one takes seconds
+    assert "threads do not end" in reason
+    stays = SameHang(part, reason)
+    watchdogs = set()
+
+    def execute(device: Device, events: list[Event], options: Options, *others: Any) -> Any:
+        watchdogs.add(options.watchdog)
+        return trim.execute(device, events, options, *others)
+
+    monkeypatch.setattr(minimise, "execute", execute)
+    search = Minimiser(part, stays, 300, lambda level, kept: None, most_tries=100)
+    events = list(search.events(search.run()))
+    assert watchdogs == {50}, "million instructions"
+    assert SameHang(part, reason, Options(watchdog=100)).surely(events)
+    data = b"".join(bytes(event.data) for event in events if isinstance(event, MemoryWrite))
+    assert len(data) - data.count(0) < 8192
 
 
 def test_a_pixel_keeps_its_value_and_most_of_the_trace_is_left_out(tmp_path: Path,
@@ -106,7 +142,7 @@ def test_of_the_objects_of_a_draw_those_that_matter_stay() -> None:
     """Of 1,920 vertices, those from 700 to 704 are needed: two triangles."""
     source = open_trace(str(TRACES / "gears-g4x.aub.xz"), again=True)
     with gen4emu.open(TRACES / "gears-g4x.aub.xz") as trace:
-        part = whole(trace, source)
+        part = whole(trace, source)[0]
     draws = edits.find(part.device, part.pages, list(enumerate(part.events))).draws
     draw = next(draw for draw in draws if draw.fields["vertex_count_per_instance"][2] == 1920)
     assert draw.unit == 3
