@@ -214,6 +214,7 @@ class Session(Listener):
                 or not self.debugger.go_back(stop, moment.executed)):
             return False
         self._moment, self._travels = moment, True
+        self.draw_stop.at = None  # a draw that a command was on its way to when this thread stopped it
         return True
 
     def last_hit(self, until: Position) -> Moment | None:

@@ -119,6 +119,14 @@ def test_stops_on_the_way_to_a_draw_count_after_a_step_back_and_after_a_draw(cap
     assert [draw for draw, *_ in stops(lines)] == [0, 0, 0, 1, 0]
 
 
+def test_a_step_back_ends_the_way_to_a_draw_that_a_trap_has_interrupted(capsys: Text) -> None:
+    path = str(TRACES / "fbo-g4x.aub.xz")
+    stopped = debug(capsys, path, "trap pixel 100 100", "draw 3", "step 2", "regs g2")
+    lines = debug(capsys, path, "trap pixel 100 100", "draw 3", "step 3", "reverse-step", "regs g2", "delete 1", "c")
+    assert next(line for line in lines if "registers" in line) == stopped[-1]
+    assert stops(lines)[-1] == stops(stopped)[-1], "nothing stops at the draw"
+
+
 @cache
 def atomics(device: str) -> str:
     """A capture whose pixel shaders have atomics in the middle."""
