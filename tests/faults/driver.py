@@ -15,8 +15,8 @@ import tempfile
 
 import gen4emu.cli.main as cli
 
-VERBS = ("asm", "bisect", "build", "check", "convert", "decode", "diff", "digest", "export", "index", "kernels", "lint",
-         "man", "minimise", "replay", "report", "results", "trim")
+VERBS = ("asm", "bisect", "build", "check", "convert", "decode", "diff", "digest", "disasm", "export", "index",
+         "kernels", "lint", "man", "minimise", "replay", "report", "results", "trim")
 
 
 def execute(request: dict[str, object], library: ctypes.CDLL) -> dict[str, object]:

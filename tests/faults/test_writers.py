@@ -32,6 +32,8 @@ WRITERS = {
     "raw video": ["replay", TRACE, "--raw-video", "video.raw"],
     "macroblocks": ["replay", MEDIA, "--no-pictures", "--macroblocks", "media.jsonl"],
     "report": ["report", TRACE, "-o", "out"],
+    "report, two traces": ["report", TRACE, "--against", TRACE, "-o", "out", "-j", "1"],
+    "reports": ["report", TRACE, MEDIA, "-o", "out", "-j", "1"],
     "report, one file": ["report", TRACE, "--single-file", "report.html"],
     "index": ["index", "{input}/copy.aub.xz", "--interval", "0"],
     "digests": ["digest", TRACE, "-o", "out"],
@@ -49,6 +51,7 @@ WRITERS = {
     "minimise": ["minimise", TRACE, "--pixel", "128,128", "--tries", "2", "-o", "out.g4c"],
     "export": ["export", TRACE, "--draw", "0", "-o", "out"],
     "build": ["build", "{input}/export/batch.txt", "-o", "out.g4c"],
+    "disassembly": ["disasm", "{input}/nop.bin", "-o", "out.txt"],
     "assembly": ["asm", "{input}/nop.g4a", "-o", "out.bin"],
     "heat map": ["diff", "{input}/one.png", "{input}/two.png", "--heatmap", "heat.png"],
     "page of differences": ["diff", "{input}/frames", "{input}/other", "--html", "diff.html"],
@@ -120,6 +123,7 @@ def given(driver: Driver, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("input")
     shutil.copy(TRACE, folder / "copy.aub.xz")
     (folder / "nop.g4a").write_text("nop;\n")
+    (folder / "nop.bin").write_bytes(bytes((0x7E,)) + bytes(15))
     (folder / "good").mkdir()
     (folder / "good/manifest.toml").write_text(f'[[trace]]\nname = "triangle"\nfile = "{TRACE}"\nexpect = ""\n')
     for arguments in (["replay", TRACE, "-o", "frames"], ["replay", TRACE, "--fp-rounding", "rtne", "-o", "other"],
