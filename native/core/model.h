@@ -40,6 +40,7 @@ struct g4_quirks {
     bool compares_ignore_array_start;      /* and this is element 0, whatever the Minimum Array Element */
     bool ld_outside_bytes_is_black;        /* ld outside of 8-bit formats without alpha returns alpha 0 */
     bool integer_borders_are_integers;     /* of the format's range */
+    bool limits_borders;                   /* of UNORM and SNORM channels, to the range of these */
     bool gathers_green_as_blue;            /* gather4 has the second of two 32-bit channels where blue is */
     bool shadow_of_cubes_differs;          /* sample_c of cube maps: silicon departs from the manual */
     bool lines_ignore_v;                   /* 1D surfaces are filtered along U alone, else V finds the border, too */

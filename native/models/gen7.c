@@ -33,7 +33,8 @@
 
 #define QUIRKS                                                                                                         \
     .rounds_by_control_register = true, .has_channel_pointers = true, .has_8_bit_coverage = true,                      \
-    .has_aa_line_slope = true, .integer_borders_are_integers = true, .gathers_green_as_blue = true
+    .has_aa_line_slope = true, .integer_borders_are_integers = true, .limits_borders = true,                           \
+    .gathers_green_as_blue = true
 
 const struct g4_model g4_model_ivy_bridge = {
     .chip = &g4_chip_ivb,

@@ -36,6 +36,7 @@
         .has_8_bit_coverage = true,                                                                                    \
         .has_aa_line_slope = true,                                                                                     \
         .integer_borders_are_integers = true,                                                                          \
+        .limits_borders = true,                                                                                        \
         .lines_ignore_v = true,                                                                                        \
         .stencil_buffer_has_enable = true,                                                                             \
         .pixel_payload_has_sample_ids = true,                                                                          \

@@ -286,6 +286,16 @@ static uint32_t limited(const struct g4_format_channel *channel, uint32_t value)
     return (uint32_t)(number > most ? most : number < -most - 1 ? -most - 1 : number);
 }
 
+/* A float border of a channel with a range (docs/decisions.md 207); NaN becomes 0. */
+static uint32_t normalized(const struct g4_format_channel *channel, uint32_t bits) {
+    const float least = channel->type == G4_CHANNEL_SNORM ? -1.0f : 0.0f;
+    const float f = g4_hw_float(bits);
+    if (channel->type != G4_CHANNEL_UNORM && channel->type != G4_CHANNEL_SNORM) {
+        return bits;
+    }
+    return g4_hw_bits(f != f ? 0.0f : f < least ? least : f > 1.0f ? 1.0f : f);
+}
+
 static uint32_t sign_extended(const struct g4_format_channel *channel, uint32_t value) {
     const uint32_t shift = 32u - (channel->bits == 8 ? 8u : 16u);
     const bool negative = channel->type == G4_CHANNEL_SINT && channel->bits < 32;
@@ -298,7 +308,8 @@ void g4_texture_border(const struct g4_texture *texture, const struct g4_texture
         if (constant(channel)) {
             out[c] = channel->type == G4_CHANNEL_ZERO ? 0 : texture->one;
         } else if (!texture->integers || !texture->quirks->integer_borders_are_integers) {
-            out[c] = sampler->border[texture->border_channel[c]];
+            const uint32_t border = sampler->border[texture->border_channel[c]];
+            out[c] = texture->quirks->limits_borders ? normalized(channel, border) : border;
         } else if (sampler->has_integer_border) {
             out[c] = sign_extended(channel, integer_border(texture->format, sampler->integer_border, c));
         } else {

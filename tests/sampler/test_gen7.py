@@ -484,6 +484,19 @@ def test_border_colors_are_floats_or_bytes(t: Texturing7) -> None:
     assert t.at(2.0) == [1.0, 0.0, float(np.float32(0.2)), float(np.float32(0.4))]
 
 
+@pytest.mark.parametrize(("format", "low", "high"), [
+    ("R8_UNORM", 0.0, 1.0), ("R8_SNORM", -1.0, 1.0), ("R24_UNORM_X8_TYPELESS", 0.0, 1.0), ("BC4_SNORM", -1.0, 1.0),
+    ("B8G8R8A8_UNORM_SRGB", 0.0, 1.0), ("R16_FLOAT", -3.0, 3.0), ("R32_FLOAT", -3.0, 3.0)])
+@pytest.mark.parametrize("filter", ["NEAREST", "LINEAR"])
+def test_a_border_has_the_range_of_the_channel(t: Texturing7, format: str, low: float, high: float,
+                                               filter: str) -> None:
+    """docs/decisions.md 207."""
+    t.surface(format, 4, 4, data=bytes(4096))
+    for border, expected in ((-3.0, low), (3.0, high), (0.5, 0.5), (-0.0, 0.0)):
+        t.sampler(filter, mode="CLAMP_BORDER", border=[border] * 4)
+        assert t.at(2.0)[0] == expected
+
+
 def integer_border(gen: Gen, name: str, words: list[int], more: list[int]) -> list[int]:
     t = Texturing7(gen)
     t.surface(name, 4, 4)
