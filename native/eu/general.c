@@ -908,7 +908,7 @@ static bool is_raw(const struct g4_op *op, const struct g4_src *src) {
            !op->saturate && src->type == op->dst.type && src->kind != G4_KIND_ACC && !src->abs && !src->negate;
 }
 
-/* mov with modifiers: a NaN keeps its payload, as any operation on it makes it quiet (docs/decisions.md 205). */
+/* mov with source modifiers: a NaN becomes quiet and keeps its payload (docs/decisions.md 205). */
 static bool moves_nan(const struct g4_op *op, const struct g4_src *src) {
     return op->opcode == G4_OPCODE_MOV && !op->saturate && src->type == G4_TYPE_F && op->dst.type == G4_TYPE_F &&
            src->kind != G4_KIND_ACC;

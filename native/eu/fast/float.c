@@ -177,7 +177,7 @@ G4_INLINE vf nearest(vf x) {
     return (vf)v_select(up, (vi)(below + 1.0f), (vi)below);
 }
 
-/* As finish_float() for a mov, with `from` before its modifiers: a NaN keeps its payload (docs/decisions.md 205). */
+/* As finish_float() for a mov, with `from` before its modifiers: NaNs keep their payload (docs/decisions.md 205). */
 static __attribute__((noinline)) void finish_special_move(struct g4_run *run, const struct g4_op *op, int part,
                                                           g4_lanes lanes, const void *from, vi r[G4_VN]) {
     const struct float_modifiers m0 = float_modifiers(op, 0);
