@@ -95,7 +95,7 @@ def test_hardware_hangs_when_the_register_is_touched_and_only_then() -> None:
     assert hang(scene_with(send(NO_OPCODE), untouched), ErrorPolicy.HARDWARE) == ([], None)
 
 
-def test_records_are_the_same_whoever_works() -> None:
+def test_records_do_not_depend_on_worker_count() -> None:
     records = []
     for workers in (1, 2, 4):
         scene = Scene(Gen.CTG, 128, 128, options=Options(workers=workers))
@@ -132,7 +132,7 @@ def test_a_device_that_was_watched_leaves_nothing_behind() -> None:
 
 
 # --- attention --------------------------------------------------------------------------------------------------------
-def test_a_thread_that_wants_attention_goes_on_when_the_host_says_so() -> None:
+def test_a_thread_that_waits_for_attention_continues_when_the_host_clears_it() -> None:
     scene = scene_with("mov(1) cr0<1>UD 4UD { align1 nomask };", "wait n1;")
     stops: list[Stop] = []
 

@@ -258,7 +258,7 @@ def test_a_history_includes_blits() -> None:
     assert change.place.draw == 2
 
 
-def test_pictures_are_the_same_while_somebody_looks(tmp_path: Path) -> None:
+def test_pictures_are_the_same_with_an_observer(tmp_path: Path) -> None:
     """The bits of a draw do not depend on the debugger."""
     for name in ("gears-g4x", "blend-brw", "stencil-g4x"):
         plain, watched = tmp_path / name / "plain", tmp_path / name / "watched"

@@ -16,7 +16,7 @@ def test_damaged_batches_under_a_nosy_debugger() -> None:
     assert sum(nosy.events for nosy in fuzzer.nosy.values()) > 0
 
 
-def test_what_a_nosy_debugger_wants_depends_on_its_seed_alone(monkeypatch: object) -> None:
+def test_a_nosy_debugger_depends_on_its_seed_alone(monkeypatch: object) -> None:
     from gen4emu.hw.chips import BY_NAME
 
     wanted = []

@@ -57,7 +57,7 @@ def test_next_goes_from_draw_to_draw(capsys: Text) -> None:
     assert lines[-1] == "the trace has ended"
 
 
-def test_a_trapped_pixel_stops_before_its_thread_and_the_draw_goes_on_as_ever(capsys: Text) -> None:
+def test_a_trapped_pixel_stops_before_its_thread_and_the_draw_continues_unchanged(capsys: Text) -> None:
     lines = debug(capsys, FBO, "trap pixel 100 100", "c", "c", "where", "list", "delete 1", "c")
     assert lines[0] == "trap 1: pixel 100 100"
     stops = [line for line in lines if "trap 1 (pixel" in line]
@@ -183,7 +183,7 @@ def test_code_can_be_changed_while_it_runs(capsys: Text) -> None:
     assert lines[-1].split()[1:] == ["3.5"] * 8
 
 
-def test_watched_memory_stops_whoever_writes_it(capsys: Text) -> None:
+def test_watched_memory_stops_any_thread_that_writes_it(capsys: Text) -> None:
     lines = debug(capsys, FBO, "draw 1", "break write 0x00113000..0x00122fff", "c", "thread")
     stop = next(line for line in lines if "has changed" in line)
     assert stop.startswith("draw 1, wm thread ")

@@ -157,7 +157,7 @@ def test_long_threads_are_recorded_up_to_a_limit(monkeypatch: pytest.MonkeyPatch
         f"vs thread {n} executes more instructions than are recorded" for n in (0, 1)}
 
 
-def test_a_session_goes_on_after_a_tree(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_continues_after_a_tree(capsys: pytest.CaptureFixture[str]) -> None:
     trace = str(TRACES / "later" / "triangle-ivb.aub.xz")
     assert run(["debug", trace, "-c", "draw 4", "-c", "why 16 16 red", "-c", "trap pixel 16 16", "-c", "continue"]) == 0
     text = capsys.readouterr().out

@@ -232,7 +232,7 @@ def test_a_picture_of_a_trace_of_the_seventh_generation() -> None:
 
 
 # --- hangs and damage -------------------------------------------------------------------------------------------------
-def test_a_hang_is_a_message_and_the_debugger_goes_on(tmp_path: Path) -> None:
+def test_a_hang_is_a_message_and_the_debugger_continues(tmp_path: Path) -> None:
     batch = tmp_path / "h.bin"
     batch.write_bytes(struct.pack("<2I", 0x7A030201, 0x05000000))  # a command that swallows the end of the batch
     made = serving(batch, kind="raw", device="g45")

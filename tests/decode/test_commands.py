@@ -24,7 +24,7 @@ def test_both_encodings_of_pipeline_select_and_vf_statistics_are_known_everywher
         assert found == ["PIPELINE_SELECT"] * 2 + ["3DSTATE_VF_STATISTICS"] * 2 + ["MI_BATCH_BUFFER_END"]
 
 
-def test_ring_calls_a_batch_and_goes_on_after_it() -> None:
+def test_ring_calls_a_batch_and_continues_after_it() -> None:
     machine = Machine()
     machine.batch([0x02000000])
     items = machine.submit(0x18800180, BATCH, 0x01000000)

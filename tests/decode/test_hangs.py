@@ -77,7 +77,7 @@ def test_one_of_many_noops() -> None:
     assert (found.address, found.body.name, found.repeat) == (RING_AT + 4, "MI_NOOP", 9)
 
 
-def test_command_that_nobody_knows() -> None:
+def test_unknown_command() -> None:
     items = decoded(dump("B", Hang(RING_AT + 8, [FLUSH, 0x7FFF0001, 1, 2, FLUSH, START, BATCH], head=0, tail=0x1C)))
     assert [a for a, _ in guilty(items)] == [RING_AT + 4]
 

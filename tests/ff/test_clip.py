@@ -91,7 +91,7 @@ def test_strips_keep_their_parity_around_missing_triangles() -> None:
     assert [(o.topology, o.invert_orientation) for o in objects] == [(T.TRISTRIP_REVERSE, True), (T.TRISTRIP, False)]
 
 
-def test_a_line_strip_that_was_broken_starts_its_stipple_anew() -> None:
+def test_a_line_strip_that_was_broken_restarts_its_stipple() -> None:
     end = FrontEnd(Gen.CTG, clip=TESTS, clip_viewport=GUARD)
     end.positions([(0, 0, 0, 1), (.5, 0, 0, 1), (2, 0, 0, 1), (2, .5, 0, 1), (0, .5, 0, 1), (0, 0, 0, 1)])
     assert [o.continue_stipple for o in end.objects(T.LINESTRIP, 6)] == [False, True, False, True]

@@ -353,7 +353,7 @@ def test_the_line_stipple_runs_from_the_first_vertex() -> None:
     assert stippled(0x000f, 1, ROW[::-1]) == {*range(20, 24), *range(4, 8)}
 
 
-def test_the_line_stipple_goes_on_along_a_strip_and_restarts_in_a_list() -> None:
+def test_the_line_stipple_continues_along_a_strip_and_restarts_in_a_list() -> None:
     strip: list[Point] = [(.5, 2.5), (6.5, 2.5), (12.5, 2.5)]
     assert stippled(0x00ff, 1, strip, T.LINESTRIP) == set(range(8))
     pairs = [strip[0], strip[1], strip[1], strip[2]]

@@ -100,7 +100,7 @@ def test_pipe_controls_of_crocus(header: int, operation: PostSyncOperation, set_
     assert {name for name, value in values.items() if value is True} == set_bits
 
 
-def test_without_a_write_the_operands_are_nobody_s_business() -> None:
+def test_without_a_write_the_operands_are_ignored() -> None:
     words = [0x7A001002, 0xFFFFFFFC, 0xFFFFFFFF, 0xFFFFFFFF]
     assert PIPE_CONTROL.complaints(words, gen=Gen.EL) == []
     assert "destination_address" not in PIPE_CONTROL.view(words, gen=Gen.EL).to_dict()

@@ -168,7 +168,7 @@ def test_commands_are_found_by_their_header(header: int, name: str) -> None:
 
 
 @pytest.mark.parametrize("header", [0x0B000000, 0x20000000, 0x41000000, 0x7C000000, 0x80000000, 0xE0000000])
-def test_unknown_headers_are_nobody_s(header: int) -> None:
+def test_unknown_headers_have_no_command(header: int) -> None:
     assert catalogue.command_for(header, Gen.EL) is None
 
 

@@ -176,7 +176,7 @@ def test_units_that_cannot_end_a_thread_say_so(descriptor: int) -> None:
         f"{layout_of(descriptor, Gen.EL).name}: end_of_thread (dword 0, bits 31) is not allowed here"]
 
 
-def test_nobody_listens_above_7() -> None:
+def test_functions_above_7_are_unassigned() -> None:
     assert [message_for(sfid << 24, Gen.EL) for sfid in range(8, 16)] == [None] * 8
     assert [m.sfid for m in MESSAGES] == list(SharedFunction)
 

@@ -112,7 +112,7 @@ def test_the_debug_counter(control: int, ids: tuple[int, ...], expected: tuple[i
     assert tuple(t.header[6] for t in media.run()) == expected
 
 
-def test_the_debug_counter_goes_on_in_the_next_batch() -> None:
+def test_the_debug_counter_continues_in_the_next_batch() -> None:
     media = generic()
     media.object(WORDS[:1])
     assert [t.header[6] for t in media.run()] == [0]

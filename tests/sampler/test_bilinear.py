@@ -305,7 +305,7 @@ def test_missing_pages_are_zeros_and_reported_in_all_variants() -> None:
     assert seen.min() == 0.0 and seen.max() == 1.0
 
 
-def test_a_texture_at_the_end_of_memory_goes_on_at_its_start_in_all_variants() -> None:
+def test_a_texture_at_the_end_of_memory_continues_at_its_start_in_all_variants() -> None:
     rng = np.random.default_rng(13)
     t = Texturing(threads=THREADS)
     t.surface(F.R8G8B8A8_UNORM, 64, 64, base=0xFFFFF000, data=b"")

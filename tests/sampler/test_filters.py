@@ -317,7 +317,7 @@ def test_a_mono_filter_of_2x2_weights_the_outer_ring_by_fractions() -> None:
     assert t.at(0.0, 0.5)[0] == 0.5  # the border is black
 
 
-def test_mono8_wants_its_own_filter() -> None:
+def test_mono8_needs_its_own_filter() -> None:
     t = mono(1, 1, np.ones((8, 32)))
     t.sampler(Map.LINEAR)
     assert t.at(0.5) == [0.0] * 4

@@ -52,7 +52,7 @@ def test_resinfo_counts_from_the_surface_minimum(t: Texturing) -> None:
     assert [info(t, lod) for lod in range(4)] == [[16, 8, 0, 3], [8, 4, 0, 3], [4, 2, 0, 3], [0, 0, 0, 3]]
 
 
-def test_resinfo_comes_as_float_where_gen4_asks_for_it() -> None:
+def test_resinfo_is_a_float_where_gen4_returns_one() -> None:
     t = Texturing(Gen.CL)
     t.surface(F.R8_UNORM, 64, 32)
     assert info(t, return_format=2) == [64, 32, 0, 1]

@@ -134,7 +134,7 @@ def test_without_acknowledgement_nothing_comes_back() -> None:
     assert list(talk.probe.grf(ANSWER, 1)) == [5] * 8
 
 
-def test_a_thread_that_ends_closes_its_gateway_whatever_it_asks() -> None:
+def test_a_thread_that_ends_closes_its_gateway_whatever_its_message_says() -> None:
     for function in OPEN, CLOSE:
         talk = Talk()
         talk.open()
@@ -188,7 +188,7 @@ def test_the_owner_hears_of_a_thread_that_ends() -> None:
     assert probe.events() == {}
 
 
-def test_the_owner_hears_who_asks_for_a_child() -> None:
+def test_the_owner_learns_which_thread_spawns_a_child() -> None:
     probe = Probe(Gen.EL)
     probe.start(2, unit=Unit.TS)
     probe.listen()

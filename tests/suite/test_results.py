@@ -57,7 +57,7 @@ def test_an_invalid_line_is_named(tmp_path: Path, capsys: Capture, change: dict[
     assert not (tmp_path / "out").exists()
 
 
-def test_a_line_that_was_cut_short_is_replaced_when_a_run_goes_on(tmp_path: Path) -> None:
+def test_a_line_that_was_cut_short_is_replaced_when_a_run_continues(tmp_path: Path) -> None:
     path = tmp_path / "r"
     write(path, line("a"))
     with path.open("a") as file:

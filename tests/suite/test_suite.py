@@ -57,7 +57,7 @@ def test_a_skipped_test_is_not_run_and_has_a_reason(place: Path, capsys: Capture
     assert "line 1: t.fail: needs a reason" in capsys.readouterr().err
 
 
-def test_a_run_goes_on_where_it_ended(place: Path, capsys: Capture) -> None:
+def test_a_run_continues_where_it_ended(place: Path, capsys: Capture) -> None:
     assert suite(place) == 1
     path = place / "r.jsonl"
     kept = path.read_text().splitlines()[:2]
