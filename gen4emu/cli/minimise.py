@@ -67,14 +67,15 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
               help="Try at most N candidates, so that the result does not depend on the speed of the machine.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
               help="Try so many candidates at a time; the result is the same.")
+@click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @options.trace_options
 @confinement_options
 @options.verbosity_options
 def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
              differs_between: tuple[Device, Device] | None, budget: float, tries: int | None, jobs: int,
-             command: tuple[str, ...], kind: str | None, base: int, device: Device | None, force_device: bool,
-             partial: bool, confinement: Confinement) -> int:
+             watchdog: int, command: tuple[str, ...], kind: str | None, base: int, device: Device | None,
+             force_device: bool, partial: bool, confinement: Confinement) -> int:
     """Remove everything from TRACE that a problem does not need.
 
     Submissions, draws, state commands, memory, objects of draws, instructions of kernels and fields of state are left
@@ -95,14 +96,14 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
     confinement.limit(file)
     if jobs == 1 and not command:
         confinement.enter(file, outputs=(Path(output),))
+    # Several processes draw alone: more threads would wait for each other.
+    choices = Options(workers=1 if jobs > 1 else 0, watchdog=watchdog)
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
     with Trace(source, partial) as trace:
         status = damaged(file, trace.damage(), partial)
         if status:
             return status
-        part, reason = minimising.whole(trace, source)
-    # Each process draws alone: more would wait for each other.
-    choices = Options(workers=1) if jobs > 1 else None
+        part, reason = minimising.whole(trace, source, choices)
     stays = minimising.SameHang(part, reason, choices) if hang else \
         _stays(part, pixel, differs_between, command, Path(output).name, choices)
 

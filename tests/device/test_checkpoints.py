@@ -30,7 +30,7 @@ from tests.harness.device_contents import everything
 from tests.harness.joined import join, join_submissions
 
 TRACES = Path(__file__).parents[2] / "traces"
-LATER = ("ivb", "byt", "hsw", "kbl")  # the last one with page tables of contexts
+LATER = ("ivb", "byt", "hsw", "skl", "kbl")  # the last one with page tables of contexts
 ALL = sorted(TRACES.glob("*.aub.xz")) + [TRACES / "later" / f"triangle-{chip}.aub.xz" for chip in LATER]
 MANY_SUBMISSIONS = TRACES / "mpeg2-g4x.aub.xz"
 SCENES = ("fbo", "gears", "texture", "stencil", "blend", "cubemap")
