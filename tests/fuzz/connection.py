@@ -32,6 +32,7 @@ class Host:
         self.shared = SharedBuffers()
         self.records_buffers = True
         self.finds_targets = False
+        self.patience_seconds = 0.0
 
     def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]:
         return [Observer()]
