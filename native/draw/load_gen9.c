@@ -1244,7 +1244,7 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
     }
     const bool second_source = uses_second_source(&blend.entries[0], blend.independent_alpha_blend_enable);
     if (second_source && !copy.color_buffer_blend_enable) {
-        color->target[0].enable = false; /* docs/decisions.md 206 */
+        color->target[0].enable = false; /* docs/decisions.md 209 */
     }
     color->blend = color->target[0];
     color->alpha_to_coverage = blend.alpha_to_coverage_enable;

@@ -221,7 +221,7 @@ static struct choice choice_of(const struct g4_texture *texture, const struct g4
     };
 }
 
-/* A level after all limits; NEAREST: rounded.  `magnified` lookups have no mipmaps (docs/decisions.md 205). */
+/* A level after all limits; NEAREST: rounded.  `magnified` lookups have no mipmaps (docs/decisions.md 208). */
 static inline int32_t chosen_level(const struct choice *c, int32_t given, bool *magnified) {
     const int32_t lod = most_of(least(given, c->preclamp_high), c->preclamp_low);
     const int32_t limited = most_of(least(lod, c->high), c->low);

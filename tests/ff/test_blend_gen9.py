@@ -54,7 +54,7 @@ def drawn(entry: dict[str, Any], copied: bool) -> tuple[bytes, list[str]]:
 
 
 def test_without_the_copy_a_second_source_does_not_blend() -> None:
-    """So drivers avoid it if the shader has no second color (docs/decisions.md 206)."""
+    """So drivers avoid it if the shader has no second color (docs/decisions.md 209)."""
     plain, nothing = drawn({}, copied=False)
     assert nothing == []
     assert drawn(SECOND_SOURCE, copied=False) == (plain, [])
