@@ -317,7 +317,7 @@ def test_media_objects_have_the_picture_of_their_group(write: Write) -> None:
     report = write(TRACES / "mpeg2-g4x.aub.xz")
     rows, counters = chunk(report, "rows-0"), chunk(report, "states-0")["counters"]
     drawn = [i for i, thumbnail in enumerate(rows["thumb"]) if thumbnail >= 0]
-    assert drawn and all(counters[i]["pictures"] and rows["name"][i] == "MEDIA_OBJECT" for i in drawn)
+    assert drawn and all(row_of(counters, i)["pictures"] and rows["name"][i] == "MEDIA_OBJECT" for i in drawn)
     assert {rows["frame"][i] for i in drawn} == set(rows["frame"]), "the last object of each frame shows it"
 
 
