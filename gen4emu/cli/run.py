@@ -299,7 +299,7 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
             click.echo(f"gen4emu: {e}", err=True)
             return e.status
     if not options.device.executes:
-        raise NotExecutedError(f"{options.device.name} can be captured, but not executed yet: gen4emu capture "
+        raise NotExecutedError(f"{options.device.name} does not execute yet: gen4emu capture "
                                f"--device {options.device.name} records what a program submits")
     screen = Screen() if web or window else None
     with ExitStack() as cleanup:

@@ -639,7 +639,7 @@ def test_a_small_batch_takes_at_most_200_microseconds(client: FakeClient) -> Non
 def test_sizes_of_the_protocol_s_structures() -> None:
     names = ("header", "hello", "range", "object", "exec", "result")
     assert {name: ffi.sizeof(f"struct g4_live_{name}") for name in names} == {
-        "header": 16, "hello": 96, "range": 32, "object": 32, "exec": 40, "result": 24}
+        "header": 16, "hello": 96, "range": 32, "object": 32, "exec": 48, "result": 24}
 
 
 def test_a_program_that_does_not_exist_exits_with_127(capsys: pytest.CaptureFixture[str]) -> None:
