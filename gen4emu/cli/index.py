@@ -102,6 +102,8 @@ def write_index(trace: str, interval: float, mode: Mode, *, partial: bool = Fals
         if said.status:
             return said.status
         file.seek(0)
+        if not 0 <= said.size <= bookmark_file.MOST_BYTES or os.fstat(file.fileno()).st_size > bookmark_file.MOST_BYTES:
+            raise Gen4emuError(f"{trace}: the process that executes it has written no index")
         size = bookmark_file.write(trace, bookmark_file.Packed(said.size, file.read()))
     if not is_quiet():
         complain(f"{bookmark_file.path_of(trace)}: {some(said.checkpoints, 'checkpoint')} of "

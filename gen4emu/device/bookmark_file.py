@@ -38,7 +38,7 @@ from gen4emu.hw import chips
 MAGIC = b"G4BOOK\1\n"
 SUFFIX = ".index"
 _HEAD = struct.Struct("<8s32s32sQ")  # magic, signature of what follows, digest of the trace, bytes when unpacked
-_MOST_BYTES = 4 << 30  # unpacked
+MOST_BYTES = 4 << 30  # unpacked
 _KEY_BYTES = 32
 _PIECE_BYTES = 1 << 20
 _VALUES = ("gen4emu.device.", "gen4emu.hw.", "gen4emu.core_enums", "gen4emu.trace.events")  # modules of values
@@ -125,8 +125,8 @@ def read(trace: str) -> Index:
         raise BadIndexError(f"{path}: was damaged, or written by another user or version of gen4emu")
     if found != _digest_of_file(trace):
         raise BadIndexError(f"{path}: belongs to another file: {trace} has changed")
-    if size > _MOST_BYTES:
-        raise BadIndexError(f"{path}: is larger than {_MOST_BYTES >> 30} GiB")
+    if size > MOST_BYTES:
+        raise BadIndexError(f"{path}: is larger than {MOST_BYTES >> 30} GiB")
     try:
         unpacker = zlib.decompressobj()
         data = unpacker.decompress(packed, size + 1)

@@ -33,7 +33,7 @@ _PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
 _FETCH_DWORDS = 1024
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
-_MAX_JUMPS = 1 << 14  # a batch with more is taken for an endless one, too
+_MAX_JUMPS = 1 << 14  # the same for tight loops, of which millions of dwords would take minutes
 _FIRST_DWORDS = 1 << 16  # that a batch runs before the first call of `waits`
 _WAITING_DWORDS = 1 << 14  # that it runs between two calls
 
@@ -194,7 +194,7 @@ class CommandStreamer:
         self.has_drawn = False  # since `at_rest` was called
         # Called when only a write by a program can end a batch.  Waits a moment; false: no such write is expected.
         self.waits: Callable[[], bool] | None = None
-        self.waited_for: int | None = None  # an address that the last submission read again: it may change
+        self.waited_for: set[int] = set()  # addresses that the last submission read again: they may change
         self._left_dwords = 0  # of the batch, beyond those that the reader has
         self._pause: Pause | None = None  # during `at_rest`, and between `load` and `resume`
         self._short_handlers: dict[str, Handler] = {}  # of commands whose shorter form does something else
@@ -238,7 +238,7 @@ class CommandStreamer:
         `wrap` is the start and size of a ring whose end lies inside of the contents.
         """
         self.progress = Progress(ring, address, wrap)
-        self.waited_for = None
+        self.waited_for.clear()
         self._reader.stop()
         self.has_drawn = False
         self._run_ring(0)
@@ -298,7 +298,7 @@ class CommandStreamer:
         except EndlessBatch:
             self._hang(f"the batch goes on after {self.max_batch_dwords} dwords or {_MAX_JUMPS} jumps")
         if self._reader.loop is not None:
-            self.waited_for = self._reader.loop
+            self.waited_for.add(self._reader.loop)
 
     def _extend_batch(self) -> int:
         """Dwords that a batch may still have.  A loop may wait for the program."""

@@ -197,8 +197,9 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
                 return self.registers.read(values["register_address"])
             return self._read_dword(values["semaphore_address"])
 
-        self.waited_for = values["semaphore_address"]
         while holds is None or not holds(operand(), values["semaphore_data_dword"]):
+            if "semaphore_address" in values:
+                self.waited_for.add(values["semaphore_address"])
             if holds is None or not self._waits_for_program():
                 self._hang(f"MI_SEMAPHORE_WAIT for a value that nothing writes; the operand is 0x{operand():08x}")
 

@@ -272,8 +272,8 @@ class Device:
             streamer.waits = waits
 
     @property
-    def waited_for(self) -> int | None:
-        """An address that the last submission read again, because a program may have written there meanwhile."""
+    def waited_for(self) -> set[int]:
+        """Addresses that the last submission read again, because a program may have written there meanwhile."""
         return self._active.waited_for
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:

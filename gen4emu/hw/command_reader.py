@@ -207,11 +207,12 @@ class CommandReader(Generic[T]):
                 self._bounds = start, requested, stop, left
             position.address = start + 4 * at
             position.header = header
-            if following > left:
-                left += 0 if self.extend is None else self.extend()
-                self._bounds = start, requested, stop, left
-                if following > left:
+            while following > left:
+                more = 0 if self.extend is None else self.extend()
+                if more <= 0:
                     raise EndlessBatch
+                left += more
+                self._bounds = start, requested, stop, left
             self.at = at
             self.following = following if following <= available else available
             yield decoded, words[at:following]

@@ -97,8 +97,6 @@ def codec_of(gen: Gen) -> Codec:
     return _codec_of(encoding_of(gen))
 
 
-
-
 def _name(inst: Instruction) -> str:
     info = inst.info
     return info.name if info else f"opcode 0x{inst.opcode:02x}"

@@ -558,9 +558,10 @@ class Connection:
         self._waits_since = None
         try:
             device.submit(submission)
-            if isinstance(device, Device) and device.waited_for is not None:
+            waited_for = sorted(device.waited_for) if isinstance(device, Device) else ()
+            for address in waited_for:
                 for observer in self._observers:
-                    observer.program_wrote(submission, self._buffers, device.waited_for)
+                    observer.program_wrote(submission, self._buffers, address)
         except Gen4emuError as e:
             status = int(lib.G4_LIVE_HANG)
             self.activity.hangs += 1

@@ -47,7 +47,7 @@ class Contexts:
     def create(self, context: int) -> None:
         if context in self._images:
             raise InvalidContext(f"context {context} exists already")
-        if context % _SLOT >= _MAX_CONTEXTS:
+        if context % _SLOT >= _MAX_CONTEXTS or len(self._images) >= 4 * _MAX_CONTEXTS:
             raise InvalidContext(f"more than {_MAX_CONTEXTS} contexts")
         if self._free:
             self._images[context] = self._free.pop()

@@ -78,7 +78,7 @@ class ChangedPages:
         return self.rewritten(buffers)
 
     def rewritten(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
-        """The same for a submission that runs already."""
+        """The pages of `changed`, without a new mark: for a submission that has begun."""
         for first, count in _page_ranges(buffers, self._memory.page_count):
             fresh = self._memory.hash_pages(first, count)
             known = self._known.read(first, count)

@@ -108,7 +108,7 @@ class RemoteScreen(Screen):
             if not self.is_lost:
                 try:
                     return self._asked(after, min(seconds, _MOST_SECONDS))
-                except (EOFError, OSError, ValueError, TypeError, KeyError, RecursionError):
+                except (EOFError, OSError, ArithmeticError, ValueError, TypeError, KeyError, RecursionError):
                     self.is_lost = True
         time.sleep(seconds)
         return None

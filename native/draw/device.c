@@ -53,6 +53,7 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
         return NULL;
     }
     const uint32_t workers = g4_pool_workers(device->pool);
+    device->ctx.options.workers = workers; /* the option may be 0: one for each processor */
     device->worker = calloc(workers, sizeof(struct g4_worker *));
     for (uint32_t i = 0; device->worker && i < workers; i++) {
         device->worker[i] = g4_worker_new(&device->ctx, device->kernels, i);

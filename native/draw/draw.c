@@ -635,7 +635,9 @@ static void find_order(struct batch *batch) {
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
         const struct g4_kernel *const kernel = state->wm_kernel[i];
-        batch->tiles_in_order |= kernel && g4_kernel_writes_memory(kernel);
+        batch->tiles_in_order |=
+            kernel && (g4_kernel_writes_memory(kernel) ||
+                       g4_threads_share_scratch(&batch->device->ctx, kernel, state->stage[G4_STAGE_WM].max_threads, 1));
         reads_clock |= kernel && g4_kernel_reads_clock(kernel);
     }
     batch->ranges_in_order |= reads_clock || batch->device->mesh;

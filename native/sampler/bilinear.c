@@ -440,10 +440,16 @@ INLINE void nearest_of_shape(const struct g4_bilinear *job, uint32_t shift, enum
     const struct layout l = layout_of(j.tiling);
     const struct offsets o = offsets_of(&j, &l, shift, shape);
     const uint8_t *const memory = memory_of(job, &l, shape, shift);
+    vu offsets[G4_BATCH / LANES];
 
+    /* Apart from loads and stores, so that constants of each loop stay in registers. */
     for
         EACH_VECTOR(i, n) {
-            const vu offset = nearest_offset(j.axis, &o, shift, shape, round, &u[i], &v[i]);
+            offsets[i / LANES] = nearest_offset(j.axis, &o, shift, shape, round, &u[i], &v[i]);
+        }
+    for
+        EACH_VECTOR(i, n) {
+            const vu offset = offsets[i / LANES];
             vu texel;
             if (contiguous) {
                 if (!load_lines(memory, shift, offset, &texel)) {

@@ -242,6 +242,16 @@ def test_a_wait_for_what_holds_goes_on_and_one_for_what_does_not_hangs(
         assert machine.dwords(DATA, 1) == [passes]
 
 
+def test_a_wait_may_poll_a_register() -> None:
+    machine = kaby_lake()
+    gpr = machine.device.registers.offset("CS_GPR_R0")
+    machine.do(("MI_LOAD_REGISTER_IMM", {"writes": [{"register_offset": gpr, "data": 5}]}),
+               ("MI_SEMAPHORE_WAIT", {"compare_operation": SemaphoreCompare.SAD_EQUAL_SDD, "semaphore_data_dword": 5,
+                                      "register_poll_mode": True, "register_address": gpr}),
+               ("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 1}))
+    assert machine.dwords(DATA, 1) == [1] and not machine.device.waited_for
+
+
 # --- blits ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("tiled", [False, True])
 def test_blits_between_48_bit_addresses(tiled: bool) -> None:

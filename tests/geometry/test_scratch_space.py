@@ -13,6 +13,7 @@ DEVICES = ("ivb", "hsw")
 SCRATCH = {"scratch_space_base_pointer": 0x100000, "per_thread_scratch_space": 0}
 POINTS, PATCHES_OF_1 = 1, 0x20
 OBJECTS = 4096
+THREADS = 8
 ROUNDS = 200  # so many that threads of several workers run at the same time even if there is one processor
 
 
@@ -45,6 +46,22 @@ def test_scratch_space_of_geometry_shaders_is_their_own(device: str, threads: in
     text = start(20) + check("g1", 1) + put("g20.2", "g45") + urb(UrbOpcodeGen7.WRITE_HWORD, 20, 0, end=True)
     machine = Stages(device, workers=4)
     draw(machine, POINTS, OBJECTS, machine.gs(text, **SCRATCH, maximum_number_of_threads=threads))
+    assert machine.register("GS_INVOCATION_COUNT") == OBJECTS
+    assert machine.register("GS_PRIMITIVES_COUNT") == 0
+
+
+@pytest.mark.parametrize("workers", [0, 2, 4])
+@pytest.mark.parametrize("device", DEVICES)
+def test_numbers_of_threads_are_below_the_maximum(device: str, workers: int) -> None:
+    """Beyond lies no scratch space.  0 workers: one for each processor.  Threads with larger numbers write a vertex."""
+    text = start(20) + check("g1", 1) + f"""
+and(8) g46<1>UD g0.5<0,1,0>UD 0x000003ffUD {{ align1 WE_all 1Q }};
+cmp.ge.f0.0(8) null<1>UD g46<8,8,1>UD {THREADS}UD {{ align1 WE_all 1Q }};
+mov(8) g45<1>UD 0x00000000UD {{ align1 WE_all 1Q }};
+(+f0.0) mov(8) g45<1>UD 0x00000001UD {{ align1 WE_all 1Q }};
+""" + put("g20.2", "g45") + urb(UrbOpcodeGen7.WRITE_HWORD, 20, 0, end=True)
+    machine = Stages(device, workers=workers)
+    draw(machine, POINTS, OBJECTS, machine.gs(text, **SCRATCH, maximum_number_of_threads=THREADS))
     assert machine.register("GS_INVOCATION_COUNT") == OBJECTS
     assert machine.register("GS_PRIMITIVES_COUNT") == 0
 
