@@ -90,7 +90,8 @@ class Pool:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             if self.locals:
-                # Threads of this process are enough: every case runs in a child process.
+                # Threads of this process are enough: every case runs in a child process.  Without an address for its
+                # pages, Dask would serve them on all interfaces of the machine.
                 cluster = self._stack.enter_context(distributed.LocalCluster(
                     n_workers=self.locals, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0",
                     silence_logs=logging.CRITICAL))

@@ -54,16 +54,16 @@ class Answer:
 # ---- on a worker -----------------------------------------------------------------------------------------------------
 
 @dataclass(eq=False, slots=True)
-class _Hands:
+class _Slot:
     """What runs the cases of a thread: a child process, and a directory of results, where most cases leave nothing."""
 
     runner: Runner
     results: tempfile.TemporaryDirectory[str]
 
 
-_local = threading.local()  # each thread of a worker has hands of its own
-_ready: list[_Hands] = []  # for threads that have none: those of local:N, which were forked before Dask had threads
-_all: list[_Hands] = []
+_local = threading.local()  # each thread of a worker has a slot of its own
+_ready: list[_Slot] = []  # for threads that have none: for local:N, forked before Dask had threads
+_all: list[_Slot] = []
 
 
 def about() -> Worker:
@@ -90,10 +90,10 @@ def _execute(job: Job, names: Sequence[str], contents: Sequence[bytes]) -> Answe
             if answer.missing:
                 return answer
             case = _moved(case, place)
-        hands = _hands(job.task, job.limits)
-        results = Path(hands.results.name)
-        hands.runner.task = replace(job.task, results=None if job.task.results is None else results)
-        ((_, result),) = hands.runner.run([case])
+        slot = _slot_of(job.task, job.limits)
+        results = Path(slot.results.name)
+        slot.runner.task = replace(job.task, results=None if job.task.results is None else results)
+        ((_, result),) = slot.runner.run([case])
         answer.evidence = _take_evidence(result, results)
     result.messages = [_renamed(text, case, job.case) for text in result.messages]
     result.notes = [_renamed(text, case, job.case) for text in result.notes]
@@ -102,29 +102,29 @@ def _execute(job: Job, names: Sequence[str], contents: Sequence[bytes]) -> Answe
     return answer
 
 
-def _hands(task: Task, limits: Limits) -> _Hands:
-    hands: _Hands | None = getattr(_local, "hands", None)
-    if hands not in _all:  # none, or those of a cluster that has ended
-        hands = _ready.pop() if _ready else None
-    if hands is None or hands.runner.limits != limits:
-        if hands is not None:
-            _drop(hands)
-        hands = _new_hands(task, limits)
-    _local.hands = hands
-    return hands
+def _slot_of(task: Task, limits: Limits) -> _Slot:
+    slot: _Slot | None = getattr(_local, "slot", None)
+    if slot not in _all:  # none, or one of a cluster that has ended
+        slot = _ready.pop() if _ready else None
+    if slot is None or slot.runner.limits != limits:
+        if slot is not None:
+            _drop(slot)
+        slot = _new_slot(task, limits)
+    _local.slot = slot
+    return slot
 
 
-def _new_hands(task: Task, limits: Limits) -> _Hands:
+def _new_slot(task: Task, limits: Limits) -> _Slot:
     results = tempfile.TemporaryDirectory(prefix="gen4emu-results-")
-    hands = _Hands(Runner(replace(task, results=Path(results.name)), limits, reads=[default_store()]), results)
-    _all.append(hands)
-    return hands
+    slot = _Slot(Runner(replace(task, results=Path(results.name)), limits, reads=[default_store()]), results)
+    _all.append(slot)
+    return slot
 
 
-def _drop(hands: _Hands) -> None:
-    _all.remove(hands)
-    hands.runner.close()
-    hands.results.cleanup()
+def _drop(slot: _Slot) -> None:
+    _all.remove(slot)
+    slot.runner.close()
+    slot.results.cleanup()
 
 
 def _fill(files: Sequence[Wanted], sent: Mapping[str, bytes], kept: Store, place: Path) -> tuple[Wanted, ...]:
@@ -204,9 +204,9 @@ class ClusterRunner:
     def __enter__(self) -> Self:
         if threading.active_count() == 1:
             for _ in range(min(self._pool.locals, len(self._cases))):
-                hands = _new_hands(self.task, self._limits)
-                hands.runner.start(self._cases)
-                _ready.append(hands)
+                slot = _new_slot(self.task, self._limits)
+                slot.runner.start(self._cases)
+                _ready.append(slot)
         try:
             self._pool.__enter__()
             self._pool.check_versions(about)

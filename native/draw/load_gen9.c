@@ -1229,10 +1229,10 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
     struct g4_color_state *const color = &draw->color;
     uint32_t raw[BLEND_DWORDS] = {0};
     struct gen9_3dstate_blend_state_pointers pointer;
-    struct gen9_3dstate_ps_blend copy;
+    struct gen9_3dstate_ps_blend ps_blend;
     struct gen9_blend_state blend;
 
-    gen9_3dstate_ps_blend_unpack(commands(ctx)->ps_blend, ctx->gen, &copy);
+    gen9_3dstate_ps_blend_unpack(commands(ctx)->ps_blend, ctx->gen, &ps_blend);
     gen9_3dstate_blend_state_pointers_unpack(commands(ctx)->blend_state_pointers, ctx->gen, &pointer);
     if (pointer.blend_state_pointer_valid) {
         g4_load_blend_state(loader->port, commands(ctx)->dynamic_state_base + pointer.blend_state_pointer, raw,
@@ -1243,7 +1243,7 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
         color->target[i] = blend_of(&blend.entries[i], &blend, cc);
     }
     const bool second_source = uses_second_source(&blend.entries[0], blend.independent_alpha_blend_enable);
-    if (second_source && !copy.color_buffer_blend_enable) {
+    if (second_source && !ps_blend.color_buffer_blend_enable) {
         color->target[0].enable = false; /* docs/decisions.md 209 */
     }
     color->blend = color->target[0];

@@ -159,7 +159,7 @@ static bool fill_rows(const struct tile_rows *rows, const struct fill *fill, str
     return true;
 }
 
-/* False: the pixels are not accessible so; some may have been filled. */
+/* False: the pixels cannot be accessed as whole rows; some may have been filled. */
 static bool fill_tile(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
                       struct g4_port *port) {
     return map->tiling == G4_TILING_Y ? fill_columns(rows, fill, map, port) : fill_rows(rows, fill, map, port);
@@ -338,7 +338,8 @@ static bool whole_rows(const struct g4_coverage *coverage, const struct g4_pixel
         .y = (uint32_t)(coverage->y + coverage->first),
         .count = (uint32_t)(coverage->last - coverage->first + 1),
     };
-    const uint32_t left = map->height - (rows->y + map->dy); /* too much outside, where nothing is mapped */
+    const uint32_t left =
+        map->height - (rows->y + map->dy); /* wraps around for rows below the surface, which are not mapped */
     rows->count = left < rows->count ? left : rows->count;
     return lit == UINT32_MAX && rows->y % 2 == 0 && rows->count % 2 == 0 && rows->count != 0;
 }

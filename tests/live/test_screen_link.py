@@ -81,7 +81,8 @@ GOOD = {"height": 1, "width": 1, "channels": 4, "item": 1, "program": "p", "is_s
 
 @pytest.mark.parametrize("messages", [
     [b"nonsense"], [b"[]"], [b"{}"], [json.dumps(GOOD | {"height": 1 << 20}).encode()],
-    [json.dumps(GOOD | {"height": float("inf")}).encode()], [json.dumps(GOOD | {"channels": -1}).encode()], [json.dumps(GOOD | {"item": 8}).encode()],
+    [json.dumps(GOOD | {"height": float("inf")}).encode()],
+    [json.dumps(GOOD | {"channels": -1}).encode()], [json.dumps(GOOD | {"item": 8}).encode()],
     [json.dumps(GOOD | {"place": [1]}).encode(), bytes(4)], [json.dumps(GOOD).encode(), bytes(3)],
     [json.dumps(GOOD).encode(), bytes(5)], [b"[" * 100_000], []])
 def test_nonsense_of_a_server_is_no_frame(messages: list[bytes], link: ScreenLink) -> None:

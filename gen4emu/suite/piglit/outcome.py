@@ -96,7 +96,7 @@ def execute(command: Sequence[str], environment: Mapping[str, str], seconds: flo
             directory: Path | None = None, each_line: bool = False) -> Execution:
     """Run a program in a process group of its own; `memory` limits its address space, if it is not 0.
 
-    With `each_line`, the time starts anew with everything that the program prints to its standard output.
+    With `each_line`, all output of the program restarts the time.
     """
     start = time.monotonic()
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
