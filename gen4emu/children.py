@@ -1,4 +1,4 @@
-"""Child processes that work for this one: how they start, what they answer, how they end."""
+"""Child processes that work for this one: their start, their answers, their end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, BinaryIO, Protocol
 
-_LOG_BYTES = 16 << 10  # of what a process printed last
+_LOG_BYTES = 16 << 10  # of the last output of a process
 _MESSAGE_BYTES = 64 << 20
 _GRACE_SECONDS = 10.0  # for a child that is asked to end
 _POLL_SECONDS = 0.002
@@ -44,7 +44,7 @@ class Child:
         theirs.close()
 
     def end(self, patience: float = 0.0) -> tuple[str, str]:
-        """Kill the process if it does not end by itself; how it ended and what it printed last."""
+        """Kill the process if it does not end by itself; returns its exit and its last output."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
         self._process.kill()
@@ -82,7 +82,7 @@ class _Forked:
         self._process = process
 
     def wait(self, timeout: float | None = None) -> int:
-        # join() with a time limit waits without one: the pipe by which it sees the end is closed at the start.
+        # join() ignores its time limit here: the pipe that would signal the end of the child is closed already.
         if timeout is None:
             self._process.join()
         else:
@@ -94,7 +94,8 @@ class _Forked:
         return self._process.exitcode
 
     def kill(self) -> None:
-        self._process.kill()
+        with contextlib.suppress(PermissionError):  # a confined process sends no signals
+            self._process.kill()
 
     def terminate(self) -> None:
         self._process.terminate()
@@ -128,13 +129,13 @@ Tell = Callable[[Any], None]  # takes a value of JSON
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The last message of a child: how it ended, and what it printed last."""
+    """The last message of a child: how it ended, and its last output."""
 
     how: str
     log: str
 
     def text(self, name: str) -> str:
-        """Of a child that had more to say."""
+        """The error text for a child that ended too early."""
         last = (self.log.strip().splitlines() or [""])[-1]
         return f"{name} ended with {self.how}{': ' * bool(last)}{last}"
 
@@ -143,9 +144,9 @@ def messages(works: Sequence[Callable[[Tell], object]], most: int, idle: Callabl
              late: Callable[[int, Any], object] = lambda index, message: None) -> Messages:
     """Call functions in copies of this process, at most `most` at a time.
 
-    Yields the index of each with what it tells, and then with Ended.  `idle` is called again and again meanwhile.
-    Children that run when the iterator is closed are stopped, and `late` gets what they still tell.  Messages are JSON:
-    a trace that takes over a child must not take over this process, too.
+    Yields the index of a child with each of its messages, and at last with Ended.  Meanwhile, `idle` is called
+    repeatedly.  Children that run when the iterator is closed are stopped, and `late` receives their last messages.
+    Messages are JSON: a trace that takes over a child must not take over this process, too.
     """
     following = 0
     busy: dict[Connection, tuple[int, Child]] = {}
@@ -176,7 +177,7 @@ def messages(works: Sequence[Callable[[Tell], object]], most: int, idle: Callabl
 
 
 def _receive(connection: Connection) -> Any:
-    """Raises EOFError if the child has ended, or sends what is not a message."""
+    """Raises EOFError if the child has ended, or sends anything but a message."""
     try:
         return json.loads(connection.recv_bytes(_MESSAGE_BYTES))
     except (OSError, ValueError, RecursionError):

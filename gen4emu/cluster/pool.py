@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -24,6 +25,12 @@ _PATIENCE = 60.0  # seconds without any worker
 _NEWS = 1.0  # seconds until workers that came and went are noticed
 _OUTAGE = 10.0  # seconds without the scheduler
 _AHEAD = 2  # calls of a worker: one runs, one waits
+# Dask's profiles and charts, which a local cluster does not need, take a tenth of the time of short cases.
+_WITHOUT_CHARTS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.target": False, "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False, "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.disk": False, "distributed.admin.tick.interval": "1s"}
 
 
 class ClusterLost(Gen4emuError):
@@ -82,6 +89,7 @@ class Pool:
 
     def __enter__(self) -> Self:
         try:
+            import dask.config
             import distributed
         except ImportError:
             raise SelectionError("--dask needs Dask: pip install 'gen4emu[cluster]'") from None
@@ -90,6 +98,7 @@ class Pool:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             if self.locals:
+                self._stack.enter_context(dask.config.set(_WITHOUT_CHARTS))
                 # Threads of this process are enough: every case runs in a child process.  Without an address for its
                 # pages, Dask would serve them on all interfaces of the machine.
                 cluster = self._stack.enter_context(distributed.LocalCluster(
@@ -116,7 +125,7 @@ class Pool:
         self._close()
 
     def _close(self) -> None:
-        # A cluster that is gone cannot be left in order.
+        # A connection to a lost cluster cannot be closed cleanly.
         with suppress(OSError, TimeoutError, RuntimeError):
             self._stack.close()
 
@@ -141,7 +150,13 @@ class Pool:
             if not isinstance(worker, Worker):
                 raise ClusterLost(f"{address}: cannot run gen4emu: {worker}")
             if worker.code != mine:
-                raise ClusterLost(f"{address} ({worker.host}): has another gen4emu than this machine")
+                raise ClusterLost(f"{address} ({worker.host}): has a different gen4emu from this machine")
+
+    def everywhere(self, function: Callable[[], Any]) -> list[Any]:
+        """What a function returns on each worker that answers."""
+        with suppress(OSError, TimeoutError):
+            return list(self._client.run(function, on_error="ignore").values())
+        return []
 
     def send(self, content: bytes) -> Future:
         """Data for arguments of calls, which stays in the cluster as long as the future exists."""
@@ -156,6 +171,7 @@ class Pool:
         from distributed import wait
 
         running: dict[Future, Call] = {}
+        given: dict[Future, str] = {}  # the worker that a call was meant for
         workers: dict[str, str] = {}
         asked = 0.0  # when the scheduler was asked for them
         seen = time.monotonic()  # when there were some
@@ -172,7 +188,11 @@ class Pool:
                 call = call or following()
                 if call is None:
                     break
-                running[self._submit(call, workers)] = call
+                place = None if call.not_on else self._least_busy(workers, given.values())
+                future = self._submit(call, workers, place)
+                running[future] = call
+                if place is not None:
+                    given[future] = place
                 call = None
             seen = time.monotonic() if workers else seen
             self._check(seen, bool(workers))
@@ -184,11 +204,21 @@ class Pool:
             with suppress(TimeoutError, CancelledError), self._client.as_current():
                 wait(list(running), timeout=0.5, return_when="FIRST_COMPLETED")
             for future in [f for f in running if f.status != "pending"]:
+                given.pop(future, None)
                 yield running.pop(future), self._answer(future)
 
-    def _submit(self, call: Call, workers: dict[str, str]) -> Future:
+    @staticmethod
+    def _least_busy(workers: Iterable[str], given: Iterable[str]) -> str:
+        """Choose a worker.  Dask's own choice sometimes leaves one idle for up to a second, until it steals a call."""
+        calls = Counter(given)
+        return min(workers, key=lambda address: calls[address])
+
+    def _submit(self, call: Call, workers: dict[str, str], place: str | None) -> Future:
+        """`place` is a preference: if this worker ends, the call runs on another one."""
         allowed = [address for address in workers if address not in call.not_on]
-        where = {"workers": allowed} if call.not_on and allowed else {}
+        where: dict[str, Any] = {"workers": allowed} if call.not_on and allowed else {}
+        if place is not None:
+            where = {"workers": [place], "allow_other_workers": True}
         return self._client.submit(call.function, *call.arguments, pure=False, retries=0, **where)
 
     def _check(self, seen: float, has_workers: bool) -> None:

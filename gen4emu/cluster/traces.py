@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(eq=False, slots=True)
 class _Slot:
-    """What runs the cases of a thread: a child process, and a directory of results, where most cases leave nothing."""
+    """The child process that runs the cases of a thread, and its directory of results, which is mostly empty."""
 
     runner: Runner
     results: tempfile.TemporaryDirectory[str]
@@ -273,7 +273,7 @@ class ClusterRunner:
     def _with_files(self, asked: _Asked, call: Call, answer: Answer) -> Call:
         """The call with the files that the worker did not have."""
         if not answer.missing:
-            raise ClusterLost(f"{answer.worker} ({answer.host}): has another gen4emu than this machine")
+            raise ClusterLost(f"{answer.worker} ({answer.host}): has a different gen4emu from this machine")
         if call.tries + 1 >= 2 * _TRIES:  # of a store that is too small, or was emptied
             raise ClusterLost(f"{answer.worker} ({answer.host}): does not keep {answer.missing[0].path}")
         by_digest = {wanted.digest: wanted for wanted in answer.missing}
@@ -293,7 +293,7 @@ class ClusterRunner:
         return chosen and set(self._pool.workers) - set(self._beside(answer)) != set()
 
     def _beside(self, answer: Answer) -> tuple[str, ...]:
-        """Workers that a second run is not for: all of the same machine if there are others, else the same one."""
+        """Workers to exclude from a second run: all of the same machine if there are others, else only the same one."""
         hosts = self._pool.workers
         same = tuple(address for address, host in hosts.items() if host == hosts.get(answer.worker))
         return same if len(same) < len(hosts) else (answer.worker,)

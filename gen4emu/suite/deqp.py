@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gen4emu.errors import DecodeError
-from gen4emu.suite.piglit.outcome import GOOD, Execution, Outcome, execute, warnings
+from gen4emu.suite.piglit.outcome import GOOD, Outcome, warnings
 from gen4emu.suite.piglit.runner import Server
+from gen4emu.suite.programs import Execution, execute, pool, results
 
+_STEP = b"Test case '"
 _BEGINS = re.compile(r"^Test case '([^']+)'\.\.$", re.MULTILINE)
 _RESULT = re.compile(r"^  (\w+) \((.*?)\)$", re.MULTILINE | re.DOTALL)  # some reasons have several lines
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -58,18 +60,13 @@ def read_cases(path: Path) -> list[str]:
 
 
 def run(program: Program, names: Sequence[str], server: Server, jobs: int, seconds: float, memory: int = 0,
-        batch_size: int = 50) -> Iterator[Outcome]:
+        batch_size: int = 50) -> Generator[Outcome, None, None]:
     """In the order in which they end.  `seconds` is the time for a test, also for each of a batch."""
     parts = [names[i:i + batch_size] for i in range(0, len(names), batch_size)]
-    with ThreadPoolExecutor(jobs) as pool:
-        running = [pool.submit(run_batch, program, part, server.environment, seconds, server.reports.take, memory)
-                   for part in parts]
-        try:
-            for done in as_completed(running):
-                yield from done.result()
-        finally:
-            for future in running:
-                future.cancel()
+    with pool(jobs) as threads:
+        for outcomes in results(threads, (partial(run_batch, program, part, server.environment, seconds,
+                                                  server.reports.take, memory) for part in parts)):
+            yield from outcomes
 
 
 def run_batch(program: Program, names: Sequence[str], environment: Mapping[str, str], seconds: float,
@@ -126,9 +123,9 @@ def _execute(program: Program, names: Sequence[str], environment: Mapping[str, s
     with tempfile.TemporaryDirectory(prefix="gen4emu-suite-") as place:
         case_list = Path(place) / "cases.txt"
         case_list.write_text("".join(f"{name}\n" for name in names))
-        # A module looks for its data below the current directory.  It prints a line when a test begins and ends.
+        # A module looks for its data below the current directory.
         ended = execute(program.command(case_list, Path(place) / "log.qpa"), environment, seconds, memory,
-                        directory=program.path.parent, each_line=True)
+                        directory=program.path.parent, step=_STEP)
     return ended, parse(ended.stdout), reports(ended.pid)
 
 

@@ -72,7 +72,7 @@ def _texts(path: Path, cut_is_fine: bool) -> list[bytes]:
         raise DecodeError(f"{path}: has more than {_MOST_BYTES >> 20} MiB")
     texts = data.split(b"\n")
     if texts.pop() and not cut_is_fine:
-        raise DecodeError(f"{path}: line {len(texts) + 1} is cut short: was the run killed? It can go on with --resume")
+        raise DecodeError(f"{path}: line {len(texts) + 1} is cut short: was the run killed? --resume continues it")
     return texts
 
 

@@ -11,9 +11,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,12 +25,15 @@ from gen4emu.check.manifest import Case, read_manifest
 from gen4emu.check.results import Outcome, Result
 from gen4emu.check.runner import Limits
 from gen4emu.cli.main import run
-from gen4emu.cluster import files, pool, traces
+from gen4emu.cluster import files, pool, programs, traces
 from gen4emu.cluster.files import Store, Wanted, default_store
 from gen4emu.cluster.traces import ClusterRunner
 from gen4emu.device.options import Options
+from gen4emu.suite.deqp import Program
 from gen4emu.suite.lines import read
+from gen4emu.suite.piglit import profiles
 from tests.suite.fake_deqp import FAKE
+from tests.suite.processes import alive, descendants
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 TRACES = Path(__file__).parents[2] / "traces"
@@ -160,10 +165,27 @@ def test_a_store_checks_and_forgets(tmp_path: Path) -> None:
         store.keep(found[0], b"something else")
 
 
+def test_calls_are_spread_evenly_over_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[str, ...]] = []
+    with pool.Pool("local:2") as cluster:
+        submit = cluster._client.submit
+
+        def recorded(*arguments: object, **options: Any) -> object:
+            given.append(tuple(options["workers"]))
+            return submit(*arguments, **options)
+
+        monkeypatch.setattr(cluster._client, "submit", recorded)
+        calls = [pool.Call(time.sleep, (0.01,)) for _ in range(12)]
+        first = sorted(cluster.workers)
+        answers = list(cluster.run(lambda: calls.pop() if calls else None))
+    assert len(answers) == len(given) == 12
+    assert sorted(given[:4]) == [(first[0],)] * 2 + [(first[1],)] * 2  # one runs and one waits on each
+
+
 def test_another_gen4emu_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(traces, "about", other_version)
     assert run(["check", str(TRACES), "-k", SOME, "--dask", "local:1"]) == 2
-    assert "(far): has another gen4emu than this machine; the results so far:" in capsys.readouterr().err
+    assert "(far): has a different gen4emu from this machine; the results so far:" in capsys.readouterr().err
 
 
 def other_version() -> pool.Worker:
@@ -200,12 +222,93 @@ def test_programs_run_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     program = tmp_path / "deqp-fake"
     program.write_text(FAKE)
     program.chmod(0o755)
-    (tmp_path / "list").write_text("t.one\nt.two\nt.fail\nt.skip\nt.three\n")
+    (tmp_path / "list").write_text("t.one\nt.env\nt.fail\nt.skip\nt.three\n")
     found = []
     for options in (["-j", "1"], ["--dask", "local:1"]):
-        assert run(["suite", "deqp", str(program), "list", "--jsonl", "r.jsonl", *options]) == 1
+        assert run(["suite", "deqp", str(program), "list", "--env", "WANTED=a b=c", "--jsonl", "r.jsonl",
+                    *options]) == 1
         found.append({line.name: (line.outcome, line.messages) for line in read(Path("r.jsonl"))})
-    assert found[0] == found[1] and len(found[0]) == 5
+    assert found[0] == found[1] and len(found[0]) == 5 and found[0]["t.env"][0] == "pass"
+
+
+def part(program: Path, *names: str) -> programs.Part:
+    return programs.Part(tuple(profiles.Case(name, ()) for name in names), Program(program), "g41", 1, 30, 0)
+
+
+@pytest.mark.parametrize("text", ["", "=1", "NAME"])
+def test_variables_have_names_and_values(text: str, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "list").write_text("t.one\n")
+    assert run(["suite", "deqp", "/bin/true", "list", "--env", text]) == 2
+    assert f"{text.partition('=')[0]!r} is not NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[Path]:
+    program = tmp_path / "deqp-fake"
+    program.write_text(FAKE)
+    program.chmod(0o755)
+    yield program
+    programs.end_children()
+
+
+def test_parts_share_a_server_that_ends_with_them(fake: Path) -> None:
+    assert [outcome.result for outcome in programs.execute(part(fake, "t.one", "t.fail")).outcomes] == ["pass", "fail"]
+    (child,) = programs._idle
+    assert [outcome.name for outcome in programs.execute(part(fake, "t.two")).outcomes] == ["t.two"]
+    assert programs._idle == [child] and child._process.poll() is None
+    ended = programs.end_children()
+    assert (ended.rest, ended.error) == ([], "") and not programs._idle
+    assert child._process.returncode == 0
+
+
+def test_a_child_that_ended_meanwhile_costs_no_test(fake: Path) -> None:
+    programs.execute(part(fake, "t.one"))
+    (child,) = programs._idle
+    servers = descendants(child._process.pid)
+    child._process.kill()
+    child._process.wait()
+    assert [outcome.result for outcome in programs.execute(part(fake, "t.two")).outcomes] == ["pass"]
+    assert child not in programs._idle
+    end = time.monotonic() + 50
+    while any(alive(pid) for pid in servers) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert servers and not any(alive(pid) for pid in servers)
+
+
+def test_a_server_that_died_is_an_error_of_its_part(fake: Path) -> None:
+    programs.execute(part(fake, "t.one"))
+    (child,) = programs._idle
+    for pid in descendants(child._process.pid):
+        os.kill(pid, signal.SIGKILL)
+    ended = programs.execute(part(fake, "t.two"))
+    assert "the server ended with -9" in ended.error and not programs._idle
+
+
+def test_a_child_ends_with_the_worker_that_began_it(fake: Path) -> None:
+    programs.execute(part(fake, "t.one"))
+    (child,) = programs._idle
+    child.ask(part(fake, "t.sleep"))
+    end = time.monotonic() + 50
+    while "t.sleep" not in Path(f"{fake}.tests").read_text():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert child._process.stdin is not None
+    child._process.stdin.close()
+    begin = time.monotonic()
+    assert child._process.wait(50) == 0 and time.monotonic() < begin + 50
+    programs._idle.remove(child)
+
+
+def test_parts_hold_whole_batches() -> None:
+    def cases(runner: str, count: int) -> list[profiles.Case]:
+        return [profiles.Case(f"{runner}@{i}", (f"bin/{runner}", f"{i}.shader_test", "-auto", "-fbo"))
+                for i in range(count)]
+
+    pairs = zip(cases("shader_runner", 60), cases("shader_runner_gles2", 60), strict=True)
+    both = [case for pair in pairs for case in pair]
+    found = [Counter(case.command[0] for case in some) for some in programs._parts(both, None)]
+    assert sum(found, Counter()) == Counter({"bin/shader_runner": 60, "bin/shader_runner_gles2": 60})
+    assert found[0] == Counter({"bin/shader_runner": 50}) and all(sum(some.values()) <= programs.PART for some in found)
 
 
 # ---- processes of Dask's own -----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def test_what_is_said_of_a_program_belongs_to_it() -> None:
                    "gen4emu: x[8]: ended before it read an answer ([Errno 32] Broken pipe)\n")
     assert said.take(7) == [EVENT]
     assert said.take(7) == []
-    assert said.rest() == ["unknown ioctl 0x9e"]
+    assert said.take_rest() == ["unknown ioctl 0x9e"]
 
 
 def test_other_lines_are_passed_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from gen4emu.suite.piglit import outcome
-from gen4emu.suite.piglit.expectations import Expectations, Summary, Verdict, names
+from gen4emu.errors import DecodeError
+from gen4emu.hw.chips import DEVICES
+from gen4emu.suite.piglit import outcome, profiles
+from gen4emu.suite.piglit.expectations import RECORDS, Expectations, Summary, Verdict, names, sample
 from gen4emu.suite.piglit.outcome import Outcome
 from gen4emu.suite.piglit.profiles import Case, matching, spread
 
@@ -167,3 +170,27 @@ def test_devices_of_a_generation_share_the_record_of_their_silicon() -> None:
     assert Expectations.of("gm45").silicon == Expectations.of("g41").silicon
     assert Expectations.of("ivb").silicon > Expectations.of("hsw").silicon
     assert Expectations.of("skl").silicon == Expectations.of("kbl").silicon
+
+
+def test_every_device_that_executes_has_known_results_and_no_other_has_those_of_g41() -> None:
+    assert {chip.name for chip in DEVICES if chip.executes} == set(RECORDS)
+    for known in (Expectations.of, sample):
+        with pytest.raises(DecodeError, match="no known results of piglit for snb "):
+            known("snb")
+
+
+def test_profiles_have_tests_of_opengl_and_of_opencl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    option = '<option name="{}" value="{}"/>'
+    tests = [("gl", "spec@a", option.format("command", "['a-test', '-x']") + option.format("run_concurrent", "True")),
+             ("shader", "shaders@b", option.format("command", "['shader_runner', 'tests/b.shader_test']")),
+             ("cl", "api@C", option.format("command", "['cl-api-c']")),
+             ("cl_prog", "program@d", option.format("filename", "'tests/cl/d.cl'"))]
+    text = "".join(f'<Test type="{kind}" name="{name}">{options}</Test>' for kind, name, options in tests)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "all.xml.gz").write_bytes(gzip.compress(f"<PiglitTestList>{text}</PiglitTestList>".encode()))
+    monkeypatch.setattr(profiles, "root", lambda: tmp_path)
+    assert [(case.name, case.command) for case in profiles.load("all")] == [
+        ("spec@a", (f"{tmp_path}/bin/a-test", "-x", "-auto", "-fbo")),
+        ("shaders@b", (f"{tmp_path}/bin/shader_runner", f"{tmp_path}/tests/b.shader_test", "-auto")),
+        ("api@c", (f"{tmp_path}/bin/cl-api-c",)),
+        ("program@d", (f"{tmp_path}/bin/cl-program-tester", f"{tmp_path}/tests/cl/d.cl"))]

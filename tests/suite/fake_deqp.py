@@ -18,9 +18,11 @@ while read -r name; do
     case $name in
         *.crash) kill -SEGV $$ ;;
         *.sleep) sleep 60 ;;
+        *.chatty) while sleep 0.05; do echo noise; done ;;
         *.slow) sleep 0.4 ;;
         *.data) [ -e data ] || { echo "  ResourceError (no data)"; exit 1; } ;;
         *.once) [ -e "$0.once" ] || { : > "$0.once"; kill -SEGV $$; } ;;
+        *.env) [ "$WANTED" = "a b=c" ] || { echo "  Fail (no variable)"; continue; } ;;
         *.warns) echo "crocus: bad" >&2 ;;
         *.lines) echo "  Fail (two"; echo "lines)"; continue ;;
         *.fail) echo "  Fail (Image comparison failed)"; continue ;;

@@ -46,6 +46,10 @@ def test_a_test_that_takes_too_long_is_a_timeout(program: Program) -> None:
     assert results(program, "sleep", "one", seconds=0.5) == {"sleep": "timeout", "one": "pass"}
 
 
+def test_a_test_that_prints_forever_is_a_timeout(program: Program) -> None:
+    assert results(program, "one", "chatty", "two", seconds=1) == {"one": "pass", "chatty": "timeout", "two": "pass"}
+
+
 def test_time_is_for_a_test_and_not_for_its_batch(program: Program) -> None:
     assert results(program, "slow", "slow", "slow", seconds=1) == {"slow": "pass"}
     assert Path(f"{program.path}.runs").read_text() == "3\n"

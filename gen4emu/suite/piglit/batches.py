@@ -14,6 +14,7 @@ from pathlib import Path
 from gen4emu.suite.piglit import outcome
 from gen4emu.suite.piglit.outcome import GOOD, Outcome
 from gen4emu.suite.piglit.profiles import Case
+from gen4emu.suite.programs import execute
 
 _BEGINS = re.compile(r"^PIGLIT TEST: \d+ - (.*)\n", re.MULTILINE)
 _FLAGS = ("-auto", "-fbo")
@@ -51,8 +52,7 @@ def _batch(tests: Sequence[Case], environment: Mapping[str, str], seconds: float
            reports: Callable[[int], list[str]], memory: int) -> list[Outcome | None]:
     """The tests up to the one that was the last to begin, which is at least one; None for those to run alone."""
     command = (tests[0].command[0], *(test.command[1] for test in tests), *_FLAGS, "-report-subtests")
-    ended = outcome.execute(command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds,
-                            memory)
+    ended = execute(command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds, memory)
     texts, talks = _sections(ended.stdout), _sections(ended.stderr)
     if reports(ended.pid):  # which test caused them is unknown
         return [None] * max(len(texts), 1)

@@ -9,12 +9,15 @@ from enum import StrEnum
 from pathlib import Path
 
 from gen4emu.errors import DecodeError
+from gen4emu.hw.chips import DEVICES
+from gen4emu.hw.gen import Gen
 from gen4emu.suite.piglit.outcome import GOOD, Outcome
 from gen4emu.suite.piglit.reports import kind
 
 HERE = Path(__file__).parent
-# The devices whose lists count for a device, its own first.  Others have those of G41.
+# The devices whose lists count for a device, its own first.  The chips of Gen4 have those of G41.
 RECORDS = {"hsw": ("hsw",), "ivb": ("ivb", "hsw"), "byt": ("ivb", "hsw"), "kbl": ("kbl",), "skl": ("kbl",)}
+RECORDS |= {chip.name: ("g41",) for chip in DEVICES if chip.gen & Gen.ALL4}
 
 
 class Verdict(StrEnum):
@@ -77,7 +80,7 @@ class Expectations:
     @classmethod
     def of(cls, device: str) -> Expectations:
         """The lists of a device: what its silicon fails, and of its own folder what only we fail or warn of."""
-        folders = [HERE / name for name in RECORDS.get(device, ("g41",))]
+        folders = [HERE / name for name in _records(device)]
         return cls(silicon={name for folder in folders for name in names(folder / "silicon-fails.txt")},
                    flakes={name for folder in folders for name in names(folder / "flakes.txt")},
                    ours=names(folders[0] / "our-fails.txt"), warnings=pairs(folders[0] / "warnings.txt"))
@@ -107,7 +110,13 @@ class Expectations:
 
 def sample(device: str) -> Path:
     """The names of a sample over all groups of tests, which CI runs."""
-    return HERE / RECORDS.get(device, ("g41",))[0] / "sample.txt"
+    return HERE / _records(device)[0] / "sample.txt"
+
+
+def _records(device: str) -> tuple[str, ...]:
+    if device not in RECORDS:
+        raise DecodeError(f"no known results of piglit for {device} (RECORDS of gen4emu/suite/piglit/expectations.py)")
+    return RECORDS[device]
 
 
 @dataclass(slots=True)
@@ -138,7 +147,7 @@ class Summary:
             fine = {name for name, verdict in verdicts.items() if verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)}
             good |= fine | ({outcome.name} if fine and outcome.result in GOOD else set())
         for text in {kind(one) for one in rest}:
-            summary._count(False, "a program that is no test", text)
+            summary._count(False, "a program that is not a test", text)
         summary.bad.sort()
         summary.stale = sorted(known.ours & {recorded(name) for name in good})
         return summary

@@ -1,22 +1,16 @@
-"""Running one piglit test, and what it said."""
+"""Runs one piglit test, and interprets its output."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import resource
-import selectors
 import signal
-import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import IO, cast
 
 from gen4emu.suite.piglit.profiles import Case
+from gen4emu.suite.programs import execute
 
 GOOD = ("pass", "skip", "warn")
 _REPORT = re.compile(r"PIGLIT: *(\{.*\})")
@@ -80,75 +74,6 @@ def run(test: Case, environment: Mapping[str, str], seconds: float,
     return outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """A program that has ended, or was killed because it took too long."""
-
-    pid: int
-    status: int
-    stdout: str
-    stderr: str
-    seconds: float
-    stall: str = ""  # the threads of a program that took too long
-
-
-def execute(command: Sequence[str], environment: Mapping[str, str], seconds: float, memory: int = 0, *,
-            directory: Path | None = None, each_line: bool = False) -> Execution:
-    """Run a program in a process group of its own; `memory` limits its address space, if it is not 0.
-
-    With `each_line`, all output of the program restarts the time.
-    """
-    start = time.monotonic()
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, process_group=0, cwd=directory)
-    if memory:
-        with suppress(ProcessLookupError):
-            resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
-    stdout, stderr, stall = _communicate(process, seconds, each_line)
-    return Execution(process.pid, process.returncode, stdout.decode("utf-8", "replace"),
-                     stderr.decode("utf-8", "replace"), round(time.monotonic() - start, 2), stall)
-
-
-def _communicate(process: subprocess.Popen[bytes], seconds: float, each_line: bool) -> tuple[bytes, bytes, str]:
-    """What it printed; if it took too long, its threads before it was killed."""
-    assert process.stdout is not None and process.stderr is not None
-    printed: dict[IO[bytes], list[bytes]] = {process.stdout: [], process.stderr: []}
-    deadline = time.monotonic() + seconds
-    stall = ""
-    with selectors.DefaultSelector() as selector:
-        for pipe in printed:
-            selector.register(pipe, selectors.EVENT_READ)
-        while selector.get_map():
-            left = None if stall else deadline - time.monotonic()
-            ready = selector.select(left) if left is None or left > 0 else []
-            if not ready and not stall and time.monotonic() >= deadline:
-                stall = _kill(process)
-            for key, _ in ready:
-                pipe = cast(IO[bytes], key.fileobj)
-                printed[pipe].append(data := os.read(pipe.fileno(), 65536))
-                if not data:
-                    selector.unregister(pipe)
-                if each_line and pipe is process.stdout:
-                    deadline = time.monotonic() + seconds
-    try:
-        process.wait(None if stall else max(0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:  # it has closed its outputs
-        stall = _kill(process)
-        process.wait()
-    stdout, stderr = (b"".join(parts) for parts in printed.values())
-    process.stdout.close()
-    process.stderr.close()
-    return stdout, stderr, stall
-
-
-def _kill(process: subprocess.Popen[bytes]) -> str:
-    """Its threads, before it is killed."""
-    threads = _threads(process.pid)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    return threads
-
-
 def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float,
          reports: Callable[[int], list[str]], memory: int) -> tuple[Outcome, int]:
     """Its output and its exit status."""
@@ -168,21 +93,6 @@ def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], s
 def warnings(stderr: str) -> list[str]:
     """The lines in which drivers and the shim report a problem."""
     return sorted({line.strip() for line in stderr.splitlines() if _WARNING.search(line)})
-
-
-def _threads(pid: int) -> str:
-    """A line for each thread of a process: its name, its state, and the system call that it waits in."""
-    lines = []
-    for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
-        about = []
-        for name in ("comm", "stat", "wchan", "syscall"):
-            try:
-                found = (task / name).read_text()
-            except OSError as e:  # the thread has ended, or the system hides it
-                found = e.strerror or ""
-            about.append(found.rpartition(")")[2].split()[0] if name == "stat" and ")" in found else found.strip())
-        lines.append(" ".join(about) + "\n")
-    return "".join(lines) or "no threads\n"
 
 
 def parse(text: str, status: int) -> tuple[str, dict[str, str]]:

@@ -54,15 +54,22 @@ def _test(base: Path, element: ElementTree.Element) -> Case | None:
     platforms = ast.literal_eval(options.get("require_platforms", "[]"))
     if platforms and not {"gbm", "surfaceless_egl"} & set(platforms):
         return None
+    return Case(str(element.get("name")).lower(), _command(base, str(element.get("type")), options))
+
+
+def _command(base: Path, kind: str, options: dict[str, str]) -> tuple[str, ...]:
+    if kind == "cl_prog":
+        return (str(base / "bin" / "cl-program-tester"), str(base / ast.literal_eval(options["filename"])))
     program, *arguments = ast.literal_eval(options["command"])
-    kind = str(element.get("type"))
+    program = str(base / "bin" / program)
+    if kind == "cl":
+        return (program, *arguments)
+    if kind == "gl_builtin":
+        return (program, str(base / "tests" / arguments[0]), *arguments[1:])
     if kind == "shader":
         arguments[0] = str(base / arguments[0])
-    elif kind == "gl_builtin":
-        arguments[0] = str(base / "tests" / arguments[0])
-    concurrent = options.get("run_concurrent") == "True" and kind != "gl_builtin"
-    flags = [] if kind == "gl_builtin" else ["-auto", "-fbo"] if concurrent else ["-auto"]
-    return Case(str(element.get("name")).lower(), (str(base / "bin" / program), *arguments, *flags))
+    flags = ["-auto", "-fbo"] if options.get("run_concurrent") == "True" else ["-auto"]
+    return (program, *arguments, *flags)
 
 
 def matching(tests: Iterable[Case], pattern: str) -> list[Case]:

@@ -65,7 +65,9 @@ class Reports:
         """Until the stream ends."""
         self._thread.join()
 
-    def rest(self) -> list[str]:
-        """Warnings of programs that are not tests, such as children of tests."""
+    def take_rest(self) -> list[str]:
+        """Warnings of programs that are not tests, such as children of tests, since they were taken last."""
         with self._changed:
-            return [text for texts in self._said.values() for text in texts]
+            found = [text for texts in self._said.values() for text in texts]
+            self._said.clear()
+            return found

@@ -6,18 +6,29 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gen4emu.errors import Gen4emuError
+from gen4emu.suite.interrupts import INTERRUPTS
 from gen4emu.suite.piglit import batches, profiles
 from gen4emu.suite.piglit.outcome import Outcome
 from gen4emu.suite.piglit.profiles import Case
 from gen4emu.suite.piglit.reports import Reports
+from gen4emu.suite.programs import pool, results
+
+# The command line, in a process that ends when the thread that started it ends, even if that is killed.
+_SERVER = """import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGINT, 0, 0, 0)  # PR_SET_PDEATHSIG of Linux
+if os.getppid() == int(sys.argv.pop(1)):
+    from gen4emu.cli.main import main
+    main()
+"""
+_GRACE_SECONDS = 60.0  # for the server to end, which waits for the draws that it executes
 
 
 class ServerDied(Gen4emuError):
@@ -26,31 +37,43 @@ class ServerDied(Gen4emuError):
 
 @dataclass(slots=True)
 class Server:
-    environment: Mapping[str, str]  # brings programs to it
+    environment: Mapping[str, str]  # makes programs use it
     reports: Reports
+    process: subprocess.Popen[str]
     rest: list[str] = field(default_factory=list)  # at its end: what it said of programs that are no tests
+
+    def check(self) -> None:
+        """ServerDied if it has ended."""
+        if self.process.poll() is not None:
+            raise ServerDied(f"the server ended with {self.process.returncode}")
 
 
 @contextmanager
-def server(device: str, workers: int = 1) -> Iterator[Server]:
-    """A `gen4emu run --serve`."""
+def server(device: str, workers: int = 1, variables: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """A `gen4emu run --serve`, with an environment for programs to which `variables` are added."""
     with TemporaryDirectory(prefix="gen4emu-suite-") as place:
         directory = Path(place) / "live"
-        command = [sys.executable, "-m", "gen4emu.cli.main", "run", "--serve", os.fspath(directory),
+        command = [sys.executable, "-c", _SERVER, str(os.getpid()), "run", "--serve", os.fspath(directory),
                    "--device", device, "--workers", str(workers), "--stats", "--verbose"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   errors="replace", process_group=0)
-        assert process.stderr is not None
-        reports = Reports(process.stderr)
+        process = None
         try:
-            yield (served := Server(_environment(process), reports))
-            if process.poll() is not None:
-                raise ServerDied(f"the server ended with {process.returncode}")
+            with INTERRUPTS.deferred():
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                           errors="replace", process_group=0)
+                assert process.stderr is not None
+                reports = Reports(process.stderr)
+            yield (served := Server(_environment(process) | dict(variables or {}), reports, process))
+            served.check()
         finally:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            reports.join()
-        served.rest = reports.rest()
+            if process is not None:
+                with INTERRUPTS.deferred():
+                    process.send_signal(signal.SIGINT)
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(_GRACE_SECONDS)
+                    process.kill()
+                    process.wait()
+                    reports.join()
+        served.rest = reports.take_rest()
 
 
 def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
@@ -71,15 +94,10 @@ def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
 
 
 def run(tests: Sequence[Case], server: Server, jobs: int, seconds: float, batch_size: int = 50,
-        memory: int = 0) -> Iterator[Outcome]:
+        memory: int = 0) -> Generator[Outcome, None, None]:
     """In the order in which they end; shader tests in batches of a process each."""
-    with ThreadPoolExecutor(jobs) as pool:
-        running: list[Future[list[Outcome]]] = [
-            pool.submit(batches.run, batch, server.environment, seconds, server.reports.take, memory)
-            for batch in batches.group(tests, batch_size)]
-        try:
-            for done in as_completed(running):
-                yield from done.result()
-        finally:
-            for future in running:
-                future.cancel()
+    with pool(jobs) as threads:
+        for outcomes in results(threads, (partial(batches.run, batch, server.environment, seconds,
+                                                  server.reports.take, memory)
+                                          for batch in batches.group(tests, batch_size))):
+            yield from outcomes
