@@ -11,6 +11,7 @@ import struct
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Unit
 from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
+from tests.harness.messages import descriptor
 from tests.harness.native import harness
 from tests.harness.probe import THREADS, Probe
 
@@ -27,14 +31,31 @@ SECONDS = 0.2
 BATCH = 2000
 BASE, TABLE, DATA = 0x10000, 0x11000, 0x20000
 
+
+
+def math(function: str, length: int = 1, **fields: Any) -> int:
+    return descriptor("EXTENDED_MATH_MESSAGE", Gen.CTG, length=length, response=1, math_function=function, **fields)
+
+
+def port(way: str, kind: str, length: int, response: int = 0, **fields: Any) -> int:
+    return descriptor(f"DATA_PORT_{way}_MESSAGE", Gen.CTG, length=length, response=response, message_type=kind,
+                      **fields)
+
+
+def urb(swizzle: str, length: int) -> int:
+    return descriptor("URB_MESSAGE", Gen.CTG, length=length, complete=True, used=True, swizzle_control=swizzle)
+
+
 # name, descriptor, results a thread
 CASES = [
-    ("math INV", 0x01110001, 8), ("math SQRT", 0x01110004, 8), ("math RSQ", 0x01110005, 8),
-    ("math LOG", 0x01110002, 8), ("math EXP", 0x01110003, 8), ("math SIN", 0x01110006, 8),
-    ("math POW", 0x0121000A, 8), ("math INT DIV", 0x0121001C, 8),
-    ("read 4 OWords", 0x04120300, 4), ("read dual OWord", 0x04211000, 2), ("read 16 DWords", 0x04323300, 4),
-    ("write 4 OWords", 0x05300300, 4), ("write dual OWord", 0x05301000, 2),
-    ("URB interleaved", 0x0690C400, 8), ("URB transpose", 0x0640C800, 4),
+    *((f"math {name}", math(name), 8) for name in ("INV", "SQRT", "RSQ", "LOG", "EXP", "SIN")),
+    ("math POW", math("POW", 2), 8), ("math INT DIV", math("INT_DIV_QUOTIENT", 2, signed_integer=True), 8),
+    ("read 4 OWords", port("READ", "OWORD_BLOCK", 1, 2, oword_block_size="OWORDS_4"), 4),
+    ("read dual OWord", port("READ", "OWORD_DUAL_BLOCK", 2, 1), 2),
+    ("read 16 DWords", port("READ", "DWORD_SCATTERED", 3, 2, dword_scattered_block_size="DWORDS_16"), 4),
+    ("write 4 OWords", port("WRITE", "OWORD_BLOCK", 3, oword_block_size="OWORDS_4"), 4),
+    ("write dual OWord", port("WRITE", "OWORD_DUAL_BLOCK", 3), 2),
+    ("URB interleaved", urb("INTERLEAVED", 9), 8), ("URB transpose", urb("TRANSPOSE", 4), 4),
 ]
 
 
@@ -54,13 +75,14 @@ def bench_probe() -> Probe:
     return probe
 
 
-def rate(probe: Probe, descriptor: int, results: int) -> float:
+def rate(probe: Probe, message: int, results: int) -> float:
     masks = ffi.new("uint16_t[]", [0xFFFF] * THREADS)
-    mrf = 4 if descriptor >> 24 == 1 else 0
+    function = MESSAGE_DESCRIPTOR.view([message], gen=Gen.CTG).shared_function
+    mrf = 4 if function == SharedFunction.EXTENDED_MATH else 0
     handle, count = probe.handle, 0
     start = time.perf_counter()
     while (elapsed := time.perf_counter() - start) < SECONDS:
-        harness().g4_probe_repeat(handle, BATCH, descriptor, mrf, 20, masks)
+        harness().g4_probe_repeat(handle, BATCH, message, mrf, 20, masks)
         count += BATCH
     return count * THREADS * results / elapsed / 1e6
 
@@ -68,11 +90,11 @@ def rate(probe: Probe, descriptor: int, results: int) -> float:
 def main() -> None:
     print(f"{'M/s':18}" + "".join(f"{name:>10}" for name in VARIANTS))
     probe = bench_probe()
-    for name, descriptor, results in CASES:
+    for name, message, results in CASES:
         row = []
         for variant in range(len(VARIANTS)):
             able = lib.g4_set_variant(variant) == lib.G4_OK
-            row.append(f"{rate(probe, descriptor, results):10.0f}" if able else f"{'-':>10}")
+            row.append(f"{rate(probe, message, results):10.0f}" if able else f"{'-':>10}")
         print(f"{name:18}" + "".join(row), flush=True)
 
 
