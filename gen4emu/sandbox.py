@@ -97,6 +97,12 @@ class Sandbox:
             self._made.append(self._temporary)
             self._paths.append((self._temporary, _WRITE))
 
+    @property
+    def temporary(self) -> Path:
+        """A directory for temporary files, for this process and those that it makes, before and after `enter`."""
+        self.prepare()
+        return self._temporary if self._temporary is not None else Path(tempfile.gettempdir())
+
     def enter(self) -> None:
         """Confine the process, which must have no other threads yet."""
         if not self.wanted:

@@ -23,6 +23,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
@@ -39,17 +40,17 @@ NOT_THE_CORE = {"shim", "gl", "generated", "harness"}  # the shim and its compan
 
 # The headers that Python sees, each after those that it needs.
 API = ["api/status.h", "api/variant.h", "api/memory.h", "api/tiling.h", "api/picture.h", "api/blake3.h", "api/png.h",
-       "api/state.h", "api/device.h", "api/streamer.h", "api/counters.h", "api/mesh.h", "api/kernel.h",
-       "api/debugger.h", "api/media.h", "api/blitter.h", "api/live.h", "api/checkpoint.h", "api/sandbox.h",
-       "shim/protocol.h"]
+       "api/state.h", "api/device.h", "api/streamer.h", "api/counters.h", "api/mesh.h",
+       "api/debugger.h", "api/media.h", "api/blitter.h", "api/video_enhancement.h", "api/live.h", "api/checkpoint.h",
+       "api/sandbox.h", "shim/protocol.h"]
 HARNESS_API = ["api/harness.h"]
 HARNESS = "gen4emu._harness"  # the name of its module
 
 # Sources that are compiled once more for each of VECTOR_LEVELS (core/variant.h).
-VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/texel_rows.c", "core/tile_copy.c",
-            "eu/fast/double.c", "eu/fast/float.c", "eu/fast/int.c", "eu/fast/quad.c", "eu/math_ops.c",
-            "geometry/edges.c", "image/blake3.c", "image/png_tokens.c", "raster/barycentrics.c", "sampler/bilinear.c",
-            "sampler/formats.c", "sampler/inner_loops.c"]
+VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "color/fill_rows.c", "core/texel_rows.c",
+            "core/tile_copy.c", "eu/fast/double.c", "eu/fast/float.c", "eu/fast/int.c", "eu/fast/quad.c",
+            "eu/math_ops.c", "geometry/edges.c", "image/blake3.c", "image/png_tokens.c", "raster/barycentrics.c",
+            "sampler/bilinear.c", "sampler/formats.c", "sampler/inner_loops.c"]
 VECTOR_LEVELS = ["avx2", "avx512"]
 
 # Headers that are derived from descriptions in Python: file name -> module with `generate() -> str`, or the module and
@@ -126,10 +127,21 @@ def derived(name: str) -> str:
         sys.path.remove(str(ROOT))
 
 
+class DescriptionError(Exception):
+    """A description in Python of which no header can be made."""
+
+
 def write_derived_headers(folder: Path) -> None:
     """Bring the headers in FOLDER up to date with the descriptions in Python."""
     for name in DERIVED:
-        write_if_changed(folder / name, derived(name))
+        try:
+            text = derived(name)
+        except (KeyError, ValueError) as e:  # what descriptions raise themselves
+            frame = traceback.extract_tb(e.__traceback__)[-1]
+            place = os.path.relpath(frame.filename, ROOT)
+            what = e.args[0] if e.args else type(e).__name__
+            raise DescriptionError(f"{name}: {what} ({place}:{frame.lineno})") from e
+        write_if_changed(folder / name, text)
 
 
 def write_variants(folder: Path) -> list[Path]:
@@ -347,6 +359,7 @@ def _makes_32_bits(compiler: list[str]) -> bool:
 
 def build_into(output: Path, sanitize: bool) -> Path:
     """Compile as setup.py does, and put the modules and the shim into OUTPUT/gen4emu; the core's module."""
+    write_derived_headers(GENERATED)  # setup.py does, too, but shows errors in descriptions with long tracebacks
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "setup.py", "-q", "build_ext", "--build-temp", f"{scratch}/temp",
                    "--build-lib", f"{scratch}/lib"]
@@ -381,6 +394,18 @@ def build_core(scratch: Path) -> Path:
 
 
 def main() -> None:
+    """Errors that a change of the sources causes end it with a message instead of a traceback."""
+    try:
+        _main()
+    except DescriptionError as e:
+        sys.exit(f"native/build.py: {e}")
+    except CompileError as e:
+        sys.exit(f"native/build.py: error: {e}")
+    except subprocess.CalledProcessError as e:
+        sys.exit(f"native/build.py: setup.py ended with status {e.returncode}; its messages are above")
+
+
+def _main() -> None:
     parser = argparse.ArgumentParser(description="Build the C core of gen4emu.")
     parser.add_argument("--sanitize", action="store_true", help="with AddressSanitizer and UBSan")
     parser.add_argument("--output", type=Path, default=ROOT,

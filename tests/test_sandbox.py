@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from gen4emu._native import lib
+from gen4emu.cli import main
 from gen4emu.report.processes import processors
+from tests.harness.joined import join
 
 ROOT = Path(__file__).parents[1]
 TRACE = ROOT / "traces/triangle-g4x.aub.xz"
@@ -23,9 +25,10 @@ OTHER = ROOT / "traces/texture-g4x.aub.xz"
 
 needs_sandbox = pytest.mark.skipif(not lib.g4_sandbox_available(), reason="the kernel has no Landlock or seccomp")
 
+COMPARISON = "gen4emu.report.comparison:Recorder"
 # Runs in place of a function of the verb, after everything that precedes it.
 HOOK = """
-import ctypes, importlib, json, mmap, os, signal, socket, subprocess, sys, threading
+import contextlib, ctypes, importlib, json, mmap, os, signal, socket, subprocess, sys, threading, time
 import gen4emu.cli.main
 from gen4emu.ownership import own_process
 
@@ -47,6 +50,11 @@ def hook(*arguments, **options):
         else:
             ends[name] = "done"
     os.write(2, f"ENDS{json.dumps(ends)}\\n".encode())
+    # A copy of this process would end with it, before its own attempts.  Those of minimise wait for orders until then.
+    end = time.monotonic() + (0 if place.endswith((":open_trace", ":Trial.__call__")) else 30)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG) == (0, 0) and time.monotonic() < end:
+            time.sleep(0.01)
     os._exit(0)
 
 module, _, name = place.partition(":")
@@ -69,7 +77,7 @@ VERBS = {
     "decode": (["decode", str(TRACE)], "gen4emu.cli.decode:traces.open"),
     "lint": (["lint", str(TRACE)], "gen4emu.cli.lint:traces.open"),
     "kernels": (["kernels", str(TRACE), "-o", "output"], "gen4emu.cli.kernels:open_trace"),
-    "state": (["state", str(TRACE), "--draw", "0"], "gen4emu.cli.state:open_trace"),
+    "state": (["state", str(TRACE), "--draw", "0"], "gen4emu.cli.state:Trace"),
     "digest": (["digest", str(TRACE)], "gen4emu.cli.digest:open_trace"),
     "bisect": (["bisect", str(TRACE), str(OTHER)], "gen4emu.cli.bisect:open_trace"),
     "convert": (["convert", str(TRACE), "output/x.g4c"], "gen4emu.cli.convert:traces.open"),
@@ -78,15 +86,23 @@ VERBS = {
     "minimise": (["minimise", str(TRACE), "--pixel", "9,9", "-o", "output/x.aub"], "gen4emu.cli.minimise:open_trace"),
     "minimise -j": (["minimise", str(TRACE), "--pixel", "9,9", "-o", "output/x.aub", "-j", "2"],
                     "gen4emu.cli.minimise:open_trace"),
+    "candidates of minimise -j": (["minimise", str(TRACE), "--pixel", "9,9", "-o", "output/x.aub", "-j", "2"],
+                                  "gen4emu.repro.minimise:Trial.__call__"),
+    "minimise -- COMMAND": (["minimise", str(TRACE), "-o", "output/x.aub", "--", "true"],
+                            "gen4emu.cli.minimise:open_trace"),
+    "candidates of minimise -j -- COMMAND": (["minimise", str(TRACE), "-o", "output/x.aub", "-j", "2", "--", "true"],
+                                             "gen4emu.repro.minimise:Trial.__call__"),
     "export": (["export", str(TRACE), "--draw", "1", "-o", "output/x"], "gen4emu.cli.export:open_trace"),
     "build": (["build", "batch/batch.txt", "-o", "output/x.aub"], "gen4emu.cli.build:parse"),
     "diff": (["diff", "picture.png", "picture.png"], "gen4emu.cli.diff:pair"),
     "debug": (["debug", str(TRACE), "-c", "draws"], "gen4emu.cli.debug:Shell"),
+    "debug --web": (["debug", str(TRACE), "--web"], "gen4emu.debugger_web.app:WebDebugger.start"),
+    "the shell of debug --web": (["debug", str(TRACE), "--web"], "gen4emu.debugger_web.shell_worker:_Shell"),
     "report": (["report", str(TRACE), "-o", "output"], "gen4emu.cli.report:Recorder"),
     "report that compares": (["report", str(TRACE), "--against", str(OTHER), "-o", "output"],
-                             "gen4emu.report.comparison:Recorder"),
+                             COMPARISON),
     "report that compares alone": (["report", str(TRACE), "--against", str(OTHER), "-o", "output", "-j", "1"],
-                                   "gen4emu.report.comparison:Recorder"),
+                                   COMPARISON),
     "report of several traces": (["report", str(TRACE), str(OTHER), "-o", "output", "-j", "1"],
                                  "gen4emu.cli.report:Recorder"),
     "check": (["check", "traces", "-k", "=triangle", "--results", "output"], "gen4emu.check.worker:run_case"),
@@ -96,7 +112,29 @@ VERBS = {
     "run --window": (["run", "--window", "--", "true"], "gen4emu.live.server:Server.start"),
     "capture": (["capture", "-o", "output/x.g4c", "--", "true"], "gen4emu.live.server:Server.start"),
 }
-PROCESSES = {"report of several traces": 2, "report that compares": min(2, processors())}  # that are confined
+# Those that read an index, which a process that was taken over may have written.
+INDEX = "gen4emu.device.bookmark_file:Signed.contents"
+VERBS |= {
+    "replay from an index": (["replay", "app.g4c", "--frames", "1", "-o", "output"], INDEX),
+    "replay --processes": (["replay", "app.g4c", "--processes", "2", "-o", "output"], INDEX),
+    "debug from an index": (["debug", "app.g4c", "-c", "draw 3"], INDEX),
+    "info from an index": (["info", "app.g4c", "--draws", "3"], INDEX),
+    "state from an index": (["state", "app.g4c", "--draw", "3"], INDEX),
+    "export from an index": (["export", "app.g4c", "--draw", "3", "-o", "output/x"], INDEX),
+    "report from an index": (["report", "app.g4c", "-o", "output", "--frames", "1"], INDEX),
+    "reports from indexes": (["report", "app.g4c", "./app.g4c", "-o", "output", "--frames", "1"], INDEX),
+    "report that compares from indexes": (["report", "app.g4c", "--against", "./app.g4c", "-o", "output", "--frames",
+                                           "1"], INDEX),
+}
+# Verbs that are not confined, and why.
+UNCONFINED = {
+    "asm": "reads text, which nothing executes", "disasm": "reads code, which nothing executes",
+    "results": "reads files of results, in Python alone", "selftest": "replays traces of its own installation",
+    "suite": "`traces` is check, the others use the server of run",
+    "completion": "reads no files", "devices": "reads no files", "man": "reads no files",
+}
+PROCESSES = {"report of several traces": 2, "report that compares": min(2, processors()), "reports from indexes": 2,
+             "report that compares from indexes": min(2, processors())}  # that are confined
 SERVERS = ("run", "run --serve", "run --web", "run --window", "capture")
 
 DENIED = {
@@ -154,6 +192,12 @@ def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = 
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces/manifest.toml").write_text(f'[[trace]]\nname = "triangle"\nfile = "{TRACE}"\n')
     (tmp_path / "picture.png").write_bytes((ROOT / "traces/triangle.reference.png").read_bytes())
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "SDL_VIDEODRIVER": "dummy",
+                   "XDG_STATE_HOME": str(tmp_path / "state")}
+    if VERBS[verb][1] == INDEX:
+        join(tmp_path / "app.g4c", "triangle-g4x", "fbo-g4x")
+        subprocess.run([sys.executable, "-m", "gen4emu", "-q", "index", "app.g4c", "--interval", "0"], check=True,
+                       cwd=tmp_path, env=environment)
     outside = folder / "outside"
     outside.write_text("secret")
     arguments, place = VERBS[verb]
@@ -162,8 +206,7 @@ def attempt(verb: str, attempts: Mapping[str, str], tmp_path: Path, mode: str = 
                           if "--" not in arguments else
                           [sys.executable, "-c", HOOK, place, json.dumps(statements), arguments[0], "--sandbox", mode,
                            *arguments[1:]], capture_output=True, text=True, check=False, cwd=tmp_path,
-                          stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1",
-                                                         "PYTHONPATH": str(ROOT), "SDL_VIDEODRIVER": "dummy"})
+                          stdin=subprocess.DEVNULL, env=environment)
     found = re.findall("ENDS({.*?})", done.stderr + done.stdout)
     assert len(found) == PROCESSES.get(verb, 1), done.stderr + done.stdout
     if mode == "on":
@@ -196,6 +239,18 @@ def test_without_confinement_it_can_break_out(verb: str, tmp_path: Path) -> None
     assert set(attempt(verb, attempts, tmp_path, "off").values()) == {"done"}
 
 
+def test_every_verb_is_confined_or_need_not_be() -> None:
+    """A new verb that reads files needs a row in VERBS above, which fails if the verb is not confined."""
+    confined = {arguments[0] for arguments, _ in VERBS.values()}
+    assert confined.isdisjoint(UNCONFINED) and confined | UNCONFINED.keys() == set(main.VERBS)
+    rows = [line for line in (ROOT / "docs/sandbox.md").read_text().splitlines() if line.startswith("| `")]
+    documented = {name for row in rows for name in re.findall(r"`([a-z]+)[^`]*`", row.split("|")[1])}
+    assert confined - documented == set()
+    for verb in confined:
+        command = main.cli.get_command(main.cli.make_context("gen4emu", [verb]), verb)
+        assert command is not None and any("--sandbox" in option.opts for option in command.params), verb
+
+
 def test_functions_that_are_replaced_exist() -> None:
     for _, place in VERBS.values():
         module, _, name = place.partition(":")
@@ -213,6 +268,15 @@ def test_a_confined_replay_writes_the_same_pictures(tmp_path: Path) -> None:
                         "--sandbox", mode], check=True, cwd=ROOT)
         pictures.append({path.name: path.read_bytes() for path in (tmp_path / mode).iterdir()})
     assert pictures[0] == pictures[1] and len(pictures[0]) == 3
+
+
+@needs_sandbox
+def test_a_confined_list_of_draws_reads_its_selection(tmp_path: Path) -> None:
+    (tmp_path / "draws").write_text("1\n")
+    listed = [subprocess.run([sys.executable, "-m", "gen4emu", "info", "-q", str(TRACE), "--draws", draws, "--sandbox",
+                              "on"], check=True, cwd=ROOT, capture_output=True).stdout
+              for draws in ("1", f"@{tmp_path / 'draws'}")]
+    assert listed[0] == listed[1] != b""
 
 
 @needs_sandbox
@@ -294,19 +358,40 @@ BROKEN_SERVERS = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN_SERVERS)
-def test_a_server_that_fails_is_an_error_and_leaves_nothing(name: str, tmp_path: Path) -> None:
-    statement, message = BROKEN_SERVERS[name]
+def run_with(statement: str, tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """`gen4emu run -q` of `true`, in a process that first executes a statement."""
     code = f"""
-import os, signal, sys
+import os, signal, sys, time
 import gen4emu.cli.main, gen4emu.cli.run, gen4emu.live.server_process, gen4emu.live.server, gen4emu.sandbox
 from gen4emu.ownership import own_process
 {statement}
 own_process()
 sys.exit(gen4emu.cli.main.run(sys.argv[1:]))
 """
-    done = subprocess.run([sys.executable, "-c", code, "run", "-q", "--sandbox",
-                           "on" if name == "cannot be confined" else "auto", "--", "true"], cwd=ROOT, check=False,
+    return subprocess.run([sys.executable, "-c", code, "run", "-q", *options, "--", "true"], cwd=ROOT, check=False,
                           capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+
+
+@pytest.mark.parametrize("name", BROKEN_SERVERS)
+def test_a_server_that_fails_is_an_error_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    statement, message = BROKEN_SERVERS[name]
+    done = run_with(statement, tmp_path, "--sandbox", "on" if name == "cannot be confined" else "auto")
     assert (done.returncode, done.stderr) == (2, f"gen4emu: {message}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW_SERVER = ("gen4emu.cli.run._PATIENCE = 0.0; close = gen4emu.live.server.Server.close; "
+               "gen4emu.live.server.Server.close = lambda self: (time.sleep(2), close(self))")
+
+
+def test_a_server_has_the_rest_of_the_time_after_its_program(tmp_path: Path) -> None:
+    done = run_with(SLOW_SERVER, tmp_path, "--timeout", "300")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_server_that_is_not_done_in_time_is_killed_and_that_is_said(tmp_path: Path) -> None:
+    done = run_with(SLOW_SERVER, tmp_path, "--timeout", "1")
+    assert done.returncode == 2
+    assert re.fullmatch(r"gen4emu: the device server was killed: [01] s after it had been told to end, it was "
+                        r"still executing what programs had submitted\n", done.stderr)
     assert list(tmp_path.iterdir()) == []

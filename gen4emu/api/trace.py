@@ -1,10 +1,11 @@
-"""Traces for programs: what they hold, what they draw, and why a pixel is as it is."""
+"""Traces for programs: their contents, their pictures, and the reasons for the value of a pixel."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from html import escape
 from itertools import islice
 from types import TracebackType
@@ -22,6 +23,7 @@ from gen4emu.decode.options import Options as DecodeOptions
 from gen4emu.decode.summary import Summary, summarize
 from gen4emu.device.counters import CountedDraw, Counters
 from gen4emu.device.device import Device
+from gen4emu.device.landmarks import Landmarks
 from gen4emu.device.memory import Memory, Missing
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -39,6 +41,7 @@ from gen4emu.trace import events, reader
 
 if TYPE_CHECKING:
     from gen4emu.debugger.history import History
+    from gen4emu.device.bookmark_file import Start
 
 Numbers = Selection | str | int | Iterable[int] | None
 _ROWS_SHOWN = 20
@@ -62,23 +65,37 @@ def open(path: str | os.PathLike[str], *, device: str | int | chips.Device | Non
 
 
 class Trace:
-    """A trace: an iterable description of what a GPU was given, which is executed as far as needed.
+    """A trace: an iterable description of the work of a GPU, which is executed as far as needed.
 
     A trace belongs to one thread.  Traces are independent of each other.  Use `with`, or `close`, to free its memory.
     """
 
     def __init__(self, source: reader.Trace, partial: bool = False, options: Options | None = None,
-                 progress: OnProgress | None = None) -> None:
+                 progress: OnProgress | None = None, bookmarks: Iterable[Bookmark] = (),
+                 start: Callable[[int], Start | None] | None = None,
+                 landmarks: Callable[[], Landmarks] | None = None) -> None:
+        """`bookmarks` are of executions with these options, which begin there.
+
+        The state of draws is found from the place on that `start` returns for a draw, or from landmarks on.
+        """
         self._source, self._partial, self._options, self._progress = source, partial, options, progress
         self._header: events.Header | None = None
         self._comments: list[str] | None = None
         self._own: Stepper | None = None  # of `at`
-        self._bookmarks = Bookmarks(most_bytes=_BOOKMARK_BYTES)  # of `at`
+        self._bookmarks = Bookmarks(most_bytes=_BOOKMARK_BYTES)  # of `at`, and those that were given
+        self._bookmarks.add(bookmarks)
+        self._start_of, self._landmarks_of = start, landmarks
+        self._landmarks: Landmarks | None = None
+        self._without_gl = -1  # up to this draw, there are no notes of GL calls
         self._state: Stepper | None = None  # of `Draw.state`, which listens to every command
         self._tracker: StateTracker | None = None
         self._counters: dict[int, Counters] | None = None  # of every draw, by its number
         self._all: list[Stepper] = []  # of iterations that have not ended
         self._seen: list[events.Warning] = []  # damage that executions have met
+
+    def use(self, bookmarks: Iterable[Bookmark]) -> None:
+        """Begin at these, too; they are of executions with the same options."""
+        self._bookmarks.add(bookmarks)
 
     # --- the file -------------------------------------------------------------------------------------------------
     @property
@@ -193,7 +210,7 @@ class Trace:
 
     def _stops(self, unit: str, numbers: Numbers) -> Iterator[tuple[Stepper, Stop]]:
         selection = _selection(numbers)
-        stepper = self._stepper()
+        stepper = self._stepper(at=self._bookmarks.before(selection.first, unit))
         self._all.append(stepper)
         last: int | None = None
         try:
@@ -217,7 +234,7 @@ class Trace:
             if draw.place.draw in selection:
                 counted.append(draw)
 
-        stepper = self._stepper(on_counters=count)
+        stepper = self._stepper(on_counters=count, at=self._bookmarks.before(selection.first))
         self._all.append(stepper)
         last: int | None = None
         error: Gen4emuError | None = None
@@ -266,8 +283,8 @@ class Trace:
     def state(self, draw: int) -> StateInForce:
         """Everything that a draw executes with, and the commands that set it.
 
-        An execution of its own listens to the commands; it continues when the state of a later draw is wanted.  The
-        trace of a chip after Gen4.5 is decoded up to the draw.
+        Up to Gen4.5, an execution of its own listens to the commands; it continues when the state of a later draw is
+        wanted.  From Gen6 on, the trace is decoded up to the draw, with memory as the trace wrote it.
         """
         if self.device is not None and not self.device.gen & Gen.ALL4:
             return self._decoded_state(draw)
@@ -275,7 +292,9 @@ class Trace:
         if stepper is None or stepper.closed or stepper.ended or stepper.counts["draw"] > draw:
             if stepper is not None:
                 stepper.close()
-            stepper = self._state = self._stepper(self._listen)
+            start = None if self._start_of is None else self._start_of(draw)
+            at = None if start is None else start.bookmark
+            stepper = self._state = self._stepper(partial(self._listen, start), at=at)
         stop = stepper.stop
         if stop is None or stop.number != draw:
             stop = stepper.advance(lambda unit, numbers: unit == "draw" and draw <= numbers[-1])
@@ -286,26 +305,32 @@ class Trace:
 
     def group(self, draw: int) -> DrawGroup | None:
         """The debug group and the program of a draw (`path`, `program`, `exact`, `text`), in captures with GL notes."""
-        document = self._document(DecodeOptions(max_rows=0))
+        if draw <= self._without_gl or self._known().has_gl is False:
+            return None
+        document = self._document(DecodeOptions(max_rows=0), draw)
         for item in self._items(document):
             if document.draws > draw and (not document.gl.present or isinstance(item, SubmissionEnd)):
                 break
         return document.gl.groups.get(draw)
 
     def _decoded_state(self, draw: int) -> StateInForce:
-        document = self._document(DecodeOptions(repeat=True))
+        document = self._document(DecodeOptions(repeat=True), draw)
         found = state_at(document, self._items(document), draw)
+        if not document.gl.present:
+            self._without_gl = max(self._without_gl, draw)
         if found is None:
             Selection.parse(str(draw)).require_any(document.draws, "draw", self.path)
             raise SelectionError(f"{self.path}: draw {draw} does not end")
         return found
 
-    def _listen(self, device: Device) -> None:
+    def _listen(self, start: Start | None, device: Device) -> None:
         self._tracker = StateTracker(device)
+        if start is not None:
+            self._tracker.restore(start.tables.tracked)
 
     # --- looking --------------------------------------------------------------------------------------------------
     def history(self, x: int, y: int, *, draw: int | None = None) -> History:
-        """Everything that reached a pixel, in order: fragments and what became of them, blits.
+        """Everything that reached a pixel, in order: fragments with their fates, blits.
 
         `draw` ends it after that draw.  The trace is executed for it from the start.
         """
@@ -337,9 +362,20 @@ class Trace:
             selection.require_any(document.draws, "draw", self.path)
         return uses.found()
 
-    def _document(self, options: DecodeOptions) -> Document:
-        return Document(self._source, file=self.path, container=self.kind, device=self._source.named_device,
-                        options=options)
+    def _document(self, options: DecodeOptions, draw: int | None = None) -> Document:
+        """`draw` is the first that matters."""
+        document = Document(self._source, file=self.path, container=self.kind, device=self._source.named_device,
+                            options=options)
+        landmark = None if draw is None else self._known().before(draw)
+        if landmark is not None:
+            document.begin_at(landmark, self._known().kernels)
+        return document
+
+    def _known(self) -> Landmarks:
+        """The landmarks, which are read once."""
+        if self._landmarks is None:
+            self._landmarks = Landmarks() if self._landmarks_of is None else self._landmarks_of()
+        return self._landmarks
 
     def _items(self, document: Document) -> Iterator[Item]:
         for item in document:
@@ -398,7 +434,7 @@ class Moment:
 
     @property
     def unit(self) -> str:
-        """`draw`, `submission` or `frame`: what has just ended."""
+        """`draw`, `submission` or `frame`, whichever has just ended."""
         return self._stop.unit
 
     @property

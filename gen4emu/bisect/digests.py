@@ -146,14 +146,17 @@ def execute(trace: Trace) -> Stream:
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
-def write(path: str | os.PathLike[str], trace: Trace, stream: Stream) -> int:
-    """Write a file of digests; returns the number of draws.  It gets its name when it is complete."""
+def write(path: str | os.PathLike[str], trace: Trace, stream: Stream, name: str = "") -> int:
+    """Write a file of digests; returns the number of draws.  It gets its name when it is complete.
+
+    `name` is that of the trace, if it has another one now.
+    """
     device = trace.device
     with Output(path) as file:
         def line(value: dict[str, Any]) -> None:
             file.write(json.dumps(value).encode() + b"\n")
 
-        line({"schema": SCHEMA, "file": trace.path, "device": None if device is None else device.name,
+        line({"schema": SCHEMA, "file": name or trace.path, "device": None if device is None else device.name,
               "version": gen4emu.__version__})
         count = 0
         for row in _rows(stream):

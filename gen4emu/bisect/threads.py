@@ -1,4 +1,4 @@
-"""The pixel shader thread of a pixel, instruction by instruction, and where two of them part."""
+"""The pixel shader thread of a pixel, instruction by instruction, and where two of them diverge."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ import numpy as np
 
 from gen4emu._native import lib
 from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
-from gen4emu.debugger.inspect import LiveThread
+from gen4emu.debugger.inspect import InstructionTexts, LiveThread
 from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
-from gen4emu.device.memory import Missing
 from gen4emu.device.observer import Subscription, Trap
 from gen4emu.device.timeline import Timeline
 from gen4emu.errors import FieldError, HangError
 from gen4emu.hw.command_reader import Words
-from gen4emu.isa import disassemble
 
 MOST_STEPS = 100_000  # instructions that are recorded
 _HEADER = "g0"  # holds addresses and numbers of threads, which may differ without an effect
@@ -57,7 +55,7 @@ class _Recorder(Listener):
         self.found: Recording | None = None
         self._device, self._draw = device, draw
         self._last: Registers = {}
-        self._texts: dict[int, str] = {}
+        self._text_at = InstructionTexts(device)
         self._subscription = Subscription(
             traps=[Trap(TrapKind.PIXEL, x=x, y=y, object=of)], gang=1,
             handlers={DebugKind.THREAD: self._thread, DebugKind.INSTRUCTION: self._instruction})
@@ -83,7 +81,7 @@ class _Recorder(Listener):
         if len(found.steps) == MOST_STEPS:
             found.complete = False
             return DebugAction.GO
-        found.steps.append(Step(event.address - found.thread.kernel, self._text(event.address)))
+        found.steps.append(Step(event.address - found.thread.kernel, self._text_at(event.address)))
         return DebugAction.STEP
 
     def _note(self, found: Recording, live: LiveThread) -> None:
@@ -102,13 +100,6 @@ class _Recorder(Listener):
             accumulators = np.array(state.acc_float, np.float32).view(np.uint32)
         return found | {"flags": state.flags, "a0": state.a0, "acc": tuple(accumulators.ravel().tolist())}
 
-    def _text(self, address: int) -> str:
-        if address not in self._texts:
-            code = self._device.memory.read(address, 16, Missing.ZERO)
-            line = next(iter(disassemble(code, self._device.info.gen, base=address)), None)
-            self._texts[address] = "no instruction" if line is None else line.text
-        return self._texts[address]
-
 
 def record(timeline: Timeline, draw: int, x: int, y: int, of: int) -> Recording | None:
     """Go to a draw, and record the thread that an object starts for a pixel; None if it starts none."""
@@ -118,14 +109,14 @@ def record(timeline: Timeline, draw: int, x: int, y: int, of: int) -> Recording 
         nonlocal recorder
         recorder = _Recorder(device, draw, x, y, of)
 
-    with suppress(HangError):  # the thread that hangs is what is looked for
+    with suppress(HangError):  # the search may be for the thread that hangs
         timeline.goto(draw, attach)
     return None if recorder is None else recorder.found
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where two threads part: an instruction whose results differ, or the one before different instructions."""
+    """Where two threads diverge: an instruction whose results differ, or the one before different instructions."""
 
     number: int  # of the instruction, in the order of execution
     kernel: tuple[int, int]  # addresses
@@ -156,7 +147,7 @@ def _number(word: int) -> str:
 
 
 def part(left: Recording, right: Recording) -> Parting | None:
-    """The first instruction at which two threads part; None if they do the same."""
+    """The first instruction at which two threads diverge; None if they do not."""
     excused = {pair for _, pair in _pairs(left.start, right.start, only=_HEADER)}
     began = {name for name, _ in _pairs(left.start, right.start) if not name.startswith(f"{_HEADER}.")}
     registers = {name.partition(".")[0] for name in began}

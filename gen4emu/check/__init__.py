@@ -1,1 +1,1 @@
-"""Regression tests of traces: manifests, what they expect, isolated runs, reports (docs/check.md)."""
+"""Regression tests of traces: manifests, expectations, isolated runs, reports (docs/check.md)."""

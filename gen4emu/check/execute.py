@@ -1,4 +1,4 @@
-"""Replaying one case and comparing what it draws with what its manifest expects; --update of golden pictures."""
+"""Replaying one case and comparing its pictures with those that its manifest expects; --update of golden pictures."""
 
 from __future__ import annotations
 

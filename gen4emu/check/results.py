@@ -34,7 +34,7 @@ class PictureResult:
     """One picture of a case.  Messages are empty if it is as expected."""
 
     name: str  # without suffix
-    digest: str = ""  # of what was drawn; empty if it was not drawn
+    digest: str = ""  # of the pictures; empty if there are none
     expected_digest: str = ""  # empty if nothing is expected, or only a digest of all pictures
     message: str = ""
     is_new: bool = False  # drawn, but not expected
@@ -115,7 +115,7 @@ class Result:
 
     @property
     def evidence(self) -> list[Path]:
-        """The files that show what is wrong."""
+        """The files that show the difference."""
         return [path for p in self.pictures for path in (p.actual, p.expected, p.heatmap) if path is not None]
 
 

@@ -49,6 +49,8 @@ class _Reach:
     writes: frozenset[Path]
 
     def covers(self, other: _Reach) -> bool:
+        if other.reads <= self.reads and other.writes <= self.writes:  # of nearly all cases
+            return True
         return (all(self.reads & {path, *path.parents} for path in other.reads)
                 and all(self.writes & {path, *path.parents} for path in other.writes))
 
@@ -108,7 +110,7 @@ class _Worker(Child):
 
 def _spawn(handle: int, log: BinaryIO) -> Process:
     """A new interpreter: a second of work, but safe whatever threads this process has."""
-    # Dask sets this variable for its workers.  With it, replays, which allocate large buffers again and again, take
+    # Dask sets this variable for its workers.  With it, replays, which repeatedly allocate large buffers, take
     # twice as long.
     environment = {name: value for name, value in os.environ.items() if name != "MALLOC_TRIM_THRESHOLD_"}
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process that has threads cannot be confined
@@ -176,14 +178,14 @@ class Runner:
                     yield run.index, result
 
     def _allow(self, cases: Sequence[Case]) -> None:
-        """Replace workers that may not read or write what these cases need."""
+        """Replace workers that may not read or write the files of these cases."""
         reads: set[Path] = set()
         writes = set() if self.task.results is None else {self.task.results.absolute()}
         for case in cases:
             trace, golden = case.trace.absolute(), [case.golden, *(o.golden for o in case.accepted if o.golden)]
             reads |= {trace if self.fork else trace.parent, *(path.absolute() for path in golden)}
         reach = _Reach(frozenset(reads), frozenset(writes))
-        for path in writes:
+        for path in writes - self._reach.writes:
             self._directories.write_directory(path)
         if not self._reach.covers(reach):
             self._reach |= reach

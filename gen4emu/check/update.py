@@ -119,5 +119,5 @@ def _entry(name: str, digest: str) -> str:
 
 
 def _last_line(block: list[str], start: int, end: int) -> int:
-    """The last line with a key or a header: what follows it belongs to the next table."""
+    """The last line with a key or a header: the lines after it belong to the next table."""
     return max(i for i in range(start, end) if i == start or block[i].partition("#")[0].strip())

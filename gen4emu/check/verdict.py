@@ -23,7 +23,7 @@ def skipped(case: Case, listings: Sequence[Listing], device: Device | None, upda
 
 
 def judge(result: Result, listings: Sequence[Listing]) -> Result:
-    """Replace the outcome by what the lists say about it."""
+    """Replace the outcome by the one that the lists give it."""
     if result.is_error or result.outcome is Outcome.SKIP:
         return result
     device = BY_NAME.get(result.device) or result.case.device

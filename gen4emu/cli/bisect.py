@@ -23,7 +23,7 @@ from gen4emu.trace.reader import open as open_trace
 @click.argument("files", metavar="TRACE [TRACE]", nargs=-1, required=True)
 @devices_option
 @options_option
-@click.option("--against", metavar="FILE", help="Compare one TRACE with the digests that `gen4emu digest` has written.")
+@click.option("--against", metavar="FILE", help="Compare one TRACE with digests written by `gen4emu digest`.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
 @confinement_options
@@ -31,10 +31,10 @@ from gen4emu.trace.reader import open as open_trace
 def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: tuple[Options, Options] | None,
            against: str | None, as_json: bool, kind: str | None, base: int, device: Device | None, force_device: bool,
            partial: bool, confinement: Confinement) -> int:
-    """Find the first draw that differs between two executions, its first pixel, and the instruction and cause.
+    """Find the first draw that differs between two executions, its first pixel, the instruction and the cause.
 
-    Both are executed side by side. Draws that only one of them has are listed and left out. Exit status 0: the same, 1:
-    they differ, 2: they cannot be compared.
+    Both are executed side by side. Draws that only one of them has are listed but not compared. Exit status 0: the
+    same, 1: they differ, 2: they cannot be compared.
 
     \b
     Examples:
@@ -57,8 +57,8 @@ def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: 
         stack.callback(progress.done)
 
         def side(number: int) -> Side:
-            source = open_trace(names[number], device=chips[number], force_device=force_device or devices is not None,
-                                base=base, kind=kind, again=True)
+            source = open_trace(names[number], device=chips[number], force_device=force_device,
+                                in_family=devices is not None, base=base, kind=kind, again=True)
             trace = stack.enter_context(Trace(source, partial, choices[number]))
             return Side(sides[number], trace, source, choices[number])
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import webbrowser
-from pathlib import Path
+
+_MOST_HANDLES = 1024
 
 
 class Browser:
     """A process that waits to open one page.  Make it before the confinement, with one thread."""
 
-    def __init__(self, page: Path) -> None:
-        page = page.absolute()
+    def __init__(self, url: str) -> None:
         read, self._write = os.pipe()
         self._process = os.fork()
         if self._process == 0:
             try:
-                os.close(self._write)
+                os.closerange(3, read)  # a socket of this process must close with it
+                os.closerange(read + 1, _MOST_HANDLES)
                 if os.read(read, 1):
-                    webbrowser.open(page.resolve().as_uri())
+                    webbrowser.open(url)
             finally:
                 os._exit(0)
         os.close(read)

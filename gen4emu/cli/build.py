@@ -16,7 +16,7 @@ from gen4emu.repro.script import parse
               help="The trace: .aub or .g4c, also with .xz, .gz or .zst.")
 @confinement_options
 def build(file: str, output: str, confinement: Confinement) -> int:
-    """Build a trace from the text file BATCH, which `gen4emu export` writes, and which may be edited.
+    """Build a trace from BATCH, a text file that `gen4emu export` wrote and that may have been edited.
 
     \b
     Example:

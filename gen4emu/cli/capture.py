@@ -1,4 +1,4 @@
-"""`gen4emu capture`: run a program on the emulated GPU and keep what it submits as a trace."""
+"""`gen4emu capture`: run a program on the emulated GPU and keep its submissions as a trace."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gen4emu.cli.index import write_index
+from gen4emu.cli.options import seconds
 from gen4emu.cli.run import PASS_ON, LiveOptions, live_options, make_server, run_program
 from gen4emu.errors import NotExecutedError
 from gen4emu.live.driver_output import DriverOutput
@@ -20,22 +21,22 @@ from gen4emu.trace.output import Output
 @click.command(context_settings=PASS_ON)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="[--] PROGRAM [ARGUMENTS]...")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE",
-              help="The trace: a capture in the g4c format if its name ends in .g4c, else an AUB file; .xz, .gz or "
-                   ".zst at the end compresses it.")
-@click.option("--checkpoints", type=click.FloatRange(0, 3600), metavar="SECONDS",
-              help="When the program has ended, replay the trace and write checkpoints at this distance to FILE.index, "
-                   "as `gen4emu index` does.")
+              help="The trace: a capture in the g4c format if its name ends in .g4c, otherwise an AUB file; .xz, .gz "
+                   "or .zst at the end compresses it.")
+@click.option("--checkpoints", callback=seconds, metavar="TIME",
+              help="When the program has ended, replay the trace and write checkpoints at this interval, such as 100ms "
+                   "or 1s, to FILE.index, as `gen4emu index` does.")
 @click.option("--gl", is_flag=True,
               help="Keep shader sources, programs, labels and debug groups of OpenGL, and Mesa's NIR of the kernels; "
                    "FILE is then a .g4c capture.")
 @live_options
 def capture(command: tuple[str, ...], output: Path, checkpoints: float | None, gl: bool, options: LiveOptions) -> int:
-    """Run PROGRAM on the emulated GPU and write what it submits to FILE; `gen4emu replay` draws the same pictures.
+    """Run PROGRAM on the emulated GPU and write its submissions to FILE; `gen4emu replay` draws the same pictures.
 
     Chips that do not execute yet (see `gen4emu devices`) complete their batches at once: they are recorded, but
     draw nothing.
 
-    A program that opens the device several times, or several processes, give FILE, then FILE with numbers.
+    If programs open the device several times, the first trace is FILE, and the names of the others are numbered.
 
     \b
     Example:

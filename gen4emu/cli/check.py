@@ -1,4 +1,4 @@
-"""`gen4emu check`: replay the traces of manifests and compare with what they expect, for CI (docs/check.md)."""
+"""`gen4emu check`: replay the traces of manifests and compare with the expected results, for CI (docs/check.md)."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ _WORDS = {Outcome.PASS: "ok", Outcome.FAIL: "FAILED", Outcome.CRASH: "CRASHED", 
 @options.device_option
 @options.force_device_option
 @options.hiz_option
-@click.option("--update", is_flag=True, help="Record what is drawn now as the expected result, and print the changes.")
+@click.option("--update", is_flag=True, help="Record the current results as expected, and print the changes.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-              help="Time for each trace.  [default: from the manifest, else 300]")
+              help="Time limit for each trace.  [default: from the manifest, or 300]")
 @click.option("--memory", callback=options.size, metavar="SIZE",
               help="Limit on the address space of each replay, such as 4G.")
 @sandbox_option
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="check-results",
-              show_default=True, help="Where failures leave actual, expected and heat map.")
+              show_default=True, help="Directory for the actual and expected pictures and heat maps of failures.")
 @results_options
 @dask_option
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit report.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write a page of the run, with all pictures of failures in it.")
+              help="Write an HTML page of the run, with all pictures of failures.")
 @click.option("--history", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Add the results to this file, a line for each run; the page shows them over revisions.")
+              help="Add the results to this file, a line for each run; the HTML page shows them by revision.")
 @click.option("--revision", default=gen4emu.__version__, metavar="NAME",
-              help="What --history calls this run, such as a commit.  [default: the version of gen4emu]")
+              help="The name of this run in --history, such as a commit.  [default: the version of gen4emu]")
 @options.verbosity_options
 def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: Device | None, force_device: bool,
           hiz: HierarchicalDepthMode, update: bool, timeout: float | None, memory: int, mode: Mode, results: Path,

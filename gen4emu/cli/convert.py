@@ -19,7 +19,7 @@ from gen4emu.trace.conversion import CONTAINERS, Converted
 @click.command()
 @click.argument("source")
 @click.argument("destination")
-@click.option("--to", "container", type=click.Choice(CONTAINERS), help="The container, whatever DESTINATION is called.")
+@click.option("--to", "container", type=click.Choice(CONTAINERS), help="The container, regardless of the name.")
 @click.option("--force", is_flag=True, help="Let DESTINATION replace SOURCE.")
 @options.trace_options
 @confinement_options
@@ -28,7 +28,7 @@ def convert(source: str, destination: str, container: str | None, force: bool, k
             device: Device | None, force_device: bool, partial: bool, confinement: Confinement) -> int:
     """Convert SOURCE (any container that can be read) to DESTINATION.
 
-    The name of DESTINATION chooses the container, .aub or .g4c, and the compression: .xz, .gz, .zst or none.
+    The name of DESTINATION selects the container, .aub or .g4c, and the compression: .xz, .gz, .zst or none.
 
     \b
     Example:

@@ -27,7 +27,7 @@ from gen4emu.selection import ALL, Selection
 @click.command()
 @click.argument("file", default="-")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/decode-json.md).")
-@click.option("--lint", is_flag=True, help="List only broken rules, as gen4emu lint does.")
+@click.option("--lint", is_flag=True, help="List only findings, as `gen4emu lint` does.")
 @options.submissions_option
 @options.frames_option
 @options.draws_option
@@ -42,7 +42,7 @@ from gen4emu.selection import ALL, Selection
 @click.option("--no-offsets", is_flag=True, help="Omit addresses and raw dwords.")
 @click.option("--no-follow", is_flag=True, help="Do not follow pointers to state, kernels and data.")
 @click.option("--repeat", is_flag=True, help="Show unchanged state each time.")
-@click.option("--max-vbo-lines", type=int, default=4, metavar="N", help="Rows of plain data shown; negative: all.")
+@click.option("--max-vbo-lines", type=int, default=4, metavar="N", help="Show at most N rows of data; negative: all.")
 @click.option("--all-bb", is_flag=True, help="Error states: show batch objects that the ring did not reach, too.")
 @click.option("--forget", is_flag=True, help="Forget memory after each submission, as aubinator does.")
 @click.option("--strict-pte", is_flag=True, help="Memory exists only where FILE maps it in the page table.")

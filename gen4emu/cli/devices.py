@@ -17,7 +17,7 @@ SCHEMA = "gen4emu.devices/1"
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 def devices(as_json: bool) -> None:
-    """List the devices: names for --device, PCI ids, generation, execution units, and what runs on each.
+    """List the devices: names for --device, PCI ids, generation, execution units, and what each can do.
 
     \b
     Example:

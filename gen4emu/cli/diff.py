@@ -25,13 +25,13 @@ _PATH = click.Path(path_type=Path, exists=True)
 @click.argument("first", type=_PATH)
 @click.argument("second", type=_PATH)
 @click.option("--tolerance", type=click.FloatRange(0), default=0, show_default=True,
-              help="Largest error of a channel that does not count.")
+              help="Ignore errors of a channel up to this value.")
 @click.option("--heatmap", type=click.Path(path_type=Path), metavar="PATH",
               help="Write a picture of the differences; for directories, one for each pair that differs.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write a page with all pictures that differ.")
+              help="Write an HTML page with all pictures that differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-@click.option("-v", "--verbose", is_flag=True, help="Of directories, list equal pictures, too.")
+@click.option("-v", "--verbose", is_flag=True, help="For directories, list equal pictures, too.")
 @confinement_options
 def diff(first: Path, second: Path, tolerance: float, heatmap: Path | None, html: Path | None, as_json: bool,
          verbose: bool, confinement: Confinement) -> int:

@@ -17,15 +17,15 @@ from gen4emu.hw.chips import Device
 
 @click.command()
 @click.argument("file", metavar="TRACE")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where the digests go.  [default: standard output]")
+@click.option("-o", "--output", default="-", metavar="FILE", help="The file to write.  [default: standard output]")
 @options.trace_options
 @confinement_options
 @options.verbosity_options
 def digest(file: str, output: str, kind: str | None, base: int, device: Device | None, force_device: bool,
            partial: bool, confinement: Confinement) -> int:
-    """Execute TRACE and write a digest of each surface that a draw has written, a line of JSON for each draw.
+    """Execute TRACE and write a line of JSON for each draw, with a digest of each surface that it has written.
 
-    `gen4emu bisect TRACE --against FILE` compares another execution with it, on another machine or by another version.
+    `gen4emu bisect TRACE --against FILE` compares them with an execution on another machine or by another version.
 
     \b
     Example:

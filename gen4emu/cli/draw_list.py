@@ -9,15 +9,17 @@ from typing import Any
 import click
 
 from gen4emu.api.surface import Surface
-from gen4emu.api.trace import Draw
-from gen4emu.api.trace import open as open_trace
-from gen4emu.cli.terminal import Progress, damaged
+from gen4emu.api.trace import Draw, Trace
+from gen4emu.cli.terminal import Progress, complain, damaged
 from gen4emu.decode.json_text import device_dict
+from gen4emu.device.bookmark_file import Signed
 from gen4emu.device.counters import Counters
+from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind
 from gen4emu.errors import HangError, SelectionError
 from gen4emu.hw.chips import Device
 from gen4emu.selection import Selection
+from gen4emu.trace.reader import open as open_trace
 
 SCHEMA = "gen4emu.info.draws/1"
 _WIDTHS = {"draw": 6, "frame": 5, "submission": 10, "address": 10, "what": 14, "vertices": 9, "objects": 8,
@@ -25,17 +27,18 @@ _WIDTHS = {"draw": 6, "frame": 5, "submission": 10, "address": 10, "what": 14, "
 _RIGHT = frozenset({"draw", "frame", "submission", "vertices", "objects", "written", "instructions"})
 
 
-def list_draws(file: str, draws: str, as_json: bool, *, kind: str | None, base: int, device: Device | None,
-               force_device: bool, partial: bool) -> int:
-    """Execute a trace and print what the selected draws did; the exit status."""
+def list_draws(file: str, selection: Selection, as_json: bool, *, kind: str | None, base: int, device: Device | None,
+               force_device: bool, partial: bool, index: Signed | None) -> int:
+    """Execute a trace, from its index if there is one, and print what the selected draws did; the exit status."""
     progress = Progress(f"executing {file}", lambda: trace.fraction, scrolls=not as_json)
     found: list[dict[str, Any]] = []
     total = Counters()
     hang: HangError | None = None
     nothing: SelectionError | None = None
-    with open_trace(file, device=device, force_device=force_device, base=base, kind=kind, partial=True,
-                    progress=lambda unit, number: progress.tick(lambda: f"{unit} {number}")) as trace:
-        selection = Selection.parse(draws)
+    bookmark = None if index is None else index.bookmark_before([(selection.first, "draw")], Options(), complain)
+    source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
+    with Trace(source, partial=True, progress=lambda unit, number: progress.tick(lambda: f"{unit} {number}"),
+               bookmarks=() if bookmark is None else (bookmark,)) as trace:
         try:
             for draw in trace.draws(selection, counting=True):
                 total += draw.counters

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import Pipe
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,67 +20,99 @@ import click
 from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
+from gen4emu.decode.in_force import StateTracker
+from gen4emu.decode.landmarks import LANDMARK_DRAWS, find_landmarks
 from gen4emu.device import bookmark_file
+from gen4emu.device.bookmark_file import Tables
+from gen4emu.device.command_streamer import Listeners
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
-from gen4emu.device.replay import Replay
+from gen4emu.device.replay import Order, Replay
 from gen4emu.device.timeline import Bookmarks
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.command_reader import Words
+from gen4emu.hw.gen import Gen
+from gen4emu.repro.commands import StateCommands
 from gen4emu.sandbox import Mode, Sandbox
+from gen4emu.trace.events import Engine
 from gen4emu.trace.reader import open as open_trace
 
 _MESSAGE_BYTES = 1 << 20
+_MOST_TABLES = 1024  # at a time, of bookmarks that may have been dropped since
 
 
-class _Primitives(Listener):
-    """Notes the numbers of primitives."""
+class _Notes(Listener):
+    """Notes the numbers of primitives, and the commands that set the state in force at bookmarks."""
 
     def __init__(self) -> None:
-        self.device: Device | None = None
-        self.found: list[int] = []
+        self._device: Device | None = None
+        self._tracker: StateTracker | None = None
+        self._commands: dict[Engine, StateCommands] = {}
+        self._tables: dict[Order, Tables] = {}
+        self.primitives: list[int] = []
 
     def attach(self, device: Device) -> None:
-        self.device = device
+        self._device = device
         device.add_listener(self)
+        if device.info.gen & Gen.ALL4:  # the state of others is decoded
+            self._tracker = StateTracker(device)
+        for engine, streamer in device.streamers.items():
+            self._commands[engine] = StateCommands(streamer, lambda words, draws: None)
+            tracked = () if self._tracker is None else (self._tracker.listener(engine),)
+            streamer.listen(Listeners((self._commands[engine], *tracked)))
 
     def draw_started(self, words: Words) -> None:
-        assert self.device is not None
-        self.found.append(self.device.place.draw)
+        assert self._device is not None
+        self.primitives.append(self._device.place.draw)
+
+    def keep(self, order: Order) -> None:
+        """There is a new bookmark."""
+        self._tables[order] = Tables(None if self._tracker is None else self._tracker.kept(),
+                                     {engine: commands.kept() for engine, commands in self._commands.items()})
+
+    def tables(self, bookmarks: Bookmarks) -> dict[Order, Tables]:
+        """Those of the bookmarks that there are now; others are forgotten."""
+        kept = (bookmark.order for bookmark in bookmarks)
+        self._tables = {order: self._tables[order] for order in kept if order in self._tables}
+        return self._tables
+
+    @property
+    def count(self) -> int:
+        return len(self._tables)
 
 
 @click.command()
 @click.argument("trace")
-@click.option("--interval", type=click.FloatRange(0, 3600), default=0.25, show_default=True, metavar="SECONDS",
-              help="Execution time between two checkpoints; 0: after every draw.")
-@click.option("--partial", is_flag=True, help="Accept damaged and cut traces.")
+@click.option("--interval", callback=options.seconds, default="250ms", show_default=True, metavar="TIME",
+              help="Execution time between two checkpoints, such as 100ms or 1s; 0: after every draw.")
+@click.option("--partial", is_flag=True, help="Accept a trace that is cut short or damaged.")
 @confinement_options
 @options.verbosity_options
 def index(trace: str, interval: float, partial: bool, confinement: Confinement) -> int:
     """Execute TRACE, and write checkpoints of it to TRACE.index.
 
-    `debug` and `replay` use them, as long as TRACE and gen4emu are the same: they begin at the last one before the
-    draw or frame that they need. An index of another user is not used: indexes are signed with a key of their user.
-    There are at most 256 checkpoints, of at most 1 GiB.
+    `debug`, `replay`, `report`, `info`, `state`, `export` and `trim` use them as long as TRACE and gen4emu do not
+    change: they begin at the last one before the draw or frame that they need. Indexes are signed with the user's key,
+    and those of other users are ignored. There are at most 256 checkpoints, of at most 1 GiB altogether.
 
     \b
     Example:
       gen4emu index app.g4c
     """
     if not Path(trace).is_file():
-        raise click.UsageError(f"{trace} is not a file: an index lies beside its trace")
+        raise click.UsageError(f"{trace} is not a file: an index is written beside its trace")
     confinement.limit(trace)
     return write_index(trace, interval, confinement.mode, partial=partial)
 
 
 @dataclass(frozen=True, slots=True)
 class _Executed:
-    """What the process that executes a trace says of it, as JSON: the trace may have taken it over."""
+    """The report of the process that executes a trace, as JSON: the trace may have taken the process over."""
 
     status: int = 0
     checkpoints: int = 0
     draws: int = 0
-    size: int = 0  # of the index, unpacked
+    sizes: tuple[int, ...] = ()  # of the parts of the index
     error: str = ""
     hang: str = ""  # the reason of a hang, whose text is the error
 
@@ -102,9 +134,15 @@ def write_index(trace: str, interval: float, mode: Mode, *, partial: bool = Fals
         if said.status:
             return said.status
         file.seek(0)
-        if not 0 <= said.size <= bookmark_file.MOST_BYTES or os.fstat(file.fileno()).st_size > bookmark_file.MOST_BYTES:
+        try:
+            first, packed, second = said.sizes
+        except (TypeError, ValueError):
+            first = packed = second = -1
+        written = os.fstat(file.fileno()).st_size
+        if not (all(type(size) is int and 0 <= size <= bookmark_file.MOST_BYTES for size in (first, packed, second))
+                and packed <= written <= bookmark_file.MOST_BYTES):
             raise Gen4emuError(f"{trace}: the process that executes it has written no index")
-        size = bookmark_file.write(trace, bookmark_file.Packed(said.size, file.read()))
+        size = bookmark_file.write(trace, bookmark_file.Packed((first, packed, second), file.read()))
     if not is_quiet():
         complain(f"{bookmark_file.path_of(trace)}: {some(said.checkpoints, 'checkpoint')} of "
                  f"{some(said.draws, 'draw')}, {size / (1 << 20):.1f} MiB")
@@ -115,11 +153,19 @@ def write_index(trace: str, interval: float, mode: Mode, *, partial: bool = Fals
 
 def _execute(trace: str, interval: float, partial: bool, file: BinaryIO) -> _Executed:
     """Execute a trace, and write its bookmarks to a file."""
-    bookmarks, primitives = Bookmarks(interval), _Primitives()
+    bookmarks, notes = Bookmarks(interval), _Notes()
     opened = open_trace(trace)
     progress = Progress(f"executing {trace}", lambda: opened.fraction)
-    run = Replay(opened, on_start=primitives.attach, on_rest=lambda: bookmarks.pass_by(run),
-                 on_draw=lambda number: progress.tick(lambda: f"draw {number}"))
+
+    def rest() -> None:
+        if bookmarks.pass_by(run):
+            notes.keep(run.order)
+            if notes.count > _MOST_TABLES:
+                notes.tables(bookmarks)
+
+    run = Replay(opened, on_start=notes.attach, on_rest=rest,
+                 on_draw=lambda number: progress.tick(lambda: run.progress))
+    progress.follow(lambda: run.progress)
     bookmarks.begin()
     hang = error = ""
     try:
@@ -134,11 +180,16 @@ def _execute(trace: str, interval: float, partial: bool, file: BinaryIO) -> _Exe
     status = damaged(trace, run.damage, partial)
     if status:
         return _Executed(status)
-    found = bookmark_file.Index(tuple(bookmarks), tuple(primitives.found))
-    packed = bookmark_file.pack(found)
+    progress = Progress(f"decoding {trace}", lambda: opened.fraction)
+    try:
+        landmarks = find_landmarks(opened, 1 if not interval else LANDMARK_DRAWS)
+    finally:
+        progress.done()
+    found = bookmark_file.Index(tuple(bookmarks), tuple(notes.primitives), notes.tables(bookmarks))
+    packed = bookmark_file.pack(landmarks, found)
     file.write(packed.data)
     file.flush()
-    return _Executed(0, len(found.bookmarks), draws, packed.size, error, hang)
+    return _Executed(0, len(found.bookmarks), draws, packed.sizes, error, hang)
 
 
 def _in_a_copy(work: Callable[[], _Executed], confine: Callable[[], None], trace: str) -> _Executed:
@@ -169,6 +220,7 @@ def _in_a_copy(work: Callable[[], _Executed], confine: Callable[[], None], trace
     sender.close()
     try:
         said = _Executed(**json.loads(receiver.recv_bytes(_MESSAGE_BYTES)))
+        said = replace(said, sizes=tuple(said.sizes))
         if not all(isinstance(value, type(default)) for value, default in zip(
                 asdict(said).values(), asdict(_Executed()).values(), strict=True)):
             raise TypeError

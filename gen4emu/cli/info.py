@@ -1,4 +1,4 @@
-"""`gen4emu info`: what a trace holds, on one screen."""
+"""`gen4emu info`: the contents of a trace, on one screen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gen4emu import trace as traces
 from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.tables import table
-from gen4emu.cli.terminal import Progress, damaged, some
+from gen4emu.cli.terminal import Progress, complain, damaged, some
 from gen4emu.decode.document import Document
 from gen4emu.decode.gl_calls import GlCalls
 from gen4emu.decode.json_text import device_dict
@@ -23,6 +23,7 @@ from gen4emu.decode.options import Options
 from gen4emu.decode.summary import DRAW_KINDS, Stretch, Summary, joined, summarize
 from gen4emu.decode.text import device_text
 from gen4emu.hw.chips import Device
+from gen4emu.selection import Selection
 from gen4emu.trace.events import Warning
 
 SCHEMA = "gen4emu.info/2"
@@ -34,13 +35,13 @@ BRIEF_ROWS = 20
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 @click.option("--brief", is_flag=True, help=f"At most {BRIEF_ROWS} rows of each table.")
 @click.option("--draws", is_flag=False, flag_value="all", metavar="[N,N-N,...]",
-              help="Execute FILE, and list what these draws did; without numbers, all of them.")
+              help="Execute FILE and list what these draws did; without numbers, all draws.")
 @options.trace_options
 @confinement_options
 @options.verbosity_options
 def info(file: str, as_json: bool, brief: bool, draws: str | None, kind: str | None, base: int, device: Device | None,
          force_device: bool, partial: bool, confinement: Confinement) -> int:
-    """Show what FILE holds: device, submissions, memory, commands, surfaces, kernels.
+    """Show the contents of FILE: device, submissions, memory, commands, surfaces, kernels.
 
     Frames are known only where the trace marks them; otherwise each submission counts as one.
 
@@ -52,12 +53,17 @@ def info(file: str, as_json: bool, brief: bool, draws: str | None, kind: str | N
     if draws is not None and file == "-" and Path(draws).is_file():  # `--draws FILE`, without numbers
         file, draws = draws, "all"
     confinement.limit(file)
-    confinement.enter(file)
     if draws is not None:
-        from gen4emu.cli.draw_list import list_draws
+        from gen4emu.device.bookmark_file import signed_if_valid
 
-        return list_draws(file, draws, as_json, kind=kind, base=base, device=device, force_device=force_device,
-                          partial=partial)
+        selection = Selection.parse(draws)
+        index = signed_if_valid(file, complain) if selection.first and device is None and kind is None else None
+        confinement.enter(file)
+        from gen4emu.cli.draw_list import list_draws  # numpy starts threads, which could not be confined
+
+        return list_draws(file, selection, as_json, kind=kind, base=base, device=device, force_device=force_device,
+                          partial=partial, index=index)
+    confinement.enter(file)
     trace = traces.open(file, device=device, force_device=force_device, base=base, kind=kind)
     document = Document(trace, file=file, container=trace.kind, device=device, options=Options(max_rows=0))
     progress = Progress(f"reading {file}", lambda: trace.fraction)

@@ -39,7 +39,7 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Severi
               callback=_threshold, help="Report findings of this severity or worse.")
 @click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Do not report the known findings that this file lists.")
-@click.option("--update-baseline", is_flag=True, help="Write all findings to the baseline, report none.")
+@click.option("--update-baseline", is_flag=True, help="Write all findings to the baseline and report none.")
 @click.option("--rules", is_flag=True, help="List the rules with their severities.")
 @click.option("--explain", metavar="RULE", help="Explain a rule.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
@@ -52,7 +52,8 @@ def lint(files: tuple[str, ...], select: str, threshold: Severity, baseline: Pat
          force_device: bool, partial: bool, output_path: str | None, confinement: Confinement) -> int:
     """Report the rules that traces break.
 
-    Errors are commands that cannot be followed, warnings state that hardware may not execute as meant (docs/lint.md).
+    Errors are commands that cannot be followed; warnings are state with which hardware may not do what the driver
+    intended (docs/lint.md).
 
     \b
     Exit status: 0 clean, 1 findings, 2 bad input or damage.

@@ -30,8 +30,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "decode": ("gen4emu.cli.decode:decode", "Show every submission of a trace as text or JSON."),
     "lint": ("gen4emu.cli.lint:lint", "List the rules that a trace breaks, for CI."),
     "replay": ("gen4emu.cli.replay:replay", "Execute a trace and write its render targets as pictures."),
-    "report": ("gen4emu.cli.report:report", "Write a page that shows in a browser what a trace does."),
-    "debug": ("gen4emu.cli.debug:debug", "Stop a trace anywhere; look at the history of pixels, threads, messages."),
+    "report": ("gen4emu.cli.report:report", "Write a page for the browser that shows a trace draw by draw."),
+    "debug": ("gen4emu.cli.debug:debug", "Stop a trace anywhere; inspect threads, messages, the history of pixels."),
     "diff": ("gen4emu.cli.diff:diff", "Compare two pictures, or two directories of them."),
     "bisect": ("gen4emu.cli.bisect:bisect", "Find the first draw, pixel and instruction that differ, and why."),
     "digest": ("gen4emu.cli.digest:digest", "Write a digest of each draw of a trace, for bisect."),
@@ -39,18 +39,18 @@ VERBS: dict[str, tuple[str, str]] = {
     "suite": ("gen4emu.cli.suite:suite", "Run piglit, dEQP or traces, and compare with known results."),
     "results": ("gen4emu.cli.results:results", "Join and compare files of results of check and suite."),
     "disasm": ("gen4emu.cli.disasm:disasm", "Disassemble EU machine code."),
-    "state": ("gen4emu.cli.state:state", "Show everything that a draw executes with."),
+    "state": ("gen4emu.cli.state:state", "Show the state in force at a draw."),
     "kernels": ("gen4emu.cli.kernels:kernels", "List the kernels of a trace, or write them to files."),
     "asm": ("gen4emu.cli.asm:asm", "Assemble EU machine code."),
     "run": ("gen4emu.cli.run:run", "Run an unmodified program on the emulated GPU."),
     "capture": ("gen4emu.cli.capture:capture", "Run a program and record its submissions as a trace."),
     "index": ("gen4emu.cli.index:index", "Write checkpoints of a trace, so that debug and replay begin near a draw."),
     "convert": ("gen4emu.cli.convert:convert", "Convert a trace from one container to another."),
-    "trim": ("gen4emu.cli.trim:trim", "Write a part of a trace as a trace of its own."),
+    "trim": ("gen4emu.cli.trim:trim", "Write a part of a trace as a separate trace."),
     "minimise": ("gen4emu.cli.minimise:minimise", "Remove everything from a trace that a problem does not need."),
     "export": ("gen4emu.cli.export:export", "Write a draw as a directory that can be read, edited and built again."),
     "build": ("gen4emu.cli.build:build", "Build a trace from the commands of a batch.txt."),
-    "selftest": ("gen4emu.cli.selftest:selftest", "Check this installation with known digests; names the host."),
+    "selftest": ("gen4emu.cli.selftest:selftest", "Check this installation with known digests."),
     "devices": ("gen4emu.cli.devices:devices", "List the devices that are modelled, and their names."),
     "completion": ("gen4emu.cli.completion:completion", "Print shell completion for bash, zsh and fish."),
     "man": ("gen4emu.cli.man:man", "Write manual pages."),
@@ -148,9 +148,9 @@ def _version(*, with_variant: bool) -> str:
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-q", "--quiet", is_flag=True, help="Only results and errors: no progress, no closing summary.")
-@click.option("-v", "--verbose", is_flag=True, help="Progress even where stderr is not a terminal.")
+@click.option("-v", "--verbose", is_flag=True, help="Show progress even if stderr is not a terminal.")
 @click.option("-V", "--version", is_flag=True,
-              help="Show the version and exit; with -v, how this processor executes kernels, too.")
+              help="Show the version and exit; with -v, also how this processor executes kernels.")
 @click.pass_context
 def cli(ctx: click.Context, quiet: bool, verbose: bool) -> None:
     """An exact software model of Intel GPUs (965G to G45, Ivy Bridge, Haswell, Skylake, Kaby Lake), and tools

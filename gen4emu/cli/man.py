@@ -22,7 +22,7 @@ from gen4emu.trace.output import Output
 def man(ctx: click.Context, verb: str | None, directory: Path | None) -> int:
     """Show the manual page of gen4emu, or of VERB.
 
-    Where standard output is not a terminal, or man is not installed, the page is printed as roff.
+    If standard output is not a terminal, or man is not installed, the page is printed as roff.
 
     \b
     Examples:
@@ -33,10 +33,12 @@ def man(ctx: click.Context, verb: str | None, directory: Path | None) -> int:
     group = ctx.parent.command
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, of in manual.names(group):
-            with Output(directory / name) as out:
+        paths = [(directory / name, of) for name, of in manual.names(group)]
+        for path, of in paths:
+            with Output(path) as out:
                 out.write(manual.page(group, of).encode())
-            click.echo(directory / name)
+        for path, _ in paths:  # after the last file is written: the reader may leave before the end
+            click.echo(path)
         return 0
     try:
         text = manual.page(group, verb)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,21 +17,14 @@ from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
 from gen4emu.device.options import Options
+from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device, device_named
 from gen4emu.repro import minimise as minimising
+from gen4emu.repro.ahead import Ahead
+from gen4emu.repro.command_runner import CommandRunner
 from gen4emu.repro.trim import Part
-from gen4emu.sandbox import Mode
 from gen4emu.trace.conversion import container_of
 from gen4emu.trace.reader import open as open_trace
-
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
-
-
-def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([smh]?)", value)
-    if found is None:
-        raise click.BadParameter(f"{value!r} is not a time such as 30s, 5m or 1h", ctx, param)
-    return float(found[1]) * _UNITS[found[2]]
 
 
 def _pixel(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -56,18 +52,19 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 @click.argument("file", metavar="TRACE")
 @click.option("-o", "--output", required=True, metavar="FILE",
               help="The trace to write: .aub or .g4c, also with .xz, .gz or .zst.")
-@click.option("--hang", is_flag=True, help="It still hangs at the same command, for the same reason.")
+@click.option("--hang", is_flag=True, help="Keep a hang: the same command, for the same reason.")
 @click.option("--pixel", callback=_pixel, metavar="X,Y",
-              help="This pixel of the last render target still has the same value in the end.")
+              help="Keep the final value of this pixel of the last render target.")
 @click.option("--differs-between", callback=_devices, metavar="DEVICE,DEVICE",
-              help="Two devices still draw other bytes.")
-@click.option("--budget", callback=_seconds, default="5m", show_default=True, metavar="TIME",
-              help="The time for the search: 30s, 5m, 1h.")
+              help="Keep a difference between the bytes that two devices draw.")
+@click.option("--budget", callback=options.seconds, default="5m", show_default=True, metavar="TIME",
+              help="Time limit for the search: 30s, 5m, 1h.")
 @click.option("--tries", type=click.IntRange(1), metavar="N",
               help="Try at most N candidates, so that the result does not depend on the speed of the machine.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
-              help="Try so many candidates at a time; the result is the same.")
-@click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
+              help="Try N candidates at a time; the result is the same.")
+@click.option("--watchdog", type=click.IntRange(0), default=0,
+              help="Limit on each draw in million EU instructions; above it, the GPU hangs.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @options.trace_options
 @confinement_options
@@ -78,9 +75,9 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
              force_device: bool, partial: bool, confinement: Confinement) -> int:
     """Remove everything from TRACE that a problem does not need.
 
-    Submissions, draws, state commands, memory, objects of draws, instructions of kernels and fields of state are left
-    out. COMMAND is run with the name of a candidate as its last argument; exit status 0 says that the problem is there.
-    Ctrl-C ends the search: the smallest trace so far is written.
+    The search leaves out submissions, draws, state commands, memory, objects of draws, instructions of kernels and
+    fields of state. COMMAND is run with the name of a candidate as its last argument; exit status 0 means that the
+    candidate has the problem. Ctrl-C ends the search and writes the smallest trace so far.
 
     \b
     Example:
@@ -89,49 +86,100 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
     if sum((hang, pixel is not None, differs_between is not None, bool(command))) != 1:
         raise click.UsageError("name exactly one of --hang, --pixel, --differs-between and a command")
     container_of(output)
-    if command:
-        confinement.refuse("a command")
-    if confinement.mode is Mode.ON:
-        jobs = 1  # a confined process makes no others
     confinement.limit(file)
-    if jobs == 1 and not command:
-        confinement.enter(file, outputs=(Path(output),))
-    # Several processes draw alone: more threads would wait for each other.
-    choices = Options(workers=1 if jobs > 1 else 0, watchdog=watchdog)
-    source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
-    with Trace(source, partial) as trace:
-        status = damaged(file, trace.damage(), partial)
-        if status:
-            return status
-        part, reason = minimising.whole(trace, source, choices)
-    stays = minimising.SameHang(part, reason, choices) if hang else \
-        _stays(part, pixel, differs_between, command, Path(output).name, choices)
-
-    def step(level: str, kept: minimising.Kept) -> None:
-        if not is_quiet():
-            click.echo(f"{level}: {kept}", err=True)
-
-    search = minimising.Minimiser(part, stays, budget, step, tries, jobs)
-    kept = search.run()
-    target = Path(os.path.realpath(output))
-    with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
-        place = Path(directory, target.name)
-        minimising.write(part, list(search.events(kept)), place)
-        minimising.verify(stays.surely if isinstance(stays, minimising.SameHang) else stays, place)
-        size = place.stat().st_size
-        place.replace(target)
+    with ExitStack() as stack:
+        runners, ahead = _processes(command, Path(output).name, jobs, file, Path(output), confinement, stack)
+        # Several processes draw alone: more threads would wait for each other.
+        choices = Options(workers=1 if jobs > 1 else 0, watchdog=watchdog)
+        if hang and not watchdog:
+            choices = replace(choices, watchdog=minimising.WATCHDOG_OF_HANGS)
+        source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
+        with Trace(source, partial) as trace:
+            status = damaged(file, trace.damage(), partial)
+            if status:
+                return status
+            part, reason = minimising.whole(trace, source, choices)
+        if runners:
+            stays: minimising.Stays = minimising.CommandSucceeds(runners[-1])
+        elif hang:
+            stays = minimising.SameHang(part, reason, choices)
+            if not watchdog and not is_quiet() and "threads do not end" in reason:
+                click.echo(f"threads count as endless after {choices.watchdog} million instructions of a draw, in "
+                           f"candidates after {stays.quick.watchdog} million; --watchdog sets another limit", err=True)
+        elif pixel is not None:
+            stays = minimising.SamePixel(part, *pixel, choices)
+        else:
+            assert differs_between is not None
+            stays = minimising.DiffersBetween(part, *differs_between, choices)
+        size, count = _search(part, stays, Path(output), budget, tries, ahead)
     if not is_quiet():
         before = f"{file}: {size_text(os.path.getsize(file))}, " if os.path.isfile(file) else ""
-        click.echo(f"{before}{output}: {size_text(size)}; {some(search.tries, 'candidate')} tried", err=True)
+        click.echo(f"{before}{output}: {size_text(size)}; {some(count, 'candidate')} tried", err=True)
     if os.path.isfile(file) and size > os.path.getsize(file):
         complain(f"warning: {output}: larger than {file}; another container or compression may help")
     return 0
 
 
-def _stays(part: Part, pixel: tuple[int, int] | None, devices: tuple[Device, Device] | None,
-           command: tuple[str, ...], name: str, options: Options | None) -> minimising.Stays:
-    if pixel is not None:
-        return minimising.same_pixel(part, *pixel, options)
-    if devices is not None:
-        return minimising.differs_between(part, *devices, options)
-    return minimising.command_succeeds(part, command, name)
+def _processes(command: tuple[str, ...], name: str, jobs: int, file: str, output: Path, confinement: Confinement,
+               stack: ExitStack) -> tuple[list[CommandRunner], Ahead[minimising.Kept] | None]:
+    """Make the other processes, and confine all but those that run the command.
+
+    Returns the runner of this process, if there is a command.
+    """
+    box = confinement.allowing(file, outputs=(output,))
+    directory = None
+    if command:
+        directory = Path(stack.enter_context(TemporaryDirectory(prefix="gen4emu-", dir=box.temporary)))
+
+    def runner(number: int) -> CommandRunner:
+        assert directory is not None
+        place = directory / str(number)
+        place.mkdir()
+        return CommandRunner(command, place / name)
+
+    def prepare(number: int) -> minimising.Stays | None:
+        stays = minimising.CommandSucceeds(runner(number)) if command else None
+        box.enter()
+        return stays
+
+    runners = [runner(jobs)] if command else []
+    for made in runners:
+        stack.callback(made.close)
+    ahead = None
+    if jobs > 1:
+        ahead = Ahead[minimising.Kept](prepare, jobs)
+        stack.callback(ahead.close)
+    box.enter()
+    return runners, ahead
+
+
+def _search(part: Part, stays: minimising.Stays, output: Path, budget: float, tries: int | None,
+            ahead: Ahead[minimising.Kept] | None) -> tuple[int, int]:
+    """Write the smallest trace; its bytes, and the number of candidates."""
+    def step(level: str, kept: minimising.Kept) -> None:
+        if not is_quiet():
+            click.echo(f"{level}: {kept}", err=True)
+
+    end, count = time.monotonic() + budget, 0
+    while True:
+        search = minimising.Minimiser(part, stays, max(0.0, end - time.monotonic()), step,
+                                      None if tries is None else max(0, tries - count), ahead)
+        kept = search.run()
+        count += search.tries
+        target = Path(os.path.realpath(output))
+        with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
+            place = Path(directory, target.name)
+            minimising.write(list(search.events(kept)), place)
+            if not minimising.shown(stays, place):
+                if isinstance(stays, minimising.SameHang) and stays.wait_longer():
+                    if search.is_interrupted:
+                        end = 0.0  # the next search only confirms the whole trace
+                    if not is_quiet():
+                        click.echo("the threads that are left do end: " + (
+                            f"again, with a watchdog of {stays.quick.watchdog} million instructions"
+                            if time.monotonic() < end else "the whole trace is the result"), err=True)
+                    continue
+                raise Gen4emuError(f"{place}: the written file does not have the problem")
+            size = place.stat().st_size
+            place.replace(target)
+            return size, count

@@ -1,4 +1,4 @@
-"""Options that several verbs take: addresses and devices mean the same everywhere."""
+"""Options that several verbs share, so that addresses and devices have the same meaning everywhere."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ CODE_LIMIT = 64 << 20  # bytes of a file of EU code or assembly: thousands of ti
 
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _MIN_MEMORY = 256 << 20
+_TIME = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(|ms|s|m|h)")
+_TIME_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def address(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -46,6 +48,16 @@ def device(ctx: click.Context, param: click.Parameter, value: str | None) -> Dev
     return found
 
 
+def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """100ms, 30s, 5m, 1h, or a number of seconds."""
+    if value is None:
+        return None
+    found = _TIME.fullmatch(value.strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not a time such as 100ms, 30s, 5m or 1h", ctx, param)
+    return float(found[1]) * _TIME_UNITS[found[2]]
+
+
 def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
     """4G, 512M or bytes."""
     if value is None:
@@ -55,7 +67,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
         raise click.BadParameter(f"{value!r} is not a size (examples: 4G, 1500M)", ctx, param)
     number = int(found[1]) << 10 * " kmgt".index(found[2].lower() or " ")
     if not _MIN_MEMORY <= number < 1 << 62:
-        raise click.BadParameter(f"{value} is below {_MIN_MEMORY >> 20}M, which no replay fits in", ctx, param)
+        raise click.BadParameter(f"{value} is not between {_MIN_MEMORY >> 20}M and 2^62 bytes", ctx, param)
     return number
 
 
@@ -90,16 +102,16 @@ device_option = click.option("-d", "--device", callback=device, metavar="DEVICE"
 force_device_option = click.option("--force-device", is_flag=True,
                                    help="Accept a --device of another generation than the one FILE names.")
 
-# How a trace is read: what every verb takes that reads one.
+# How a trace is read: the options of every verb that reads one.
 _TRACE_OPTIONS = (
-    click.option("-b", "--raw", "kind", flag_value="raw", help="FILE is a raw batch: nothing but dwords."),
+    click.option("-b", "--raw", "kind", flag_value="raw", help="FILE is a raw batch: only dwords."),
     click.option("-a", "--hexdump", "kind", flag_value="hexdump", help="FILE is a hex dump, as text."),
     click.option("--base", callback=address, default="0", metavar="ADDRESS",
                  help="Address of a raw batch, or of the first line of a hex dump."),
     device_option,
     force_device_option,
     click.option("--partial", is_flag=True,
-                 help="Accept a FILE that is cut short or damaged: a warning instead of exit status 2."),
+                 help="Accept a FILE that is cut short or damaged: warn instead of exit status 2."),
 )
 
 
@@ -128,7 +140,7 @@ def _noted(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 quiet_option = click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_noted,
                             help="Only results and errors: no progress, no closing summary.")
 verbose_option = click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_noted,
-                              help="Progress even where stderr is not a terminal, a line every ten seconds.")
+                              help="Show progress even if stderr is not a terminal: a line every ten seconds.")
 
 
 def verbosity_options(command: Command) -> Command:

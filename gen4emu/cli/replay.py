@@ -27,10 +27,9 @@ from gen4emu.device.device import Device
 from gen4emu.device.macroblocks import MacroblockWriter
 from gen4emu.device.observer import Subscription
 from gen4emu.device.options import Options
-from gen4emu.device.replay import Bookmark, Replay
+from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
-from gen4emu.device.timeline import Bookmarks
 from gen4emu.errors import FieldError, Gen4emuError, HangError, TraceError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.formats import SurfaceFormat
@@ -103,12 +102,12 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
 @options.submissions_option
 @click.option("--draws", "--draw", "draws", is_flag=False, flag_value="", callback=options.selection,
               metavar="[N,N-N,...]",
-              help="Pictures of what each of these draws and blits changed; without numbers, of all, and frames too.")
+              help="Write what each of these draws and blits changed; without numbers, all of them, and frames.")
 @click.option("--surface", "surfaces", multiple=True, callback=surface, metavar="ADDRESS,FORMAT,WxH,TILING,PITCH",
-              help="Write this piece of memory, too.")
+              help="Write this memory as a picture, too.")
 @click.option("--depth", is_flag=True, help="Write depth and stencil buffers, too.")
 @click.option("--depth-range", callback=depth_range, default="auto", metavar="auto|full|LOW..HIGH",
-              help="The depths that become black and white; auto (the default): those of the picture; full: 0..1.")
+              help="The depths shown as black and white; auto (the default): the range of the picture; full: 0..1.")
 @click.option("--npy", is_flag=True, help="Exact channel values as .npy instead of PNG.")
 @click.option("--no-pictures", is_flag=True, help="Execute only.")
 @click.option("--max-pictures", type=click.IntRange(0), default=MAX_PICTURES, show_default=True, metavar="N",
@@ -116,13 +115,14 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
 @click.option("--raw-video", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write frames as raw video (rgb24) for ffmpeg, and no pictures unless -o is given; - is stdout.")
 @click.option("--macroblocks", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write what every media thread starts with, one line of JSON each.")
+              help="Write the payload of each media thread as a line of JSON.")
 @click.option("-j", "--workers", type=click.IntRange(0, 64), default=0, help="Worker threads; 0: one per processor.")
 @click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
-              help="Execute the frames in so many processes, from the checkpoints of `gen4emu index TRACE`.")
+              help="Execute the frames in N processes, from the checkpoints of `gen4emu index TRACE`.")
 @click.option("--fp-rounding", type=click.Choice(["rtz", "rtne"]), default="rtz", show_default=True,
-              help="How the EU rounds.")
-@click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
+              help="The rounding mode of the EUs.")
+@click.option("--watchdog", type=click.IntRange(0), default=0,
+              help="Million EU instructions before a draw hangs; 0: 20,000, which takes half a minute or more.")
 @options.hiz_option
 @click.option("--general", is_flag=True, help="Disable fast paths: slow, identical output.")
 @click.option("--skip-prims", "--skip-primitives", "skip_primitives", type=click.IntRange(0), default=0,
@@ -134,9 +134,9 @@ def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> Depth
 @click.option("--clip", nargs=4, type=click.IntRange(0, 8191), metavar="X1 Y1 X2 Y2",
               help="Override the drawing rectangle.")
 @click.option("--trap-pixel", "traps", multiple=True, callback=pixels, metavar="X,Y[,N]",
-              help="Print the threads that a pixel's 2x2 block goes to; only the N-th time.")
+              help="Print the threads that shade this pixel's 2x2 block; with N, only the N-th.")
 @click.option("--bad-messages", "policy", type=click.Choice([p.name.lower() for p in ErrorPolicy]), default="lenient",
-              show_default=True, help="Count them; stop the draw; or hang threads that touch the register.")
+              show_default=True, help="Count them; stop the draw; or hang threads that read the response.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 after unmodelled or invalid operations.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, instead of paths and a summary.")
 @confinement_options
@@ -152,7 +152,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
            confinement: Confinement) -> int:
     """Execute TRACE and write its render targets as pictures.
 
-    With --processes the result is the same; only whole frames can be divided.
+    --processes does not change the result; it divides the trace between frames.
 
     \b
     Examples:
@@ -180,7 +180,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
         assert run.device is not None
         if draws is not None and run.has_ended(draws):
             writer.write_draw(run.device, run.place)
-        progress.tick(lambda: f"frame {run.frame_count}, submission {run.submissions - 1}, draw {number}")
+        progress.tick(lambda: run.progress)
 
     def start(found: Device) -> None:
         for target in surfaces:
@@ -199,7 +199,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     if processes > 1:
         choices = replace(choices, workers=workers or max(1, (os.cpu_count() or 1) // processes))
         asked = ALL if frames is None else frames
-        parts = parts_of(trace, choices, asked, processes)
+        divided, parts = parts_of(trace, choices, asked, processes, confinement.mode)
         confinement.sandbox().write_directory(directory)
 
         def confined() -> Sandbox:
@@ -214,19 +214,22 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
             return PictureStore(directory, file=trace, limit=max_pictures, npy=npy, depth_range=depth_range,
                                 announce=announce if give is None else None, give=give)
 
-        job = Job(trace, lambda: open_trace(trace, base=base, again=True), choices, asked, directory,
+        job = Job(trace, divided, lambda: open_trace(trace, base=base, again=True), choices, asked, directory,
                   None if no_pictures else pictures, lambda store: Writer(store, None, depth, surfaces), confined,
                   strict, partial)
         return _replay_parts(job, parts, processes, None if no_pictures else pictures(), as_json)
     lines: _Lines | None = None
-    at = None
-    if device is None and kind is None and not traps and macroblocks is None and policy == "lenient":
-        at = _bookmark(trace, choices, frames, submissions, draws)
+    index = None
+    if device is None and kind is None and not traps and macroblocks is None and policy == "lenient" \
+            and _can_begin_later(frames, submissions, draws):
+        index = bookmark_file.signed_if_valid(trace, complain)
     confinement.enter(trace, outputs=(raw_video, macroblocks), directory=directory)
+    at = None if index is None else index.bookmark_before(_firsts(frames, submissions, draws), choices, complain)
     run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
                  device, choices, on_start=start, on_draw=after_draw, at=at)
     report = Report(run, trace, directory, strict, partial)
     progress = Progress(f"replaying {trace}", lambda: run.trace.fraction, scrolls=not silent and not no_pictures)
+    progress.follow(lambda: run.progress)
     try:
         with ExitStack() as stack:
             video = None if raw_video is None else stack.enter_context(RawVideo(raw_video, complain))
@@ -309,19 +312,15 @@ def _replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: 
     return int(status)
 
 
-def _bookmark(trace: str, chosen: Options, *selections: Selection | None) -> Bookmark | None:
-    """Where to begin: the last bookmark of the trace's index before everything that is selected."""
-    firsts = [(selection.first, unit) for selection, unit in zip(selections, ("frame", "submission", "draw"),
-                                                                 strict=True) if selection is not None]
-    if not any(first for first, _ in firsts) or any(first == 0 for first, _ in firsts):
-        return None
-    index = bookmark_file.read_if_valid(trace, complain)
-    if index is None:
-        return None
-    bookmarks = Bookmarks()
-    bookmarks.add(index.with_options(chosen))
-    found = [bookmarks.before(first, unit) for first, unit in firsts]
-    return None if None in found else min((b for b in found if b is not None), key=lambda b: b.order)
+def _firsts(*selections: Selection | None) -> list[tuple[int, str]]:
+    """The first number of each selection, and its unit."""
+    return [(selection.first, unit) for selection, unit in zip(selections, ("frame", "submission", "draw"),
+                                                               strict=True) if selection is not None]
+
+
+def _can_begin_later(*selections: Selection | None) -> bool:
+    firsts = _firsts(*selections)
+    return bool(firsts) and all(first for first, _ in firsts)
 
 
 def trace_name(trace: str) -> str:

@@ -1,8 +1,7 @@
-"""Replay by ranges of frames, each in a process of its own that begins at a checkpoint of the trace's index."""
+"""Replay by ranges of frames, each in a separate process that begins at a checkpoint of the trace's index."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -14,10 +13,10 @@ from gen4emu.children import Ended, Tell, messages
 from gen4emu.cli.replay_run import Outcome, Report, Writer, replay_frames
 from gen4emu.device import bookmark_file
 from gen4emu.device.options import Options
-from gen4emu.device.replay import Bookmark, Replay
+from gen4emu.device.replay import Replay
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.image.store import PictureStore, files_of
-from gen4emu.sandbox import Sandbox
+from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import Trace
 
@@ -25,10 +24,19 @@ _PARTS_OF_A_PROCESS = 2  # so that one which takes longer does not leave the oth
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """A bookmark, of which this process knows no more: others read the index, when they are confined."""
+
+    number: int  # in the index
+    frames: int  # that begin before it
+    draws: int
+
+
+@dataclass(frozen=True, slots=True)
 class FrameRange:
     """A range of frames, and where its execution begins."""
 
-    at: Bookmark | None  # None: at the start of the trace
+    at: Start | None  # None: at the start of the trace
     frames: Selection
     is_last: bool
 
@@ -38,6 +46,7 @@ class Job:
     """The arguments that all parts share."""
 
     trace: str
+    index: bookmark_file.Signed
     opened: Callable[[], Trace]
     options: Options
     asked: Selection  # frames
@@ -58,22 +67,52 @@ class Joined:
     shows: bool  # the outcome, although there is an error
 
 
-def parts_of(trace: str, options: Options, frames: Selection, processes: int) -> list[FrameRange]:
-    """About as many draws in each part.  Raises BadIndexError without an index that can be used."""
+def parts_of(trace: str, options: Options, frames: Selection, processes: int,
+             mode: Mode) -> tuple[bookmark_file.Signed, list[FrameRange]]:
+    """The index of a trace, and parts with about as many draws each.  Raises BadIndexError without a good index."""
     path = bookmark_file.path_of(trace)
     if not path.is_file():
         raise bookmark_file.BadIndexError(f"--processes needs {path}: `gen4emu index {trace}` writes it")
-    index = bookmark_file.read(trace)
-    bookmarks = index.with_options(options)
-    if index.bookmarks and not bookmarks:
-        raise bookmark_file.BadIndexError(f"{path}: has no checkpoint for these options")
+    index = bookmark_file.signed(trace)
+    return index, _divided(_starts(index, options, mode), frames, processes)
+
+
+def _starts(index: bookmark_file.Signed, options: Options, mode: Mode) -> list[Start]:
+    """The bookmarks of an index, which a confined process reads."""
+    def read(tell: Tell) -> None:
+        with Sandbox(mode) as box:
+            box.enter()
+            try:
+                contents = index.contents()
+                bookmarks = contents.with_options(options)
+                if contents.bookmarks and not bookmarks:
+                    raise bookmark_file.BadIndexError(f"{index.path}: has no checkpoint for these options")
+                tell([[bookmark.frames, bookmark.checkpoint.draws] for bookmark in bookmarks])
+            except bookmark_file.BadIndexError as e:
+                tell(str(e))
+
+    found: Any = None
+    for _, message in messages([read], 1):
+        if not isinstance(message, Ended):
+            found = message
+        elif found is None:
+            raise bookmark_file.BadIndexError(message.text(f"{index.path}: the process that reads it"))
+    if isinstance(found, str):
+        raise bookmark_file.BadIndexError(found)
+    try:
+        return [Start(number, int(first), int(draws)) for number, (first, draws) in enumerate(found)]
+    except (TypeError, ValueError, OverflowError):
+        raise bookmark_file.BadIndexError(f"{index.path}: has no valid contents") from None
+
+
+def _divided(bookmarks: Sequence[Start], frames: Selection, processes: int) -> list[FrameRange]:
     last = frames.last
     starts = {bookmark.frames: bookmark for bookmark in bookmarks}  # the nearest to the end of each frame
     before = [number for number in starts if number <= frames.first]
     begin = starts[max(before)] if before and frames.first else None
     cuts = _cuts([bookmark for number, bookmark in starts.items()
                   if number > frames.first and (last is None or number <= last)],
-                 0 if begin is None else begin.checkpoint.draws, _PARTS_OF_A_PROCESS * processes)
+                 0 if begin is None else begin.draws, _PARTS_OF_A_PROCESS * processes)
     ranges = []
     for (number, at), end in zip([(frames.first, begin), *cuts.items()], [*cuts, None], strict=True):
         selected = frames.within(number, end)
@@ -82,14 +121,14 @@ def parts_of(trace: str, options: Options, frames: Selection, processes: int) ->
     return [FrameRange(at, selected, i == len(ranges) - 1) for i, (at, selected) in enumerate(ranges)]
 
 
-def _cuts(bookmarks: Sequence[Bookmark], first_draw: int, count: int) -> dict[int, Bookmark]:
+def _cuts(bookmarks: Sequence[Start], first_draw: int, count: int) -> dict[int, Start]:
     """The frames at which parts with about as many draws begin, and their bookmarks."""
     if not bookmarks:
         return {}
-    draws = bookmarks[-1].checkpoint.draws - first_draw
+    draws = bookmarks[-1].draws - first_draw
 
-    def nearest(draw: int) -> Bookmark:
-        return min(bookmarks, key=lambda bookmark: abs(bookmark.checkpoint.draws - draw))
+    def nearest(draw: int) -> Start:
+        return min(bookmarks, key=lambda bookmark: abs(bookmark.draws - draw))
 
     chosen = (nearest(first_draw + draws * i // count) for i in range(1, count))
     return {bookmark.frames: bookmark for bookmark in chosen}
@@ -134,6 +173,7 @@ def replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: P
             if store is not None and all(ends[:i]):
                 store.error_states += message["error_states"]
 
+    before = _pictures_in(job.directory)
     works = [partial(_execute, job, part) for part in parts]
     running = messages(works, processes, lambda: tick(sum(end is not None for end in ends)), receive)
     try:
@@ -144,18 +184,27 @@ def replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: P
                 return end
     finally:
         running.close()
-        for entry in itertools.chain.from_iterable(told):  # of frames that a single replay would not have reached
-            for name in files_of(entry):
+        if store is not None and current < len(parts):
+            # of frames that a single replay would not have reached: also those that are written, but not told of yet
+            taken = {name for entry in store.pictures for name in files_of(entry)}
+            for name in _pictures_in(job.directory) - before - taken:
                 (job.directory / name).unlink(missing_ok=True)
     end = ends[-1]
     assert end is not None
     return end
 
 
+def _pictures_in(directory: Path) -> set[str]:
+    return {path.name for path in directory.glob("*-[0-9][0-9][0-9][0-9][0-9]-*")}
+
+
 def _execute(job: Job, part: FrameRange, tell: Tell) -> None:
     with ExitStack() as stack:
         stack.enter_context(job.confined())
-        run = Replay(job.opened(), None, job.options, at=part.at,
+        at = None
+        if part.at is not None:
+            at = job.index.contents().with_options(job.options)[part.at.number]
+        run = Replay(job.opened(), None, job.options, at=at,
                      on_start=lambda device: tell({"device": device.info.name}))
         stack.callback(run.close)
         report = Report(run, job.trace, job.directory, job.strict, job.partial or not part.is_last)

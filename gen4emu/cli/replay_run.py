@@ -55,7 +55,7 @@ class Writer:
             self._video.add(device.memory, frame.targets)
 
     def _wanted(self, targets: Sequence[Target]) -> Iterator[Target]:
-        """The targets that become pictures; the stencil of a depth buffer is one of its own."""
+        """The targets that become pictures; the stencil of a depth buffer is a separate one."""
         for target in (*targets, *self._extra):
             if target.kind != "depth":
                 yield target
@@ -204,7 +204,7 @@ class Report:
 
 def replay_frames(run: Replay, writer: Writer, report: Report, frames: Selection | None, submissions: Selection | None,
                   draws: Selection | None, *, is_part: bool = False) -> None:
-    """Execute a trace, or what is selected of it, and write the pictures.
+    """Execute a trace, or a selected part of it, and write the pictures.
 
     `is_part`: the frames are a part of those that were selected, which need not be in the trace.
     """

@@ -1,4 +1,4 @@
-"""`gen4emu report`: a page that shows in a browser what a trace does."""
+"""`gen4emu report`: a page for the browser that shows a trace draw by draw."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from gen4emu.cli.replay import STDIN, trace_name
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text, some
 from gen4emu.cli.two_ways import devices_option, labels, options_option
+from gen4emu.device.bookmark_file import Signed, signed_if_valid
 from gen4emu.device.options import Options
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import Device
 from gen4emu.report.comparison import compare
-from gen4emu.report.record import SCHEMA, Choices, Recorded, Recorder
+from gen4emu.report.record import SCHEMA, Begin, Choices, Recorded, Recorder, at_the_start
 from gen4emu.report.trace_list import SCHEMA as LIST_SCHEMA
 from gen4emu.report.trace_list import bytes_of, directories, write_reports
 from gen4emu.report.writer import PAGE, write_directory, write_file
@@ -54,7 +55,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
               help="Write one HTML file instead of a directory.")
 @click.option("--max-size", callback=size, default="25M", show_default=True, metavar="SIZE",
               help="With --single-file: leave out full-size pictures, then thumbnails, to stay below this.")
-@click.option("--against", metavar="TRACE", help="Compare with this trace: its draws beside those of the first one.")
+@click.option("--against", metavar="TRACE", help="Compare with the draws of this trace.")
 @devices_option
 @options_option
 @options.trace_options
@@ -64,9 +65,9 @@ def size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 @click.option("--thumbs", type=click.IntRange(16, 512), default=96, show_default=True, metavar="WIDTH",
               help="The width of thumbnails.")
 @click.option("--no-kernels", is_flag=True, help="Leave out the disassembly of kernels.")
-@click.option("--no-lint", is_flag=True, help="Do not look for broken rules.")
+@click.option("--no-lint", is_flag=True, help="Leave out the findings of lint.")
 @click.option("-j", "--workers", type=click.IntRange(0, 64), default=0,
-              help="Worker threads, or traces at a time; 0: one per processor.")
+              help="Worker threads, or traces at the same time; 0: one per processor.")
 @click.option("--open", "opens", is_flag=True, help="Show the report in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the overview as JSON instead of the path.")
 @confinement_options
@@ -78,11 +79,10 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
            as_json: bool, confinement: Confinement) -> int:
     """Execute each TRACE and write a page that shows its draws, state, pictures, surfaces, kernels and counters.
 
-    The page needs no server and no network: open index.html in a browser. A trace that is damaged, or that hangs the
-    GPU, gives a report up to there, and the exit status that `replay` would have. With --against, --devices or
-    --options the page compares two executions; then exit status 1 also says that they differ. Several traces get a
-    directory each below DIR, whose index.html lists them, whatever happens to one of them; the exit status is the
-    largest of theirs.
+    The page needs no server and no network: open index.html in a browser. If a trace is damaged or hangs the GPU, the
+    report ends there, and the exit status is that of `replay`. With --against, --devices or --options the page compares
+    two executions, and exit status 1 also means that they differ. For several traces, DIR has a directory for each, and
+    an index.html that lists all, with those that failed; the exit status is the largest of theirs.
 
     \b
     Examples:
@@ -104,8 +104,8 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
                       options=Options(workers=workers))
 
     def opened(name: str, chip: Device | None) -> Source:
-        return open_trace(name, device=chip, force_device=force_device or devices is not None, base=base, kind=kind,
-                          again=True)
+        return open_trace(name, device=chip, force_device=force_device, in_family=devices is not None, base=base,
+                          kind=kind, again=True)
 
     several = list(dict.fromkeys(traces))
     if len(several) > 1:
@@ -116,25 +116,30 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
         if STDIN in several:
             raise click.UsageError("standard input cannot be one of several traces")
         return _reports(several, output or Path("report"), workers or os.cpu_count() or 1, choices,
-                        lambda name: opened(name, device), device, _Outlook(opens, as_json), confinement)
+                        lambda name: opened(name, device), lambda name: _index(name, kind, device, frames), device,
+                        _Outlook(opens, as_json), confinement)
     (trace,) = several
     place = output or Path("report", trace_name(trace))
-    browser = Browser(single_file or place / PAGE) if opens else None
+    browser = Browser((single_file or place / PAGE).resolve().as_uri()) if opens else None
     box = confinement.allowing(trace, *([against] if against is not None else []), outputs=(single_file,),
                                directory=place if single_file is None else None)
     if ways:
         names = (trace, against or trace)
-        sides = _Sides(names, labels([*dict.fromkeys(names)], devices, pair), devices or (device, device),
-                       _with_workers(pair or (Options(), Options()), workers))
+        chips = devices or (device, device)
+        sides = _Sides(names, labels([*dict.fromkeys(names)], devices, pair), chips,
+                       _with_workers(pair or (Options(), Options()), workers),
+                       (_index(names[0], kind, chips[0], frames), _index(names[1], kind, chips[1], frames)))
         box.prepare()
         recorded = _compared(sides, choices, opened, box.enter)
     else:
+        index = _index(trace, kind, device, frames)
         box.enter()
         source = opened(trace, device)
         progress = Progress(f"reporting {trace}", lambda: source.fraction)
         try:
             recorder = Recorder(source, device, Path(trace).name, choices,
-                                lambda unit, number: progress.tick(lambda: f"{unit} {number}"))
+                                lambda unit, number: progress.tick(lambda: f"{unit} {number}"),
+                                begin=_begin(index, frames))
             recorded = recorder.record()
         finally:
             progress.done()
@@ -161,6 +166,19 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
     return damaged(trace, recorded.damage, partial) or recorded.status
 
 
+def _index(trace: str, kind: str | None, device: Device | None, frames: Selection | None) -> Signed | None:
+    """The index of a trace, if its report can begin later than at the start.  Call it before the confinement."""
+    if frames is None or not frames.first or kind is not None or device is not None:
+        return None
+    return signed_if_valid(trace, complain)
+
+
+def _begin(index: Signed | None, frames: Selection | None) -> Begin:
+    if index is None or frames is None:
+        return at_the_start
+    return lambda options: index.bookmark_before([(frames.first, "whole frame")], options, complain)
+
+
 @dataclass(frozen=True, slots=True)
 class _Outlook:
     """The output of the list of several reports: opened in a browser, or printed as JSON."""
@@ -170,11 +188,14 @@ class _Outlook:
 
 
 def _reports(traces: Sequence[str], directory: Path, jobs: int, choices: Choices, opened: Callable[[str], Source],
-             device: Device | None, outlook: _Outlook, confinement: Confinement) -> int:
+             index_of: Callable[[str], Signed | None], device: Device | None, outlook: _Outlook,
+             confinement: Confinement) -> int:
     """Reports of several traces, `jobs` at a time; the exit status."""
     alone = replace(choices, options=replace(choices.options, workers=max(1, jobs // len(traces))))
+    indexes: dict[str, Signed | None] = {}  # in the process of a trace: its own
 
     def confined(trace: str, place: Path) -> Sandbox:
+        indexes[trace] = index_of(trace)
         box = Sandbox(confinement.mode)
         box.read(Path(trace))
         box.write_directory(place)
@@ -183,7 +204,8 @@ def _reports(traces: Sequence[str], directory: Path, jobs: int, choices: Choices
     def record(trace: str) -> Recorded:
         source = opened(trace)
         try:
-            return Recorder(source, device, Path(trace).name, alone).record()
+            return Recorder(source, device, Path(trace).name, alone,
+                            begin=_begin(indexes[trace], choices.frames)).record()
         finally:
             source.close()
 
@@ -227,10 +249,11 @@ class _Sides:
     labels: tuple[str, str]
     chips: tuple[Device | None, Device | None]
     options: tuple[Options, Options]
+    indexes: tuple[Signed | None, Signed | None]
 
 
 def _with_workers(pair: tuple[Options, Options], workers: int) -> tuple[Options, Options]:
-    """-j holds for both, unless the number of workers is what is compared."""
+    """-j holds for both, unless the comparison is between numbers of workers."""
     if pair[0].workers != pair[1].workers:
         return pair
     return replace(pair[0], workers=workers), replace(pair[1], workers=workers)
@@ -250,4 +273,5 @@ def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | N
 
         titles = Path(sides.names[0]).name, Path(sides.names[1]).name
         return compare((side(0), side(1)), sides.chips, titles, choices,
-                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"), confine)
+                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"), confine,
+                       (_begin(sides.indexes[0], choices.frames), _begin(sides.indexes[1], choices.frames)))

@@ -24,7 +24,7 @@ _MARKS = {Outcome.PASS: ".", Outcome.FAIL: "F", Outcome.CRASH: "C", Outcome.TIME
 
 @click.group()
 def results() -> None:
-    """Join and compare the results that --jsonl of `check` and `suite` has written.
+    """Join and compare results that `check` and `suite` wrote with --jsonl.
 
     \b
     Examples:
@@ -39,13 +39,13 @@ def results() -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write all results to this file.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit report.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page.")
-@click.option("--partial", is_flag=True, help="Leave out a last line that is cut short.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
+@click.option("--partial", is_flag=True, help="Ignore a last line that is cut short.")
 def merge_files(files: tuple[Path, ...], output: Path | None, junit: Path | None, html: Path | None,
                 partial: bool) -> int:
-    """Join the results of shards; of a case with several results, the last counts.
+    """Join the results of shards; if a case has several results, the last one counts.
 
-    Exit status 1 if a case failed, or if parts of one version drew different pictures of a case.
+    Exit status 1 if a case failed, or if shards of the same version drew different pictures of a case.
     """
     lines, conflicts = merge([read(path, cut_is_fine=partial) for path in files])
     if output is not None:
@@ -92,14 +92,14 @@ def diff_files(old: Path, new: Path, as_json: bool) -> int:
 
 @results.command("history")
 @click.argument("files", nargs=-1, required=True, type=_FILE)
-@click.option("--all", "everything", is_flag=True, help="Show cases that always gave the same, too.")
+@click.option("--all", "everything", is_flag=True, help="Show cases whose result never changed, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the cases as JSON.")
 def history_files(files: tuple[Path, ...], everything: bool, as_json: bool) -> int:
-    """Show each case over runs, a file for each, the oldest first; cases that change most often come first.
+    """Show the results of each case in several runs, one FILE per run, oldest first; most changes come first.
 
     \b
     Marks: . pass  F fail  C crash  T timeout  P unexpected pass  x expected failure  f flake  s skip
-           - not run  * drew other pictures than the run before
+           - not run  * pictures differ from those of the previous run
     """
     stories = [s for s in history([by_key(read(path)) for path in files]) if everything or s.is_eventful]
     if as_json:

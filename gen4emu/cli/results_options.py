@@ -53,7 +53,7 @@ def _cluster(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 dask_option = click.option("--dask", callback=_cluster, metavar="CLUSTER",
-                           help="Run the cases on a Dask cluster, tcp://HOST:PORT, or local:N; -j does not count.  "
+                           help="Run the cases on a Dask cluster, tcp://HOST:PORT, or local:N; -j is ignored.  "
                                 "Needs `pip install 'gen4emu[cluster]'`.")
 
 

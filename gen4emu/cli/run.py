@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import signal
 import sys
-import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
@@ -29,7 +29,7 @@ from gen4emu.live.frames import frame_writer, watch_frames
 from gen4emu.live.screen import Screen, View
 from gen4emu.live.screen_link import ScreenLink
 from gen4emu.live.server import Server
-from gen4emu.live.server_process import Apart, ProgramEnd, Serve, Verdict
+from gen4emu.live.server_process import Apart, ProgramEnd, Serve, Stop, Verdict
 from gen4emu.ownership import is_own_process
 from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.trace.output import Output
@@ -38,7 +38,7 @@ Command = Callable[..., Any]
 # Messages about a program, by how far it used the GPU.
 _ABSENCES = {"used": "", "display": "showed pictures but never drew with the GPU",
              "opened": "opened the GPU but never used it", "unused": "never opened the GPU"}
-_PATIENCE = 10.0  # seconds for a server whose time is over to execute what has arrived
+_PATIENCE = 10.0  # seconds that a server has after --timeout to execute what has arrived
 PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -84,12 +84,12 @@ def live_options(command: Command) -> Command:
                           "own output goes to standard error."),
         click.option("--stats", is_flag=True, help="Print statistics at the end, on standard error."),
         click.option("--json", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
-                     help="Write the result as JSON at the end; - is standard output, and PROGRAM's own goes to "
+                     help="Write the result as JSON at the end; - is standard output, and PROGRAM's own output goes to "
                           "standard error."),
         click.option("-j", "--workers", type=click.IntRange(0, 64), default=0,
                      help="Worker threads for each open device; 0: one per processor."),
         click.option("--watchdog", type=click.IntRange(0), default=0,
-                     help="Million EU instructions before a draw hangs."),
+                     help="Limit on each draw in million EU instructions; above it, the GPU hangs."),
         hiz_option,
         click.option("--error-state", "error_state", type=click.Path(path_type=Path), metavar="FILE",
                      help="Write the error state of a hang to FILE instead of a new file in the temporary directory."),
@@ -180,13 +180,19 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
             return _serve_screen(serve, link, screen)(wait)
 
         apart = _apart(server, serve_driver, sandbox, options, link)
+        begin = time.monotonic()
         try:
             end = viewed()
-            return _conclude(apart.end(end, None if options.timeout is None else _PATIENCE), options)
+            return _conclude(apart.end(end, _patience(options.timeout, begin)), options)
         finally:
             apart.close()
             if driver is not None:
                 driver.leave()
+
+
+def _patience(timeout: float | None, begin: float) -> float | None:
+    """The seconds for the server to execute what has arrived; a program may have ended long before its time limit."""
+    return None if timeout is None else max(0.0, begin + timeout - time.monotonic()) + _PATIENCE
 
 
 def _apart(server: Server, serve: Serve, sandbox: Sandbox, options: LiveOptions, link: ScreenLink | None) -> Apart:
@@ -266,7 +272,7 @@ def _conclude(verdict: Verdict, options: LiveOptions) -> Verdict:
 @click.option("--serve", type=click.Path(path_type=Path), metavar="DIR",
               help="Run no program; serve any that connects through the new directory DIR, until interrupted.")
 @click.option("--attach", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
-              help="Become PROGRAM, on the device that serves DIR.")
+              help="Replace this process with PROGRAM, on the device that serves DIR.")
 @click.option("--web", is_flag=True,
               help="Serve a page that shows the frames in a browser on this machine, and print its address.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port of --web.  [default: a free one]")
@@ -274,10 +280,10 @@ def _conclude(verdict: Verdict, options: LiveOptions) -> Verdict:
 @click.option("--window", is_flag=True, help="Show the frames in a window; needs the extra gen4emu[window].")
 def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, attach: Path | None, web: bool, port: int,
         opens: bool, window: bool) -> int:
-    """Run PROGRAM on the emulated GPU, with the drivers that are installed.
+    """Run PROGRAM on the emulated GPU, with the installed drivers.
 
-    With --web or --window, its frames are shown as it draws them: it never waits for the page or the window, unless it
-    is paused there. Only this machine reaches the page, and only with the address that is printed.
+    With --web or --window, frames are shown as PROGRAM draws them. It never waits for the page or the window, unless it
+    is paused there. The page can be reached only from this machine, at the printed address.
 
     \b
     Examples:
@@ -306,7 +312,7 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
         view = link = None
         if screen is not None:
             title = Path(command[0]).name if command else "gen4emu"
-            link = ScreenLink() if _is_apart(options) else None
+            link = ScreenLink(lambda text: click.echo(f"gen4emu: {text}", err=True)) if _is_apart(options) else None
             shown = screen if link is None else link.remote
 
             def make() -> View:
@@ -357,7 +363,7 @@ def _serve(server: Server, options: LiveOptions, view: View | None, link: Screen
             server.error(end.error)
         return _result("run", server, options, end.error_status or _verdict(server, options, ""))
 
-    stop = threading.Event()
+    stop = Stop()
     end = ProgramEnd()
 
     def timed_out(number: int, frame: object) -> None:
@@ -393,8 +399,9 @@ def _serve(server: Server, options: LiveOptions, view: View | None, link: Screen
     with Sandbox(options.mode) as sandbox:
         _allow(sandbox, options)
         apart = _apart(server, _serve_screen(serve, link, screen), sandbox, options, link)
+        begin = time.monotonic()
         try:
             viewed(lambda: apart.wait_until(stop, None if view is None else view.idle))
-            return _conclude(apart.end(end, None if options.timeout is None else _PATIENCE), options)
+            return _conclude(apart.end(end, _patience(options.timeout, begin)), options)
         finally:
             apart.close()

@@ -1,4 +1,4 @@
-"""The options --sandbox, --memory and --timeout of verbs that execute what others have made."""
+"""The options --sandbox, --memory and --timeout of verbs that read or execute untrusted files."""
 
 from __future__ import annotations
 
@@ -31,13 +31,6 @@ class Confinement:
         limit_time(self.timeout, name)
         limit_memory(self.memory)
 
-    def refuse(self, why: str) -> None:
-        """Refuse the options for a mode that is neither confined nor limited."""
-        for name, given in (("--sandbox on", self.mode is Mode.ON), ("--memory", self.memory),
-                            ("--timeout", self.timeout is not None)):
-            if given:
-                raise click.UsageError(f"{name} and {why} exclude each other")
-
     def sandbox(self) -> Sandbox:
         """For this process, which leaves it when the verb has ended."""
         return click.get_current_context().with_resource(Sandbox(self.mode))
@@ -66,7 +59,7 @@ def _mode(ctx: click.Context, param: click.Parameter, value: str) -> Mode:
 
 sandbox_option = click.option("--sandbox", "mode", callback=_mode, default="auto", show_default=True,
                               type=click.Choice([mode.value for mode in Mode]),
-                              help="Confine the process: no other files, sockets, programs.  auto: if it can.")
+                              help="Confine the process: no other files, sockets or programs.  auto: if possible.")
 _OPTIONS = (
     sandbox_option,
     click.option("--memory", callback=size, metavar="SIZE", help="Limit on the address space, such as 4G."),

@@ -15,9 +15,9 @@ SCHEMA = "gen4emu.selftest/1"
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 def selftest(as_json: bool) -> int:
-    """Check this installation: replay small traces in every way that this host has, and compare with known digests.
+    """Check this installation: replay small traces in every way that this host supports, and compare digests.
 
-    Takes about two seconds. Paste what it prints into a bug report. Exit status 1 means that a digest differs.
+    Takes about two seconds. Paste the output into a bug report. Exit status 1 means that a digest differs.
 
     \b
     Example:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+import signal
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from gen4emu.cli.terminal import Progress, complain, some
 from gen4emu.cluster.pool import ClusterLost
 from gen4emu.cluster.programs import run_on_cluster
 from gen4emu.hw.chips import Device
+from gen4emu.ownership import is_own_process
 from gen4emu.suite import deqp as dedicated
+from gen4emu.suite.interrupts import INTERRUPTS
 from gen4emu.suite.judging import line_of, outcomes_of
 from gen4emu.suite.lines import Line
 from gen4emu.suite.piglit import profiles, runner
@@ -29,16 +32,28 @@ from gen4emu.suite.shards import Shard
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _Command = Callable[..., object]
+
+
+def _variables(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found = [text.partition("=") for text in texts]
+    for name, equals, value in found:
+        if not name or not equals or "\0" in value:
+            raise click.BadParameter(f"{name!r} is not NAME=VALUE", context, option)
+    return tuple((name, value) for name, _, value in found)
+
+
 _RUN_OPTIONS = (
     options.device_option,
     click.option("-j", "--jobs", type=click.IntRange(1, 1024), default=os.cpu_count() or 1, show_default="processors",
-                 help="Programs at a time."),
+                 help="Programs at the same time."),
     click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True,
                  help="Worker threads of the device for each program."),
     click.option("--timeout", type=click.FloatRange(0, min_open=True), default=60, show_default=True,
-                 metavar="SECONDS", help="Time for each test."),
+                 metavar="SECONDS", help="Time limit for each test."),
     click.option("--memory", callback=options.size, metavar="SIZE",
                  help="Limit on the address space of a program, such as 4G."),
+    click.option("--env", "variables", multiple=True, callback=_variables, metavar="NAME=VALUE",
+                 help="A variable for the environment of the programs; may be repeated."),
     click.option("--silicon", type=_FILE, metavar="FILE", help="The list of tests that silicon fails."),
     click.option("--flakes", type=_FILE, metavar="FILE", help="The list of tests that are unstable."),
     click.option("--ours", type=_FILE, metavar="FILE", help="The list of tests that only the model fails."),
@@ -48,7 +63,7 @@ _RUN_OPTIONS = (
     click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                  help="Write a JUnit report."),
     click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-                 help="Write a page of the run."),
+                 help="Write an HTML page of the run."),
     options.verbosity_options,
 )
 
@@ -62,6 +77,7 @@ class _How:
     workers: int
     timeout: float
     memory: int
+    variables: tuple[tuple[str, str], ...]
     silicon: Path | None
     flakes: Path | None
     ours: Path | None
@@ -114,7 +130,7 @@ suite.add_command(check, "traces")
               metavar="NAME", help="quick_gl, quick_shader, ...; may be repeated.")
 @click.option("--match", default="", metavar="REGEX", help="Only tests whose name this regular expression finds.")
 @click.option("--list", "listed", type=_FILE, metavar="FILE", help="Only the tests in this file.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="So many tests, spread over the groups.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N tests, spread over the groups.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The seed of --sample.")
 @_run_options
 def piglit(chosen: tuple[str, ...], match: str, listed: Path | None, sample: int | None, seed: int,
@@ -122,7 +138,7 @@ def piglit(chosen: tuple[str, ...], match: str, listed: Path | None, sample: int
     """Run an installed piglit and compare with what real silicon passes.
 
     \b
-    Exit status: 0 as silicon, 1 tests fail that silicon passes, or drivers complain, 2 bad input.
+    Exit status: 0 same as silicon, 1 failures that silicon does not have or complaints of drivers, 2 bad input.
     """
     how = _how(common)
     tests = profiles.matching([test for name in chosen for test in profiles.load(name)], match)
@@ -133,7 +149,7 @@ def piglit(chosen: tuple[str, ...], match: str, listed: Path | None, sample: int
         tests = profiles.spread(tests, sample, seed)
     by_name = {test.name: test for test in tests}
 
-    def run(left: Sequence[str], server: runner.Server) -> Iterator[Outcome]:
+    def run(left: Sequence[str], server: runner.Server) -> Generator[Outcome, None, None]:
         return runner.run([by_name[name] for name in left], server, how.jobs, how.timeout, memory=how.memory)
 
     return _run("piglit", list(by_name), how, how.known(Expectations.of(how.device_name)), run,
@@ -145,14 +161,14 @@ def piglit(chosen: tuple[str, ...], match: str, listed: Path | None, sample: int
 @click.argument("case_list", metavar="LIST", type=_FILE)
 @click.option("--match", default="", metavar="REGEX", help="Only tests whose name this regular expression finds.")
 @click.option("--argument", "arguments", multiple=True, metavar="ARGUMENT",
-              help="For the program, instead of the usual ones; may be repeated.")
+              help="An argument for PROGRAM, instead of the default ones; may be repeated.")
 @click.option("--batch", type=click.IntRange(1, 10000), default=50, show_default=True, metavar="N",
-              help="Tests of a process.")
+              help="Tests per process.")
 @_run_options
 def deqp(program: Path, case_list: Path, match: str, arguments: tuple[str, ...], batch: int, **common: object) -> int:
     """Run the tests of LIST with PROGRAM, a module of dEQP such as deqp-gles2.
 
-    Lists of expectations are those of deqp-runner: a name in each line, or NAME,Fail.
+    Lists of expectations have the format of deqp-runner: NAME or NAME,Fail on each line.
 
     \b
     Exit status: 0 all as expected, 1 failures or complaints of drivers, 2 bad input.
@@ -161,7 +177,7 @@ def deqp(program: Path, case_list: Path, match: str, arguments: tuple[str, ...],
     module = dedicated.Program(program.absolute(), *([arguments] if arguments else []))
     found = profiles.matching([profiles.Case(name, ()) for name in dedicated.read_cases(case_list)], match)
 
-    def run(left: Sequence[str], server: runner.Server) -> Iterator[Outcome]:
+    def run(left: Sequence[str], server: runner.Server) -> Generator[Outcome, None, None]:
         return dedicated.run(module, left, server, how.jobs, how.timeout, how.memory, batch)
 
     return _run("deqp", [test.name for test in found], how, how.known(Expectations()), run,
@@ -175,11 +191,12 @@ def _how(common: Mapping[str, object]) -> _How:
 def _on_cluster(how: _How, tests: Sequence[profiles.Case], program: dedicated.Program | None,
                 rest: list[str]) -> Iterator[Outcome]:
     assert how.dask is not None
-    return run_on_cluster(how.dask, tests, program, how.device_name, how.workers, how.timeout, how.memory, rest)
+    return run_on_cluster(how.dask, tests, program, how.device_name, how.workers, how.timeout, how.memory,
+                          how.variables, rest)
 
 
 def _run(kind: str, chosen: Sequence[str], how: _How, known: Expectations,
-         run: Callable[[Sequence[str], runner.Server], Iterator[Outcome]],
+         run: Callable[[Sequence[str], runner.Server], Generator[Outcome, None, None]],
          run_far: Callable[[Sequence[str], list[str]], Iterator[Outcome]]) -> int:
     """Run what is chosen and not done, here or on a cluster, and report everything."""
     if not chosen:
@@ -213,17 +230,22 @@ def _run(kind: str, chosen: Sequence[str], how: _How, known: Expectations,
             if known.skip_reason(name):
                 add(Outcome(name, "skip"))
         left = [name for name in left if not known.skip_reason(name)]
+        if is_own_process():
+            stack.enter_context(INTERRUPTS.delivered())
         try:
             if left and how.dask is not None:
                 for outcome in run_far(left, rest):
-                    add(outcome)
-            elif left:
-                with runner.server(how.device_name, how.workers) as server:
-                    for outcome in run(left, server):
+                    with INTERRUPTS.deferred():
                         add(outcome)
+            elif left:
+                with (runner.server(how.device_name, how.workers, dict(how.variables)) as server,
+                      closing(run(left, server)) as ran):
+                    for outcome in ran:
+                        with INTERRUPTS.deferred():
+                            add(outcome)
                 rest = server.rest
         except KeyboardInterrupt:
-            status = 130
+            status = 128 + (INTERRUPTS.numbers[0] if INTERRUPTS.numbers else signal.SIGINT)
         except (runner.ServerDied, ClusterLost) as e:
             complain(f"{e}; the results so far:")
             status = 2

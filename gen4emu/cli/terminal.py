@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -134,6 +135,19 @@ class Progress:
         self._interval = 0.2 if self._on_terminal else 10.0
         self._next = self._started + (1.0 if self._on_terminal else self._interval)
         self._shown = False
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def follow(self, text: Callable[[], str]) -> None:
+        """Call `tick` on a thread of its own until `done`, because the work may not call it for a long time."""
+        if self.active:
+            self._thread = threading.Thread(target=self._follow, args=(text,), name="gen4emu progress", daemon=True)
+            self._thread.start()
+
+    def _follow(self, text: Callable[[], str]) -> None:
+        while not self._ended.wait(self._interval):
+            self.tick(text)
 
     def tick(self, text: Callable[[], str]) -> None:
         """Call this often; `text` (counts of what was done) is only called when the line is drawn."""
@@ -142,11 +156,14 @@ class Progress:
         now = time.monotonic()
         if now < self._next:
             return
-        self._next = now + self._interval
-        self._shown = self._on_terminal
-        line = ", ".join(part for part in (self._share(now), text()) if part)
-        sys.stderr.write(f"\r\x1b[K{self.what}: {line}" if self._on_terminal else f"{self.what}: {line}\n")
-        sys.stderr.flush()
+        with self._lock:
+            if now < self._next or not self.active:  # another thread was faster
+                return
+            self._next = now + self._interval
+            self._shown = self._on_terminal
+            line = ", ".join(part for part in (self._share(now), text()) if part)
+            sys.stderr.write(f"\r\x1b[K{self.what}: {line}" if self._on_terminal else f"{self.what}: {line}\n")
+            sys.stderr.flush()
 
     def _share(self, now: float) -> str:
         """"42 %, 0:13 left"."""
@@ -159,14 +176,19 @@ class Progress:
 
     def clear(self) -> None:
         """Take the line away, for other output; the next `tick` draws it again."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._shown = False
+        with self._lock:
+            if self._shown:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+                self._shown = False
 
     def done(self) -> None:
-        self.clear()
         self.active = False
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self.clear()
 
 
 def duration(seconds: float) -> str:

@@ -11,6 +11,8 @@ from gen4emu.api.trace import Trace
 from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
+from gen4emu.device.bookmark_file import signed_if_valid
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device
 from gen4emu.repro import trim as trimming
 from gen4emu.selection import Selection
@@ -33,10 +35,10 @@ from gen4emu.trace.reader import open as open_trace
 def trim(file: str, output: str, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
          surface: int | None, hang: bool, kind: str | None, base: int, device: Device | None, force_device: bool,
          partial: bool, confinement: Confinement) -> int:
-    """Write a part of TRACE, from the first to the last of what is selected, as a trace of its own.
+    """Write a part of TRACE, from the first to the last selected item, as a separate trace.
 
-    The part has the memory that it reads, and commands that set the state in force at its start. It is executed before
-    it gets its name: its draws write the same bytes as they do in TRACE.
+    The part contains the memory that it reads, and commands that set the state in force at its start. It is executed
+    before the file appears: its draws write the same bytes as in TRACE.
 
     \b
     Example:
@@ -45,9 +47,11 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
     if sum((frames is not None, submissions is not None, draws is not None, surface is not None, hang)) != 1:
         raise click.UsageError("name exactly one of --frames, --submissions, --draws, --keep-frames-of and --hang")
     confinement.limit(file)
+    signed = signed_if_valid(file, complain) if device is None and kind is None else None
     confinement.enter(file, outputs=(Path(output),))
+    index = None if signed is None else signed.contents_if_valid(complain)
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
-    with Trace(source, partial) as trace:
+    with Trace(source, partial, bookmarks=() if index is None else index.with_options(Options())) as trace:
         status = damaged(file, trace.damage(), partial)
         if status:
             return status
@@ -60,8 +64,8 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
         elif surface is not None:
             span = trimming.span_of_surface(trace, source, surface)
         else:
-            span = trimming.span_of_hang(trace)
-        done = trimming.trim(trace, source, span, output)
+            span = trimming.span_of_hang(trace, index)
+        done = trimming.trim(trace, source, span, output, index=index)
     if done.from_start:
         complain(f"{output}: begins at the start of {file}, because the memory in which the part begins would make it "
                  "larger than that")

@@ -32,6 +32,22 @@ from gen4emu.isa.message_text import sfid_names
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.registers import CONTROL_BITS
 
+
+class InstructionTexts:
+    """The disassembly of single instructions in a device's memory, each as it is when it is first asked for."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._texts: dict[int, str] = {}
+
+    def __call__(self, address: int) -> str:
+        if address not in self._texts:
+            code = self._device.memory.read(address, 16, Missing.ZERO)
+            line = next(iter(disassemble(code, self._device.info.gen, base=address)), None)
+            self._texts[address] = "no instruction" if line is None else line.text
+        return self._texts[address]
+
+
 _RANGE = re.compile(r"(?P<file>[gm])(?P<first>\d{1,3})(?:\.\.(?:[gm])?(?P<last>\d{1,3}))?")
 _ELEMENT = re.compile(r"(?P<file>[gm])(?P<number>\d{1,3})\.(?P<element>\d{1,2})(?::(?P<type>\w+))?")
 _SPECIAL = re.compile(r"(?P<file>f0|cr0)\.(?P<number>[0-2])")

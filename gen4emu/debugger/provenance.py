@@ -18,14 +18,14 @@ from gen4emu.core_enums import (
     OperandFile,
     TrapKind,
 )
+from gen4emu.debugger.inspect import InstructionTexts
 from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
-from gen4emu.device.memory import Missing, Unit
+from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Breakpoint, Subscription, Trap
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.command_reader import Words
-from gen4emu.isa import disassemble
 from gen4emu.isa.message_text import describe, sfid_name
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.registers import RegType
@@ -113,6 +113,19 @@ class Step:
     @property
     def is_message(self) -> bool:
         return bool(self.raw.is_message)
+
+    @property
+    def payload_registers(self) -> int:
+        return int(self.raw.payload_length) + int(self.raw.second_length)
+
+    def payload_register(self, k: int) -> Element:
+        """Register k of a message's payload, which may continue in another place."""
+        raw = self.raw
+        if not raw.grf_payload:
+            return Element(OperandFile.MRF, 32 * ((int(raw.payload) + k) % MRF_COUNT), 32)
+        first = int(raw.payload_length)
+        register = int(raw.payload) + k if k < first or not raw.second_length else int(raw.second_payload) + k - first
+        return Element(OperandFile.GRF, 32 * (register % GRF_COUNT), 32)
 
     def channel(self, index: int) -> int:
         """The channel of the thread that one of the instruction is."""
@@ -337,7 +350,7 @@ class Recorder(Listener):
         self.vertex_memory: dict[tuple[int, int, int], VertexSource] = {}
         self._device, self._draw, self._at = device, draw, (x, y)
         self._fragment = fragment
-        self._texts: dict[int, str] = {}
+        self._text_at = InstructionTexts(device)
         self._wants_texels: Step | None = None
         setup = [] if fragment.object is None else [
             Trap(TrapKind.OBJECT, units=1 << Unit.SF, value=fragment.object & DEBUG_NUMBERS)]
@@ -407,7 +420,7 @@ class Recorder(Listener):
         raw = ffi.new("struct g4_debug_instruction *")
         if not lib.g4_debug_read_instruction(self._device.native, raw):
             return DebugAction.GO
-        step = Step(event.address, self._text(event.address), raw, self._image())
+        step = Step(event.address, self._text_at(event.address), raw, self._image())
         found.steps.append(step)
         found.note_writes()
         if found.thread.unit is Unit.WM and step.is_message:
@@ -449,20 +462,11 @@ class Recorder(Listener):
 
     def _replicated(self, found: Recording, component: int) -> Element | None:
         """The color of a message with one for all pixels is in the last register of its payload."""
-        raw = found.steps[-1].raw
-        if not raw.payload_length:
+        step = found.steps[-1]
+        if not step.payload_registers:
             return None
-        file = OperandFile.GRF if raw.grf_payload else OperandFile.MRF
-        last = int(raw.payload) + int(raw.payload_length) - 1
-        register = last % (GRF_COUNT if raw.grf_payload else MRF_COUNT)
-        return Element(file, 32 * register + 4 * component, 4, int(RegType.F))
-
-    def _text(self, address: int) -> str:
-        if address not in self._texts:
-            code = self._device.memory.read(address, 16, Missing.ZERO)
-            line = next(iter(disassemble(code, self._device.info.gen, base=address)), None)
-            self._texts[address] = "no instruction" if line is None else line.text
-        return self._texts[address]
+        last = step.payload_register(step.payload_registers - 1)
+        return Element(last.file, last.at + 4 * component, 4, int(RegType.F))
 
     def _read_vertex(self, raw: Any) -> None:
         """The memory that a vertex is fetched from, by index, instance and dword of the entry."""

@@ -127,7 +127,7 @@ class Session(Listener):
         return self.device.place if self.started else Place(0, 0, 0)
 
     def prepare(self, prompt: Callable[[], None], to: int | None = None, moment: Moment | None = None) -> None:
-        """Replay up to the first submission, and stop there; or go on from there to a draw, or a moment inside it."""
+        """Replay up to the first submission, and stop there; or continue to a draw, or a moment inside it."""
         self._moment, self.draw_start = moment, None
         self._is_changed = False
         self._travels = to is not None
@@ -283,7 +283,8 @@ class Session(Listener):
     def draw_done(self) -> None:
         if self._moment is not None and self.draw_stop.at is None:
             self._moment = None
-            raise Gen4emuError(f"{self.place()} does not come back to that instruction: the trace runs differently")
+            raise Gen4emuError(f"{self.place().text}: the instruction was not reached again: this execution differs "
+                               "from the first")
 
     def _attach_for_the_next_draw(self) -> None:
         """On the way to a draw the trace runs at full speed if there is nothing to stop at before it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -71,7 +71,7 @@ class OnError(Enum):
 
     STOP = "stop"  # it ends with status 2: commands of a script
     COUNT = "count"  # it continues, and ends with status 2
-    FORGIVE = "forgive"  # it continues: a person types again
+    FORGIVE = "forgive"  # it continues: the user types the next command
 
 
 class Shell:
@@ -253,7 +253,7 @@ class Shell:
         """Of the draw that is stopped."""
         start = self.session.draw_start
         if start is None or start.draw != self.session.place().draw:
-            raise Usage("threads of media objects and thread groups do not go back")
+            raise Usage("threads of media objects and of thread groups cannot go back")
         return start
 
     def position(self) -> Position:
@@ -386,7 +386,8 @@ def _reverse_step(shell: Shell, arguments: list[str]) -> DebugAction:
     stop, start = shell.stop, shell.draw_start()
     assert stop is not None and stop.thread is not None
     if stop.executed is None:
-        raise Usage("the instructions of this thread were not counted: stop before it with a trap, or set a breakpoint")
+        raise Usage("the instructions of this thread were not counted: stop at its start with a trap, or set a "
+                    "breakpoint")
     if count > stop.executed:
         raise Usage(f"{stop.thread.name} has executed {some(stop.executed, 'instruction')}; `reverse-continue` goes to"
                     " the stop before, `previous` to the draw before")
@@ -399,7 +400,7 @@ def _reverse_step(shell: Shell, arguments: list[str]) -> DebugAction:
 def _reverse_continue(shell: Shell, arguments: list[str]) -> DebugAction:
     _need_no_more(arguments, 0, "reverse-continue")
     if not shell.debugger.items():
-        raise Usage("no traps, no breakpoints")
+        raise Usage("there are no traps or breakpoints")
     found = shell.session.last_hit(shell.position())
     if found is None:
         raise Usage("no trap or breakpoint was hit before this")
@@ -536,7 +537,7 @@ def _until(shell: Shell, arguments: list[str]) -> DebugAction:
 
 def _list(shell: Shell, arguments: list[str]) -> None:
     items = shell.debugger.items()
-    lines = [f"{n}: {text}, {some(hits, 'hit')}" for n, text, hits in items] or ["no traps, no breakpoints"]
+    lines = [f"{n}: {text}, {some(hits, 'hit')}" for n, text, hits in items] or ["there are no traps or breakpoints"]
     shell.answer(lines, {"items": [{"number": n, "text": text, "hits": hits} for n, text, hits in items]})
 
 
@@ -551,7 +552,8 @@ def _delete(shell: Shell, arguments: list[str]) -> None:
 # --- inspection -------------------------------------------------------------------------------------------------------
 def _thread(shell: Shell, arguments: list[str]) -> None:
     live_thread = shell.live_thread
-    shell.answer(_thread_text(live_thread), {"thread": live_thread.thread.as_json(), "state": state_json(live_thread)})
+    shell.answer(_thread_text(live_thread), {"thread": live_thread.thread.as_json(), "state": state_json(live_thread),
+                                             "executed": shell.stop.executed if shell.stop is not None else None})
 
 
 def _thread_text(live_thread: LiveThread) -> Iterator[str]:
@@ -652,11 +654,11 @@ def _source(shell: Shell, arguments: list[str]) -> None:
     origin, texts = shell.session.gl.sources(inspect.kernel_at(shell.session.device, thread.kernel), stage,
                                              shell.session.place().draw)
     if not texts:
-        raise Usage(f"the notes have no source of kernel 0x{thread.kernel:08x}")
+        raise Usage(f"the GL notes have no source for kernel 0x{thread.kernel:08x}")
     shown = [(title, text) for title, text in texts if title.startswith(FORMS[form])] if form is not None else (
         [one for one in texts if one[0].startswith("GLSL")] or texts)
     if form is not None and not shown:
-        raise Usage(f"the notes have no {FORMS[form]} of kernel 0x{thread.kernel:08x}")
+        raise Usage(f"the GL notes have no {FORMS[form]} for kernel 0x{thread.kernel:08x}")
     lines = [] if origin is None else [f"compiled from {origin.title}"]
     for title, text in shown:
         lines += [f"{title}:", *(f"{n:5}  {line}".rstrip() for n, line in enumerate(text.splitlines(), 1))]
@@ -698,11 +700,27 @@ def _struct(shell: Shell, arguments: list[str]) -> None:
         shell.answer(names, {"names": names})
         return
     _need(arguments, 2, "struct NAME ADDRESS, or struct for the names")
-    if arguments[0].upper() not in names:
-        raise Usage(_unknown("block", arguments[0], names))
+    _need_block(arguments[0], names)
     view = views.block_view(device.memory, arguments[0].upper(), address_in(arguments[1], device.memory),
                             device.info.gen)
     shell.answer(view.lines(), view.as_json())
+
+
+def _need_block(name: str, names: Sequence[str]) -> None:
+    if name.upper() not in names:
+        raise Usage(_unknown("block", name, names))
+
+
+def _edit(shell: Shell, arguments: list[str]) -> None:
+    """edit NAME ADDRESS FIELD VALUE"""
+    _need(arguments, 4, "edit NAME ADDRESS FIELD VALUE")
+    name, address, field, value = arguments[0].upper(), arguments[1], arguments[2], " ".join(arguments[3:])
+    device = shell.session.device
+    _need_block(name, views.block_names(device.info.gen))
+    before, after = views.edit_block(device.memory, name, address_in(address, device.memory), device.info.gen, field,
+                                     value)
+    shell.session.change()
+    shell.answer([f"{field} was {before}, is {after}"], {"field": field, "before": before, "after": after})
 
 
 def surface_of(arguments: list[str], memory: Memory) -> Target:
@@ -963,9 +981,10 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("x ADDRESS [BYTES]", _memory, "memory"),
     ("origin ADDRESS [BYTES]", _origin, "the draw or upload that changed memory last"),
     ("struct [NAME ADDRESS]", _struct, "memory as a state block; alone: the names of those"),
+    ("edit NAME ADDRESS FIELD VALUE", _edit, "change a field of a state block in memory"),
     ("image [FILE [INDEX]]", _image, "a target of the last draw as a PNG file, or memory: FILE ADDRESS FORMAT WIDTH"
                                      " HEIGHT PITCH linear|x|y; alone: the targets"),
-    ("compare [DIRECTORY]", _compare, "the last draw's targets with those without `set` and `patch`; pictures of both"),
+    ("compare [DIRECTORY]", _compare, "the last draw's targets beside those of the unchanged trace; pictures of both"),
     ("surfaces", _surfaces, "the thread's binding table"),
     ("bases", _bases, "base addresses of the context"),
     ("history X Y [TARGET]", _history, "every fragment that reached a pixel so far, and what became of it;"
@@ -982,7 +1001,7 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("breakpoints-flagged on|off", _toggle("break_flagged"), "cr0.1 bit 15 of flagged threads"),
     ("color VALUE|off", _color, "flagged threads paint this, in the target's format"),
     ("single-subspan on|off", _toggle("single_subspan"), "one 2x2 block a thread where shaders test depth"),
-    ("clear", _clear, "the thread that waits for attention goes on"),
+    ("clear", _clear, "let the thread that waits for attention continue"),
     ("limit N", _limit, "threads of an execution unit; 0: all"),
     ("eu STAGE MASK", _eu, "execution units that a stage's threads run on"),
     ("gang N", _gang, "threads that run in lockstep; 1 by default"),

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from gen4emu.device.memory import Memory, Missing
 from gen4emu.device.targets import Target
+from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named, catalogue_of
-from gen4emu.hw.fields import Const, Mbz
+from gen4emu.hw.fields import Const, Mbz, value_from_text
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from gen4emu.image.compare import alike, errors
@@ -50,6 +51,21 @@ def block_view(memory: Memory, name: str, address: int, gen: Gen) -> BlockView:
     view = block.view(struct.unpack(f"<{size}I", data), gen=gen)
     fields = [(f.name, f.text(raw), raw) for f, raw in view.fields() if not isinstance(f, Mbz | Const)]
     return BlockView(name, address, 4 * size, fields)
+
+
+def edit_block(memory: Memory, name: str, address: int, gen: Gen, field: str, text: str) -> tuple[str, str]:
+    """Write a field of a block in memory; returns its old and its new value.  Raises FieldError."""
+    block = block_named(name, gen)
+    found = {f.name: f for f in block.by_name(gen).values() if not isinstance(f, Mbz | Const)}
+    if field not in found:
+        raise FieldError(f"{name}: no field is called {field}")
+    chosen, size = found[field], block.size(gen)
+    words = list(struct.unpack(f"<{size}I", memory.read(address, 4 * size)))
+    before = chosen.text(chosen.extract(words))
+    chosen.insert(words, chosen.encode(value_from_text(chosen, text)))
+    first, count = chosen.dword, 1 + (chosen.hi >= 32)
+    memory.write(address + 4 * first, struct.pack(f"<{count}I", *words[first:first + count]))
+    return before, chosen.text(chosen.extract(words))
 
 
 def ordered(targets: tuple[Target, ...]) -> list[Target]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gen4emu.core_enums import GRF_COUNT, MRF_COUNT, OperandFile
+from gen4emu.core_enums import OperandFile
 from gen4emu.debugger.history import Change as PixelChange
 from gen4emu.debugger.history import History, color_text
 from gen4emu.debugger.memory_changes import Change
@@ -30,6 +30,7 @@ from gen4emu.device.memory import Missing, Unit
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen4.messages import UrbSwizzle
+from gen4emu.hw.gen7.messages import UrbOpcodeGen7
 from gen4emu.isa.message_text import sfid_name
 from gen4emu.isa.registers import RegType
 
@@ -43,6 +44,7 @@ _CORNERS = ("second corner less first", "third corner less first", "unused", "fi
 _PLANE = ("x slope", "y slope", "unused", "start value")
 _SHOWN_BYTES = 16
 _LEAST_FLOAT = 1 << 23
+_LEAST_NORMAL = 2.0 ** -126
 _PARAMETERS = re.compile(r"\(([a-z0-9_ -]+)\)")  # of a sampler message in words
 
 
@@ -173,16 +175,15 @@ class _Builder:
         if sfid_name(int(raw.sfid), self._gen).startswith("sampler"):
             self._sampled(rec, number, found, channel, component, depth)
             return found
-        for k in range(min(int(raw.payload_length), 8)):
+        for k in range(min(step.payload_registers, 8)):
             found.children.append(self.element(rec, self._payload_element(step, k, channel % 8), number,
                                                f"payload {k}", depth - 1))
         return found
 
-    def _payload_element(self, step: Step, k: int, dword: int) -> Element:
-        raw = step.raw
-        file = OperandFile.GRF if raw.grf_payload else OperandFile.MRF
-        register = (int(raw.payload) + k) % (GRF_COUNT if raw.grf_payload else MRF_COUNT)
-        return Element(file, 32 * register + 4 * dword, 4, int(RegType.F))
+    @staticmethod
+    def _payload_element(step: Step, k: int, dword: int) -> Element:
+        register = step.payload_register(k)
+        return Element(register.file, register.at + 4 * dword, 4, int(RegType.F))
 
     def _sampled(self, rec: Recording, number: int, found: Node, channel: int, component: int, depth: int) -> None:
         step = rec.steps[number]
@@ -202,7 +203,7 @@ class _Builder:
         named = _PARAMETERS.search(found.text)
         names = iter(named[1].split() if named is not None else ())
         narrow = is_4x2(found.text)
-        for k in range(first * (4 if narrow else 1), int(raw.payload_length) * (4 if narrow else 1), wide):
+        for k in range(first * (4 if narrow else 1), step.payload_registers * (4 if narrow else 1), wide):
             place = (self._payload_element(step, k // 4, channel + k % 4) if narrow else
                      self._payload_element(step, k + (channel // 8 if wide == 2 else 0), channel % 8))
             found.children.append(self.element(rec, place, number, f"parameter {next(names, k)}", depth - 1))
@@ -333,8 +334,6 @@ class _Builder:
 
     def _entry(self, rec: Recording, dword: int, half: int) -> list[Node]:
         """A dword of the URB entry that a thread has written."""
-        if rec.thread.unit is Unit.VS and (rec.payload is None or not rec.payload.raw.pairs):
-            return [self.node("limit", f"{rec.thread.name}: threads with a vertex in each channel are not followed")]
         for number in range(len(rec.steps) - 1, -1, -1):
             step = rec.steps[number]
             if step.is_message and sfid_name(int(step.raw.sfid), self._gen) == "urb":
@@ -349,10 +348,19 @@ class _Builder:
         return []
 
     def _written_from(self, step: Step, dword: int, half: int) -> Element | None:
-        """The register of a URB write that a dword of the entry comes from."""
+        """The register of a URB write that a dword of the entry comes from.
+
+        `half` is the number of the entry's vertex in the thread: of two, or of eight, each in a channel.
+        """
         fields = block_named("URB_MESSAGE", self._gen).view((step.raw.descriptor,), gen=self._gen)
-        registers = int(step.raw.payload_length) - 1
+        registers = step.payload_registers - 1
         offset = int(fields.offset)
+        if step.raw.grf_payload and fields.urb_opcode == UrbOpcodeGen7.SIMD8_WRITE:
+            more = int(fields.per_slot_offset) + int(fields.channel_mask_present)
+            register = dword - 4 * offset
+            if fields.per_slot_offset or not 0 <= register < registers - more:
+                return None
+            return self._payload_element(step, 1 + more + register, half)
         if step.raw.grf_payload:
             if int(fields.urb_opcode) > 1 or fields.per_slot_offset:
                 return None
@@ -378,8 +386,8 @@ class _Builder:
 
     def _vertex_input(self, rec: Recording, row: int, dword: int, label: str) -> Node:
         assert rec.payload is not None
-        place = 8 * (int(rec.payload.raw.input_offset) + row // 2) + 4 * (row % 2) + dword % 4
-        half = dword // 4
+        first = 8 * int(rec.payload.raw.input_offset)
+        place, half = (first + 4 * row + dword % 4, dword // 4) if rec.payload.raw.pairs else (first + row, dword)
         vertices = rec.thread.vertices
         vertex = vertices[half] if half < len(vertices) else None
         if vertex is None:
@@ -401,10 +409,13 @@ class _Builder:
 
 
 def _value_text(element: Element, value: float | int) -> str:
-    """Large dwords are mostly floats that a kernel moves as they are."""
+    """Large dwords are mostly floats that a kernel moves as they are, and tiny floats are integers."""
     if element.type == RegType.UD and isinstance(value, int) and value >= _LEAST_FLOAT:
         (real,) = struct.unpack("<f", struct.pack("<I", value))
         return f"0x{value:08x} ({real:.9g} as a float)"
+    if element.type == RegType.F and isinstance(value, float) and 0 < abs(value) < _LEAST_NORMAL:
+        (bits,) = struct.unpack("<i", struct.pack("<f", value))
+        return f"{bits} ({number_text(value)} as a float)"
     return number_text(value)
 
 

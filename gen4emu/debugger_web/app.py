@@ -171,7 +171,8 @@ class WebDebugger:
     def _report_done(self) -> None:
         recorded = self._report.recorded
         if recorded is not None:
-            self._send({"kind": "overview", "overview": recorded.overview})
+            # What a report leaves out is made here when it is shown.
+            self._send({"kind": "overview", "overview": recorded.overview | {"left_out": []}})
         else:
             self._send({"kind": "failed", "error": self._report.error})
 

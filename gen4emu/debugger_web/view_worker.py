@@ -205,7 +205,7 @@ class ViewWorker:
             return {**head, "targets": [], "draw": draw}
         index = number(a[2], "target", len(targets) - 1) if len(a) > 2 else 0
         if before and not draw:
-            raise Usage("no draw has ended before draw 0")
+            raise Usage("draw 0 has no draw before it")
         found = self._target(draw - before, targets[index])
         return packed({**head, **found.head, "targets": titles, "index": index, "draw": draw}, found.pixels)
 

@@ -169,7 +169,8 @@ class CommandWalker:
         """The commands of a ring, each followed by the batch that it calls."""
         reader = CommandReader(self._headers, self._fetch, _WINDOW_DWORDS)
         for info, words in reader.ring(_dwords(bytes(ring.ring)), ring.address_of):
-            node = self._command(reader, info, words)
+            raw = words.tobytes()
+            node = self._command(reader, info, raw, self._bodies.get(raw))
             if len(words) < info.dwords or not info.flow:
                 yield node
             elif info.flow == "end":
@@ -185,9 +186,10 @@ class CommandWalker:
         reader.jump(start, limit)
         bodies, position, watched = self._bodies, reader.position, self._watch is not None
         for info, words in reader.batch():
-            body = None if watched else bodies.get(words.tobytes())
-            if body is None or info.odd or body.complaints:
-                node = self._command(reader, info, words)
+            raw = words.tobytes()
+            body = bodies.get(raw)
+            if body is None or info.odd or body.complaints or watched:
+                node = self._command(reader, info, raw, body)
             else:  # nearly every command of a driver
                 node = Command(position.address, body)
                 if info.draws:
@@ -208,14 +210,13 @@ class CommandWalker:
         yield from self._ran_out(start, reader.end, limit)
         return None
 
-    def _command(self, reader: CommandReader[Header], info: Header, words: Words) -> Command:
-        """The node of the command that was just read, with its diagnostics and everything that it points to."""
+    def _command(self, reader: CommandReader[Header], info: Header, raw: bytes, body: Body | None) -> Command:
+        """The node of the command that was just read, with its diagnostics and everything that it points to.  `body` is
+        what `_bodies` has of it."""
         address, dwords = reader.position.address, info.dwords
-        raw = words.tobytes()
-        body = self._bodies.get(raw)
-        if body is None and len(words) < dwords:
+        if body is None and len(raw) < 4 * dwords:
             node = self._cut(address, raw, info)
-            dwords = len(words)
+            dwords = len(raw) // 4
             if info.draws:
                 self._number(node)
         else:

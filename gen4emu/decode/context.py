@@ -91,6 +91,7 @@ class Context:
     _element_words: tuple[tuple[int, ...], ...] = ()
     vfe: View | None = None
     vld: View | None = None  # VLD_STATE or VFE_STATE_EX
+    remap: dict[str, int] = field(default_factory=dict)  # its fields that name interface descriptors
     extended: str = "VLD_STATE"  # the name of its layout
     _parsed: dict[Body, Any] = field(default_factory=dict)
     pending: dict[tuple[str, str], Pointer] = field(default_factory=dict)  # Gen6 on: by target and stage

@@ -1,6 +1,6 @@
-"""The state in force at a draw of a device that only decodes: the last commands before it, by what they set.
+"""The state in force at a draw of a decoded trace: the last commands before it, by what they set.
 
-`in_force` has the same for devices that execute, which know what the GPU has written by then.
+`in_force` has the same for devices of Gen4 and Gen4.5, which execute the trace and know what the GPU has written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def state_at(document: Document, items: Iterable[Item], draw: int) -> StateInFor
     submission, before = 0, 0
     for item in items:
         if isinstance(item, SubmissionStart):
-            submission = item.number
+            submission, before = item.number, document.draws  # submissions before it may have been left out
         elif isinstance(item, Command) and document.decoder is not None:
             found = contexts.setdefault(document.decoder.context.number, {})
             if item.draw == draw:

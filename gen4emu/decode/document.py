@@ -5,7 +5,7 @@ The memory, the context of the command streamer and the kernels last as long as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gen4emu.decode.address_space import AddressSpace
@@ -27,6 +27,7 @@ from gen4emu.decode.nodes import (
 )
 from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower
+from gen4emu.device.landmarks import Landmark
 from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
 from gen4emu.errors import DecodeError, FieldError
 from gen4emu.hw.chips import BY_PCI_ID, Device
@@ -153,6 +154,14 @@ class Document:
         self._dirty = False
         self._draws = 0  # of error states before this one
         self._named = device is not None
+        self._landmark: Landmark | None = None
+        self._known: tuple[bytes, ...] = ()
+        self._needed: dict[int, int] = {}
+
+    def begin_at(self, landmark: Landmark, kernels: Sequence[bytes]) -> None:
+        """Decode a trace from a landmark on; `kernels` are those of the whole trace."""
+        self._landmark, self._needed = landmark, dict(landmark.needed)
+        self._known = tuple(kernels[:landmark.kernels])
 
     def __iter__(self) -> Iterator[Item]:
         started = False
@@ -278,12 +287,19 @@ class Document:
         self.number += 1
         if event.page_table is not None and len(self._tables) < _TABLES_KEPT:
             self._tables.setdefault(event.page_table, event.context)
+        landmark = self._landmark
+        is_before = landmark is not None and number < landmark.submission
+        if landmark is not None and number <= landmark.submission:
+            self.gl.skip(landmark.calls, landmark.topology)
+            if is_before and number not in self._needed:
+                return
+            self._decoder().walker.draws = self._needed[number] if is_before else landmark.draws
         decoder = self._decoder()
         if self._dirty:
             decoder.changed()
             self._dirty = False
         items = decoder.submission(event, number)
-        if self.gl.present:
+        if self.gl.present and not is_before:
             items = self._with_gl(items, event.offset)
         if number in self.options.submissions:
             yield from items
@@ -309,6 +325,7 @@ class Document:
                 raise unnamed(self.file)
             self.decoder = Decoder(self.device, self.memory, self.options)
             self.decoder.walker.draws = self._draws
+            self.decoder.kernels.know(self._known)
         return self.decoder
 
     def _unreached(self) -> Iterator[Item]:

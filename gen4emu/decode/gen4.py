@@ -80,6 +80,7 @@ def media_pointers(follower: Follower, node: Command) -> None:
     """MEDIA_STATE_POINTERS: VFE's mode determines the layout of the extended state."""
     context, view, gen = follower.context, node.body.view, follower.gen
     context.vfe = context.vld = None
+    context.remap = {}
     context.descriptors_shown.clear()
     address = context.absolute("general_state", view.pointer_to_vfe_state)
     context.vfe = follower.peek.view(catalogue_of(gen).block("VFE_STATE"), address, gen)
@@ -89,6 +90,7 @@ def media_pointers(follower: Follower, node: Command) -> None:
         if view.extended_vfe_state_enable and block is not None:
             at = context.absolute("general_state", view.extended_state_pointer)
             context.vld = follower.peek.view(block, at, gen)
+            context.remap = _remap(context.vld)
     follower.pointers(node)
 
 
@@ -131,14 +133,17 @@ def descriptors(follower: Follower, view: View) -> list[tuple[int, int]]:
     return [(i, base + size * i & context.mask) for i in _numbers(context, view)]
 
 
+def _remap(vld: View | None) -> dict[str, int]:
+    return {} if vld is None else {f.name: int(f.decode(raw)) for f, raw in vld.fields() if "remap" in f.name}
+
+
 def _numbers(context: Context, view: View) -> list[int]:
-    vld = context.vld
-    remap = {} if vld is None else {f.name: f.decode(raw) for f, raw in vld.fields() if "remap" in f.name}
+    vld, remap = context.vld, context.remap
     if vld is not None and vld.layout.name == "VLD_STATE":
         return sorted(set(remap.values())) if remap else [0]
     index = int(view.interface_descriptor_offset)
     if view.layout.name == "MEDIA_OBJECT_EX":
-        index = int(remap.get(f"interface_descriptor_remap_{index}", index))
+        index = remap.get(f"interface_descriptor_remap_{index}", index)
     return [index]
 
 

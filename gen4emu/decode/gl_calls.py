@@ -290,6 +290,17 @@ class GlCalls:
                     found += [s for s in group.program.shaders if s.stage in wanted and s not in found]
         return found
 
+    # --- beginning later than at the start -------------------------------------------------------------------------
+    @property
+    def waiting(self) -> tuple[int, int | None]:
+        """How many calls wait for their draws, and the topology that a command has set."""
+        return len(self._calls), self._topology
+
+    def skip(self, waiting: int, topology: int | None) -> None:
+        """The draws so far were left out: of the calls so far, the last ones wait for theirs."""
+        del self._calls[:max(0, len(self._calls) - waiting)]
+        self._topology = topology
+
     # --- draws ----------------------------------------------------------------------------------------------------
     def command(self, command: Command) -> None:
         """The next command of a submission."""

@@ -29,15 +29,20 @@ from gen4emu.decode.nodes import Body, Command, Data, Node, State
 from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.decode.text import TextRenderer
-from gen4emu.device.command_streamer import REGISTER_LOADS, CommandStreamer
+from gen4emu.device.command_streamer import REGISTER_LOADS, CommandListener, CommandStreamer
 from gen4emu.device.device import Device
+from gen4emu.device.executed import Executed
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Client
+from gen4emu.trace.events import Engine
 
 Part = tuple[str, int | str]  # a command, and one part of the state that it sets
+Parts = dict[Part, Executed]
+# The number of commands, those of the blitter, and by engine those in force and those of its saved contexts.
+Kept = tuple[int, dict[int | str, Executed], dict[Engine, tuple[Parts, dict[int, Parts]]]]
 
 _BASES = {
     "general_state_base_address": "general_state_base", "surface_state_base_address": "surface_state_base",
@@ -52,21 +57,8 @@ _RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # the core's names of their p
 _USES_SETUP = frozenset({"XY_PIXEL_BLT", "XY_SCANLINES_BLT", "XY_TEXT_BLT", "XY_TEXT_IMMEDIATE_BLT"})
 _NOUNS = {"3DSTATE_VERTEX_BUFFERS": "vertex buffer ", "3DSTATE_CHROMA_KEY": "table ",
           "3DSTATE_GS_SVB_INDEX": "index ", "URB_FENCE": "fence of "}
+_WITH_PARTS = frozenset({"STATE_BASE_ADDRESS", *_NOUNS})  # commands that set a part of their state only
 _CONSTANT_ROWS = 4
-
-
-@dataclass(slots=True, frozen=True, eq=False)
-class _Executed:
-    """A state command that was executed."""
-
-    serial: int
-    name: str
-    address: int
-    data: bytes
-    place: Place  # its draw is the last one that had begun
-    first: bool  # no draw before it
-    bases: tuple[int, int, int]  # general state, surface state, indirect objects: as they were before it
-    parts: tuple[int | str, ...]  # the parts of the state that it set
 
 
 @dataclass(slots=True)
@@ -141,8 +133,8 @@ class _Context:
 
     tracker: StateTracker
     streamer: CommandStreamer
-    parts: dict[Part, _Executed] = field(default_factory=dict)
-    saved: dict[int, dict[Part, _Executed]] = field(default_factory=dict)
+    parts: Parts = field(default_factory=dict)
+    saved: dict[int, Parts] = field(default_factory=dict)
 
     # device.command_streamer.CommandListener
     def command(self, words: Words) -> None:
@@ -173,6 +165,9 @@ class _Context:
 
 def _parts(name: str, words: Words, gen: Gen) -> Iterator[int | str]:
     """The parts of the state that a command sets; one part for most commands."""
+    if name not in _WITH_PARTS and not name.startswith("XY_SETUP"):
+        yield ""  # nearly all of them
+        return
     fields = catalogue.command_named(name, gen).view(words, gen=gen)
     if name == "STATE_BASE_ADDRESS":
         yield from (base for field, base in _BASES.items() if getattr(fields, f"{field}_modify_enable"))
@@ -184,10 +179,8 @@ def _parts(name: str, words: Words, gen: Gen) -> Iterator[int | str]:
         yield fields.chroma_key_table_index
     elif name == "3DSTATE_GS_SVB_INDEX":
         yield fields.index_number
-    elif name.startswith("XY_SETUP"):
-        yield from ("clip",) if name == "XY_SETUP_CLIP_BLT" else ("setup", "clip")
     else:
-        yield ""
+        yield from ("clip",) if name == "XY_SETUP_CLIP_BLT" else ("setup", "clip")
 
 
 class StateTracker:
@@ -197,7 +190,7 @@ class StateTracker:
         self.device = device
         self.before_draw: Callable[[], None] | None = None  # called when a draw command is about to be executed
         self._serial = 0
-        self._setups: dict[int | str, _Executed] = {}  # of the blitter, which all engines share
+        self._setups: dict[int | str, Executed] = {}  # of the blitter, which all engines share
         self._kernels = Kernels(device.info.gen, model_of(device.info.gen).resource_of)
         self._contexts = {engine: _Context(self, streamer) for engine, streamer in device.streamers.items()}
         for context in self._contexts.values():
@@ -206,6 +199,25 @@ class StateTracker:
     def close(self) -> None:
         for context in self._contexts.values():
             context.streamer.listen(None)
+
+    def listener(self, engine: Engine) -> CommandListener:
+        """The listener of an engine, if others listen, too."""
+        return self._contexts[engine]
+
+    def kept(self) -> Kept:
+        """What another tracker, of a device in the same state, continues with."""
+        return self._serial, dict(self._setups), {
+            engine: (dict(context.parts), {number: dict(parts) for number, parts in context.saved.items()})
+            for engine, context in self._contexts.items()}
+
+    def restore(self, kept: Kept) -> None:
+        """Continue where another tracker was."""
+        self._serial, setups, contexts = kept
+        self._setups = dict(setups)
+        for engine, (parts, saved) in contexts.items():
+            context = self._contexts[engine]
+            context.parts = dict(parts)
+            context.saved = {number: dict(found) for number, found in saved.items()}
 
     def __enter__(self) -> Self:
         return self
@@ -218,15 +230,15 @@ class StateTracker:
         if self.before_draw is not None:
             self.before_draw()
 
-    def _executed(self, name: str, words: Words, streamer: CommandStreamer) -> _Executed:
+    def _executed(self, name: str, words: Words, streamer: CommandStreamer) -> Executed:
         self._serial += 1
         raw = streamer.state.raw
-        return _Executed(self._serial, name, streamer.position.address, words.tobytes(), self.device.place,
-                         self.device.numbers.total == 0,
-                         (raw.general_state_base, raw.surface_state_base, raw.indirect_object_base),
-                         tuple(_parts(name, words, streamer.gen)))
+        return Executed(self._serial, name, streamer.position.address, words.tobytes(), self.device.place,
+                        self.device.numbers.total == 0,
+                        (raw.general_state_base, raw.surface_state_base, raw.indirect_object_base),
+                        tuple(_parts(name, words, streamer.gen)))
 
-    def _setup(self, executed: _Executed) -> None:
+    def _setup(self, executed: Executed) -> None:
         for part in executed.parts:
             self._setups[part] = executed
 
@@ -243,7 +255,7 @@ class StateTracker:
             in_force = [(part, executed) for part, executed in self._setups.items()]
         else:
             in_force = [(key[1], executed) for key, executed in self._contexts[self.device.engine].parts.items()]
-        groups: dict[_Executed, list[int | str]] = {}
+        groups: dict[Executed, list[int | str]] = {}
         for part, executed in in_force:
             if _concerns(kind, draw.name, executed.name, view.model):
                 groups.setdefault(executed, []).append(part)
@@ -287,9 +299,9 @@ class _Builder:
         node.diagnostics += diagnose(body, address)
         return node
 
-    def settings(self, groups: dict[_Executed, list[int | str]]) -> tuple[Setting, ...]:
+    def settings(self, groups: dict[Executed, list[int | str]]) -> tuple[Setting, ...]:
         """The commands in the order of the pipeline.  Pointers are followed in the order of execution."""
-        found: list[tuple[_Executed, Setting]] = []
+        found: list[tuple[Executed, Setting]] = []
         for executed, parts in sorted(groups.items(), key=lambda group: group[0].serial):
             node = self.command(executed.address, self.body(executed.data))
             some = tuple(parts) if len(parts) < len(set(executed.parts)) else ()

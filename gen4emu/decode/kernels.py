@@ -6,15 +6,18 @@ business of `gen4emu.isa`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gen4emu.decode.context import Use
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import KernelCode
 from gen4emu.decode.resources import Kind, ResourceOf
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
+from gen4emu.isa.disassembler import MAX_KERNEL_BYTES
 from gen4emu.isa.instruction import is_ip
 
-_WINDOW = 1 << 18  # bytes in which a kernel must end
+_WINDOW = 1 << 18  # bytes that are read of a kernel; more only if it does not end in them
 _BUDGET = 1 << 16  # bytes of kernels examined, plus a multiple of the size of memory: hostile pointers overlap
 _SCANS = 8  # the multiple of the size of memory that may be examined
 _KERNELS_KEPT = 1 << 14
@@ -32,15 +35,26 @@ class Kernels:
         self._before: dict[int, tuple[int, bytes, KernelCode]] = {}  # by address: what was there when it was last read
         self._uses: dict[int, Use] = {}
         self._count = 0
+        self._known: dict[bytes, int] = {}  # numbers of kernels before the place at which decoding began
         self._scan = self._new = _BUDGET
 
     def new_submission(self, memory_bytes: int) -> None:
         self._scan, self._new = _BUDGET + _SCANS * memory_bytes, _BUDGET + memory_bytes
 
     @property
+    def count(self) -> int:
+        """How many there are so far."""
+        return self._count
+
+    @property
     def exhausted(self) -> bool:
         """Whether no more code will be looked at in this submission."""
         return self._scan <= 0 or self._new <= 0
+
+    def know(self, codes: Sequence[bytes]) -> None:
+        """Kernels that were seen before: they have these numbers, from 1."""
+        self._known = {code: number for number, code in enumerate(codes, 1)}
+        self._count = len(codes)
 
     def forget(self) -> None:
         """Memory was written: drop cached kernels by address."""
@@ -52,8 +66,16 @@ class Kernels:
             return self._at[address]
         if self.exhausted:
             return None
-        data = peek.available(address, _WINDOW)
-        found = self._unchanged(address, data) or (self._code(data) if len(data) >= 8 else None)
+        was_long = self._before.get(address, (0,))[0] > _WINDOW
+        data = peek.available(address, MAX_KERNEL_BYTES if was_long else _WINDOW)
+        found = self._unchanged(address, data)
+        if found is None and len(data) >= 8:
+            length = kernel_length(data, self.gen)
+            if length == _WINDOW:
+                self._scan -= length
+                data = peek.available(address, MAX_KERNEL_BYTES)
+                length = kernel_length(data, self.gen)
+            found = self._code(data[:length])
         self._at[address] = found
         if found is not None:
             if len(self._before) >= _KERNELS_KEPT:
@@ -69,21 +91,23 @@ class Kernels:
         self._scan -= len(found.code)
         return found
 
-    def _code(self, data: bytes) -> KernelCode:
-        length = kernel_length(data, self.gen)
+    def _code(self, code: bytes) -> KernelCode:
+        length = len(code)
         self._scan -= length
-        code = data[:length]
         found = self.by_code.get(code)
         if found is None:
             if len(self.by_code) >= _KERNELS_KEPT:
                 self.by_code.clear()
                 self._before.clear()
                 self._uses.clear()
-            self._count += 1
+            number = self._known.get(code, 0)
+            if not number:
+                self._count += 1
+                number = self._count
             self._new -= length
             lines = tuple(disassemble(code, self.gen, end=length))
             complete = bool(lines) and lines[-1].inst is not None and _leaves(lines[-1].inst)
-            found = KernelCode(self._count, code, tuple(_text(line) for line in lines), len(lines), complete)
+            found = KernelCode(number, code, tuple(_text(line) for line in lines), len(lines), complete)
             self.by_code[code] = found
         return found
 

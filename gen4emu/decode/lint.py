@@ -81,7 +81,7 @@ class Linter:
         if isinstance(layout, Layout):
             view = node.body.view
             if layout.privileged and self.state.in_batch and not self.state.secure:
-                self.find(node, "privileged", "does nothing in a batch that is not secure; here it is carried out")
+                self.find(node, "privileged", "hardware ignores it in a batch that is not secure; gen4emu executes it")
             for rule in _RULES.get(layout.name, ()):
                 rule(self, node, view)
             if "BLT" in layout.name:
@@ -329,7 +329,7 @@ def _payload(lint: Linter, node: Command, stage: str, unit: Unit) -> None:
     loaded = lint.state.constants
     last = int(view.constant_urb_entry_read_offset) + constants
     if constants and loaded is None:
-        lint.find(node, "constants-missing", f"{stage} reads constants, and no CONSTANT_BUFFER is valid")
+        lint.find(node, "constants-missing", f"{stage} reads constants, but no CONSTANT_BUFFER is valid")
     elif constants and loaded is not None and last > 2 * loaded:
         lint.find(node, "constants-missing", f"{stage} reads constants to row {last}, the buffer has {2 * loaded}")
     elif constants and lint.state.constants_unwritten and unit.kernel is not None and \

@@ -153,7 +153,7 @@ def _precision(s: LintState, context: Context, peek: MemoryReader) -> Iterator[s
 def _barycentric(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
     linear = s.value("3DSTATE_WM", "barycentric_interpolation_mode", 0) & _LINEAR
     if linear and s.is_on("PS") and not s.value("3DSTATE_CLIP", "non_perspective_barycentric_enable", True):
-        yield "3DSTATE_WM interpolates without perspective, 3DSTATE_CLIP does not support it"
+        yield "3DSTATE_WM interpolates without perspective, but 3DSTATE_CLIP does not support it"
 
 
 def _clip_statistics(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -208,7 +208,7 @@ def _dispatch(s: LintState, context: Context, peek: MemoryReader) -> Iterator[st
         return
     widths = [w for w in (8, 16, 32) if s.value(name, f"dispatch_{w}_pixel_enable", False)]
     if not widths:
-        yield "a pixel shader without a width at which it is dispatched"
+        yield "a pixel shader without a dispatch width"
     per_sample = s.value("3DSTATE_PS_EXTRA", "pixel_shader_is_per_sample", False)
     if 32 in widths and s.samples == 4 and not per_sample:
         yield "32 pixels with 16 samples"
@@ -238,7 +238,7 @@ def _attributes(s: LintState, context: Context, peek: MemoryReader) -> Iterator[
 def _depth_coverage(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
     state = str(getattr(s.value("3DSTATE_PS_EXTRA", "input_coverage_mask_state"), "name", ""))
     if state == "DEPTH_COVERAGE" and s.raw("3DSTATE_WM", "early_depth_stencil_control") == 1:
-        yield "DEPTH_COVERAGE, and depth is tested after the shader"
+        yield "DEPTH_COVERAGE, but depth is tested after the shader"
 
 
 def _ps_blend(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -368,7 +368,7 @@ def _hiz(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
     if s.raw(name, "surface_type") in (_1D, _NULL):
         yield "a hierarchical depth buffer, and a depth buffer of type 1D or NULL"
     if not s.value("3DSTATE_HIER_DEPTH_BUFFER", "surface_base_address", 0):
-        yield "hierarchical_depth_buffer_enable, and 3DSTATE_HIER_DEPTH_BUFFER has no address"
+        yield "hierarchical_depth_buffer_enable is set, but 3DSTATE_HIER_DEPTH_BUFFER has no address"
 
 
 def _stencil(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:

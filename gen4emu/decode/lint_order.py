@@ -97,7 +97,7 @@ class LaterLinter:
                 known.clear()
 
     def batch(self, node: BatchStart) -> None:
-        """Batches need nothing."""
+        """No rule is about the start of a batch."""
 
     def find(self, node: Node, rule: str, text: str) -> None:
         node.diagnostics.append(Diagnostic(RULES[rule].severity, rule, node.address, node.title, text))
@@ -241,7 +241,7 @@ class LaterLinter:
         if not state.stalled_gs and gs is not None and state.is_on("GS") and has(gs, "dispatch_mode") and \
                 str(getattr(gs.dispatch_mode, "name", "")) == "SIMD8" and \
                 state.value("3DSTATE_URB_GS", "gs_number_of_urb_entries", 16) < 16:
-            self.find(node, "gs-stall", "SIMD8 with less than 16 URB entries, and no stall since 3DSTATE_GS")
+            self.find(node, "gs-stall", "SIMD8 with fewer than 16 URB entries, and no stall since 3DSTATE_GS")
         if not state.stalled_ds and state.is_on("DS"):
             self.find(node, "push-stall", "no stall since 3DSTATE_PUSH_CONSTANT_ALLOC_DS")
             state.stalled_ds = True
@@ -410,7 +410,7 @@ def _switch_streamer(state: _Order, on: bool) -> None:
 
 def _pool(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
     if view.binding_table_pool_enable and not state.streamer:
-        lint.find(node, "resource-streamer", "enables the pool while the resource streamer does not parse")
+        lint.find(node, "resource-streamer", "enables the pool while the resource streamer is off")
     state.stale_pool = False
 
 
@@ -418,7 +418,7 @@ def _streamed(lint: LaterLinter, node: Command, view: Any, state: _Order) -> Non
     """A command that the resource streamer executes."""
     name = node.body.name
     if not state.streamer:
-        lint.find(node, "resource-streamer", "while the resource streamer does not parse")
+        lint.find(node, "resource-streamer", "while the resource streamer is off")
     elif not state.value("3DSTATE_BINDING_TABLE_POOL_ALLOC", "binding_table_pool_enable", False):
         lint.find(node, "resource-streamer", "while the binding table pool is off")
     elif state.stale_pool:

@@ -312,7 +312,7 @@ def _antialias(s: LintState, context: Context, peek: MemoryReader) -> Iterator[s
     if s.value(name, "antialiasing_enable", False):
         for _, index, surface in _reach(s).drawn():
             if _format(surface)[1].endswith(("UINT", "SINT")):
-                yield f"antialiasing_enable, and render target {index} is {_format(surface)[1]}"
+                yield f"antialiasing_enable is set, but render target {index} is {_format(surface)[1]}"
 
 
 def _fast_clear_target(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -334,7 +334,7 @@ def _no_writes(s: LintState, context: Context, peek: MemoryReader) -> Iterator[s
     if extra.pixel_shader_kills_pixel:
         yield "pixel_shader_does_not_write_to_rt with pixel_shader_kills_pixel"
     elif _reach(s).writes:
-        yield "pixel_shader_does_not_write_to_rt, and the kernel writes render target " \
+        yield "pixel_shader_does_not_write_to_rt, but the kernel writes render target " \
               f"{_reach(s).writes[0].surface}"
 
 
@@ -342,7 +342,7 @@ def _kills(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
     name = "3DSTATE_PS_EXTRA" if s.gen & _GEN8_ON else "3DSTATE_WM"
     kills = s.value(name, "pixel_shader_kills_pixel", True)
     if not kills and s.is_on("PS") and any(write.predicated for write in _reach(s).writes):
-        yield "the kernel writes a render target with a predicate, and pixel_shader_kills_pixel is not set"
+        yield "the kernel writes a render target with a predicate, but pixel_shader_kills_pixel is not set"
 
 
 def _writeable(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -351,7 +351,7 @@ def _writeable(s: LintState, context: Context, peek: MemoryReader) -> Iterator[s
     for number, index, _ in _reach(s).drawn():
         entry = _reach(s).blend_entry(number)
         if entry is not None and not all(getattr(entry, f"write_disable_{c}") for c in _COMPONENTS):
-            yield f"render target {index} is written, and has_writeable_rt is not set"
+            yield f"render target {index} is written, but has_writeable_rt is not set"
 
 
 def _dual_source(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -364,7 +364,7 @@ def _dual_source(s: LintState, context: Context, peek: MemoryReader) -> Iterator
         factors += ("source_alpha_blend_factor", "destination_alpha_blend_factor")
     used = next((name for name in factors if "SRC1" in _name(getattr(entry, name))), "")
     if used:
-        yield f"{used} is {_name(getattr(entry, used))}, and the kernel writes one colour"
+        yield f"{used} is {_name(getattr(entry, used))}, but the kernel writes only one colour"
 
 
 SURFACE_RULES: tuple[DrawRule, ...] = (

@@ -7,6 +7,7 @@ A block is shown where it is first met and again when it changed; its other ment
 from __future__ import annotations
 
 import difflib
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,7 +55,7 @@ class PointerFollower:
         self.rows = _ROWS  # of data that may still be shown in this submission
         self._bodies: dict[tuple[str, bytes], Body] = {}
         self._shown: dict[tuple[str, int], Body] = {}  # shown in the output so far
-        self._blits: dict[tuple[Body, YTiled], Shared] = {}
+        self._blits: defaultdict[YTiled, dict[Body, Shared]] = defaultdict(dict)
         self._known: dict[Hashable, _Known] = {}
         self._visited: dict[Hashable, State] = {}  # in this submission
         self._kernels_seen: set[int] = set()
@@ -155,13 +156,13 @@ class PointerFollower:
         """A 2D command: its operands as surfaces."""
         if not self.options.follow:
             return
-        y_tiled = self.context.y_tiled
-        known = self._blits.get((node.body, y_tiled))
+        blits = self._blits[self.context.y_tiled]
+        known = blits.get(node.body)
         if known is None:
-            known = Shared(_surface_of(o) for o in operands(node.body.view, y_tiled))
-            if len(self._blits) >= _BODIES_KEPT:
-                self._blits.clear()
-            self._blits[node.body, y_tiled] = known
+            known = Shared(_surface_of(o) for o in operands(node.body.view, self.context.y_tiled))
+            if len(blits) >= _BODIES_KEPT:
+                blits.clear()
+            blits[node.body] = known
         node.children = known
 
     # --- blocks --------------------------------------------------------------------------------------------------

@@ -30,9 +30,9 @@ from gen4emu.hw.chips import Device
 from gen4emu.hw.gen import Gen
 
 _RAW_ROWS = 4
-_ORIGIN = {"ring": "called by the ring", "chain": "the last one goes on here", "call": "called by the last one",
+_ORIGIN = {"ring": "called by the ring", "chain": "the last one continues here", "call": "called by the last one",
            "object": "not reached from the ring"}
-_WHY = {"end": "", "chain": ", goes on elsewhere", "truncated": ", cut off"}
+_WHY = {"end": "", "chain": ", continues elsewhere", "truncated": ", cut off"}
 
 
 class TextRenderer:

@@ -2,7 +2,7 @@
 
 The core also unpacks plain fills and copies, unless something observes draws (command_streamer.py).
 
-What a command brings is known from the fields its layout has; PIXEL, SCANLINES and TEXT draw with what the last SETUP
+The fields of a command's layout tell which parameters it has; PIXEL, SCANLINES and TEXT draw with what the last SETUP
 command left.
 """
 
@@ -147,7 +147,7 @@ class Blitter:
             raw |= self._source(v, raw) | self._range(v)
         return self._draw(raw) if raw else None
 
-    # --- what a command brings -------------------------------------------------------------------------------------
+    # --- the parameters of a command -------------------------------------------------------------------------------
     def _has(self, v: _Brought, name: str) -> bool:
         return name in v.__dict__
 

@@ -114,12 +114,14 @@ class Executor:
     compute: Handler  # GPGPU_WALKER, with its dimensions
     blit: Callable[[Command, Words], None]
     blitter: Any  # struct g4_blitter *, with which the core executes plain blits
+    enhance: Callable[[str, Words, Callable[[str], None]], None]  # VEBOX; takes a function for what is not modelled
     media: Handler  # MEDIA_OBJECT, MEDIA_OBJECT_EX, MEDIA_OBJECT_PRT
     wait_for_media: Callable[[bool], None]  # until media threads cannot continue or, with True, have ended
     reset_counts: Callable[[], None]  # MI_FLUSH with Global Snapshot Count Reset
     flip: Callable[[int], None]  # MI_DISPLAY_FLIP to the surface at an address
 
 
+VIDEO_ENHANCEMENT = ("VEBOX_SURFACE_STATE", "VEBOX_STATE", "VEBOX_DI_IECP")  # of the engine of this name
 # Commands that load registers, and the field with the register, if it has one.
 REGISTER_LOADS = {"MI_LOAD_REGISTER_IMM": "", "MI_LOAD_REGISTER_MEM": "register_address",
                   "MI_LOAD_REGISTER_REG": "destination_register_address"}
@@ -139,6 +141,25 @@ class CommandListener(Protocol):
 
     def reset(self) -> None:
         """The state of the running context was reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Several listeners as one."""
+
+    all: tuple[CommandListener, ...]
+
+    def command(self, words: Words) -> None:
+        for listener in self.all:
+            listener.command(words)
+
+    def context(self, left: int | None, entered: int, restored: bool) -> None:
+        for listener in self.all:
+            listener.context(left, entered, restored)
+
+    def reset(self) -> None:
+        for listener in self.all:
+            listener.reset()
 
 
 def _family(gen: Gen) -> list[Catalogue]:
@@ -296,7 +317,7 @@ class CommandStreamer:
                 if self.has_drawn:
                     self._rest(in_batch=True)
         except EndlessBatch:
-            self._hang(f"the batch goes on after {self.max_batch_dwords} dwords or {_MAX_JUMPS} jumps")
+            self._hang(f"the batch does not end after {self.max_batch_dwords} dwords or {_MAX_JUMPS} jumps")
         if self._reader.loop is not None:
             self.waited_for.add(self._reader.loop)
 
@@ -351,7 +372,7 @@ class CommandStreamer:
     def _fetch(self, address: int, dwords: int) -> Words:
         if not self._is_mapped(address):
             self.interrupts.page_fault("command_fetch")
-            self._hang("nothing is mapped where the batch goes on")
+            self._hang("nothing is mapped where the batch continues")
         self._use_window(self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS))
         return self._window
 
@@ -413,6 +434,9 @@ class CommandStreamer:
     def _handler(self, known: Command, command: Command | None, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are present."""
         if known.engine not in (None, Engine.RENDER):  # the fixed functions of the other engines
+            if known.engine is Engine.VIDEO_ENHANCEMENT and command is not None and known.name in VIDEO_ENHANCEMENT:
+                enhance = partial(self._enhance, known.name)
+                return enhance if length >= command.size(self.gen) else self._padded(command, enhance)
             return self._not_executed(known.name)
         if known.client == Client.MI:
             handler = self._waiting(known.name, self._handlers.get(known.name, self._unknown))
@@ -544,6 +568,9 @@ class CommandStreamer:
             self.findings.add(f"{name} is not executed", self._where())
 
         return report
+
+    def _enhance(self, name: str, words: Words) -> None:
+        self.executor.enhance(name, words, lambda what: self.findings.add(f"{what} is not executed", self._where()))
 
     def _where(self) -> str:
         return f"0x{self.position.address:08x}"

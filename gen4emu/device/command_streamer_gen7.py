@@ -349,7 +349,7 @@ class Gen7CommandStreamer(CommandStreamer):
             if flags & to_register:
                 self.registers.write(words[2] & register, words[3])
             elif flags & operations:
-                data = words[3:min(command.length(words[0]), 5)]  # the short form brings one dword
+                data = words[3:min(command.length(words[0]), 5)]  # the short form has one dword
                 self._post_sync((flags & operations) >> post_sync.lo, words[2] & target, data.tobytes())
             if flags & no_pointers:
                 self.state.disable_constants()

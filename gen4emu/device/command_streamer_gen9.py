@@ -183,7 +183,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             dwords = self.catalogue.length(header, self.engine)
             self._skipped += dwords
             address += 4 * dwords
-        self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
+        self._hang(f"the batch does not end after {self.max_batch_dwords} dwords")
 
     def _semaphore_wait(self, words: Words) -> None:
         """Wait for a value.  Nothing else runs on this device, so only a program can still write it."""
@@ -275,7 +275,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
                 target = int(address.decode(address.extract(words)))
                 if flags & indexed:
                     target += self.registers.view("RENDER_HWS_PGA").status_page_address
-                data = words[4:min(command.length(words[0]), 6)]  # the short form brings one dword
+                data = words[4:min(command.length(words[0]), 6)]  # the short form has one dword
                 self._post_sync((flags & operations) >> post_sync.lo, target, data.tobytes())
             if flags & no_pointers:
                 self.state.disable_constants()

@@ -446,7 +446,7 @@ class Debug:
         return self._active
 
     def count(self, draws: int) -> None:
-        """So many 3DPRIMITIVEs were drawn whole."""
+        """Count 3DPRIMITIVEs that were drawn whole."""
         self._primitives += draws
 
     def draw(self, words: Words, run: Callable[[Words], None]) -> None:

@@ -31,6 +31,7 @@ from gen4emu.device.place import DrawKind, DrawNumbers, Place
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
 from gen4emu.device.targets import Target, TargetFinder
+from gen4emu.device.video_enhancement import ENHANCED_PIXEL, VideoEnhancement
 from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
 from gen4emu.hw.command_reader import Words
@@ -55,6 +56,20 @@ _BUSY: dict[int, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class DrawStep:
+    """What a draw or dispatch is doing: its ranges of objects, tiles or groups; a large draw has several such steps."""
+
+    noun: str
+    begun: int
+    count: int
+
+    @property
+    def text(self) -> str:
+        """tile 40 of 192."""
+        return f"{self.noun} {self.begun} of {self.count}"
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceState:
     """A device between two commands, without memory; each unit knows the meaning of its part."""
 
@@ -70,6 +85,7 @@ class DeviceState:
     frame: int
     host_faults: bytes
     blit_budget: int  # pixels of the submission
+    video_enhancement: tuple[object, ...]
 
     @property
     def is_inside(self) -> bool:
@@ -116,6 +132,7 @@ class Device:
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
+        self.video_enhancement = VideoEnhancement(self.memory, info.gen)
         self.numbers = DrawNumbers()
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self._at_rest: Callable[[], object] | None = None
@@ -153,7 +170,8 @@ class Device:
         executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self._core_drew,
                             core_failed=self._core_failed, fault=self._fault,
                             depth_operation=self._depth_operation, compute=self._compute, blit=self._blit,
-                            blitter=self.blitter.native, media=self._media, wait_for_media=self._wait_for_media,
+                            blitter=self.blitter.native, enhance=self._enhance, media=self._media,
+                            wait_for_media=self._wait_for_media,
                             reset_counts=self._reset_counts, flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
         streamer = kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
@@ -493,6 +511,17 @@ class Device:
             self._count(self._begun(), self.targets.latest, blit=True)
         self._drawn()
 
+    def _enhance(self, name: str, words: Words, report: Callable[[str], None]) -> None:
+        unit = self.video_enhancement
+        if name == "VEBOX_DI_IECP":
+            left = self.blitter.budget - unit.pixels(words) * ENHANCED_PIXEL
+            if left < 0:
+                self._active.update_error_registers()
+                raise BlitHang(f"hang at 0x{self._active.position.address:08x} in {name}: more pixels than the "
+                               "watchdog allows")
+            self.blitter.budget = left
+        unit.execute(name, words, report)
+
     @property
     def place(self) -> Place:
         """The draw that runs, or ran last."""
@@ -509,6 +538,7 @@ class Device:
         Contexts that ran have their initial state; saved contexts and memory stay.
         """
         lib.g4_device_media_reset(self.native)
+        self.video_enhancement.reset()
         for streamer in self.streamers.made.values():
             streamer.reset()
         for engine in events.Engine:
@@ -535,7 +565,7 @@ class Device:
                            {engine: streamer.save() for engine, streamer in self.streamers.made.items()},
                            self._engine, self.numbers.save(), self.blitter.save(), self.debug.save(),
                            self.targets.save(), self.submissions, self.frame, save_log(self.memory.port),
-                           self.blitter.budget)
+                           self.blitter.budget, self.video_enhancement.save())
 
     def load(self, saved: DeviceState) -> None:
         """Take over what `save` of a device of the same chip with the same options has returned."""
@@ -549,6 +579,7 @@ class Device:
         self._tile_blits()
         self.numbers.load(saved.numbers)
         self.blitter.load(saved.blitter)
+        self.video_enhancement.load(saved.video_enhancement)
         self.debug.load(saved.debug)
         self.targets.load(saved.targets)
         self.submissions, self.frame = saved.submissions, saved.frame
@@ -573,6 +604,7 @@ class Device:
     def faults(self) -> Faults:
         """Failed accesses to memory: of draws, blits, command streamers and the host."""
         found = self.memory.faults + log_faults(lib.g4_device_faults(self.native)) + self.blitter.faults
+        found = found + self.video_enhancement.faults
         for streamer in self.streamers.made.values():
             found = found + streamer.faults
         return found
@@ -608,6 +640,15 @@ class Device:
         media_names = ("objects", "macroblocks", "roots", "children", "ns", "thread_ns")
         return counts | {f"media_{name}": int(getattr(media, name)) for name in media_names}
 
+    def step(self) -> DrawStep | None:
+        """What the draw or dispatch that another thread executes is doing; None between draws and before the first."""
+        if self.native is None:
+            return None
+        raw = ffi.new("struct g4_draw_progress *")
+        lib.g4_device_progress(self.native, raw)
+        noun = _STEPS.get(raw.step)
+        return None if noun is None else DrawStep(noun, raw.begun, raw.count)
+
     def hierarchical_depth_counts(self) -> dict[str, int]:
         """The work of hierarchical depth buffers so far (docs/counters.md); all 0 unless the options enable them."""
         raw = ffi.new("struct g4_hiz_counts *")
@@ -615,6 +656,8 @@ class Device:
         return {name: int(getattr(raw, name)) for name, _ in ffi.typeof("struct g4_hiz_counts").fields}
 
 
+_STEPS = {lib.G4_DRAW_STEP_OBJECTS: "range of objects", lib.G4_DRAW_STEP_TILES: "tile",
+          lib.G4_DRAW_STEP_GROUPS: "thread group"}
 _COUNTERS = {
     Counter.IA_VERTICES: "IA_VERTICES_COUNT", Counter.IA_PRIMITIVES: "IA_PRIMITIVES_COUNT",
     Counter.VS_INVOCATIONS: "VS_INVOCATION_COUNT", Counter.GS_INVOCATIONS: "GS_INVOCATION_COUNT",

@@ -288,7 +288,7 @@ class Memory:
         status = lib.g4_mem_map_external(self.handle, address, view, size, read_only) \
             if 0 <= address < self.size else lib.G4_BAD_VALUE
         if status != lib.G4_OK:
-            raise FieldError(f"0x{address:08x}: {size} bytes can not be mapped: address and size are multiples of "
+            raise FieldError(f"0x{address:08x}: {size} bytes cannot be mapped: address and size are multiples of "
                              f"{PAGE_SIZE} below 0x{self._end:x}, the buffer is aligned to 64 bytes")
         self._forget_external(address, address + size)
         if size:
@@ -448,7 +448,7 @@ class Memory:
         return hashes
 
     def written_since(self, pages: npt.NDArray[np.uint64], mark: int) -> npt.NDArray[np.bool_]:
-        """Whether the device has written each of these pages, by number, since."""
+        """Whether the device has written each of these pages, by number, since a mark."""
         import numpy as np
 
         written = np.zeros(len(pages), np.uint8)
@@ -458,7 +458,7 @@ class Memory:
         return written.astype(bool)
 
     def written_pages(self, mark: int) -> list[int]:
-        """The addresses of the pages that the device has written since, in order."""
+        """The addresses of the pages that the device has written since a mark, in order."""
         import numpy as np
 
         numbers = [np.arange(start // PAGE_SIZE, (start + size) // PAGE_SIZE, dtype=np.uint64)

@@ -210,7 +210,7 @@ def _check(active: list[Subscription]) -> None:
                                   ("breakpoints", len(breakpoints), lib.G4_DEBUG_BREAKPOINTS),
                                   ("bytes to watch", watched, lib.G4_DEBUG_RANGE)):
         if count > capacity:
-            raise FieldError(f"{count} {what}: there is room for {capacity}")
+            raise FieldError(f"{count} {what}: at most {capacity} fit")
 
 
 def _setup(active: list[Subscription], traps: list[tuple[Subscription, Trap]],

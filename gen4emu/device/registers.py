@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Register, View
+from gen4emu.hw.layout import Register, View, written_bits
 
 SPACE = 512 * 1024
 
@@ -93,7 +93,7 @@ class RegisterFile:
         if keep:
             value = value & ~keep | self.read(offset) & keep
         if offset in self._masked:
-            mask = value >> 16
+            mask = written_bits(value)
             value = self._values.get(offset, 0) & ~mask & 0xFFFF | value & mask
         if offset in self._cleared:
             value = self._values.get(offset, 0) & ~value

@@ -20,6 +20,7 @@ from gen4emu.device.stored_commands import (
     constants,
     copy,
     flag,
+    leave_if,
     place,
     store_bits,
     store_number,
@@ -220,18 +221,19 @@ class ContextState:
 
         return set_key
 
-    def _line_stipple(self) -> Callable[[Words], None]:
+    def _line_stipple(self) -> StoredCommand:
+        """Drivers repeat it with each draw, but rarely set the position in the pattern, which is left to Python."""
         raw = self.raw
         modify, repeat_count, index, counter = (self._field("3DSTATE_LINE_STIPPLE", name) for name in (
             "modify_enable", "line_stipple_repeat_count", "current_stipple_index", "current_repeat_counter"))
 
-        def set_stipple(words: Words) -> None:
+        def set_position(words: Words) -> None:
             ffi.memmove(raw.line_stipple, words[:3], 12)
-            if modify.extract(words):
-                repeat = max(1, repeat_count.extract(words))
-                raw.line_stipple_position = index.extract(words) * repeat + counter.extract(words)
+            repeat = max(1, repeat_count.extract(words))
+            raw.line_stipple_position = index.extract(words) * repeat + counter.extract(words)
 
-        return set_stipple
+        return self.stored.add(leave_if(modify.dword, modify.mask_in(modify.dword)), copy(place("line_stipple"), 3),
+                               fallback=set_position)
 
     def _svb_index(self) -> Callable[[Words], None]:
         raw, number = self.raw, self._field("3DSTATE_GS_SVB_INDEX", "index_number")

@@ -32,7 +32,7 @@ def tiled_offset(tiling: Tiling, pitch_bytes: int, x_bytes: int, y: int) -> int:
     """The offset of a byte from the start of its surface, without swizzle."""
     _check_pitch(tiling, pitch_bytes)
     if not 0 <= x_bytes < pitch_bytes or not 0 <= y < _ROWS:
-        raise FieldError(f"byte {x_bytes} of row {y} is outside of a surface with a pitch of {pitch_bytes} bytes")
+        raise FieldError(f"byte {x_bytes} of row {y} is outside a surface with a pitch of {pitch_bytes} bytes")
     return int(lib.g4_tiling_offset(tiling, pitch_bytes, x_bytes, y))
 
 
@@ -85,7 +85,7 @@ class SurfaceLayout:
     def address(self, x: int, y: int, byte: int = 0) -> int:
         """The graphics address of a byte of a pixel, by the tiling alone: without swizzle."""
         if not 0 <= x < self.width or not 0 <= y < self.height or not 0 <= byte < self.cpp:
-            raise FieldError(f"pixel ({x}, {y}) byte {byte} is outside of the surface")
+            raise FieldError(f"pixel ({x}, {y}) byte {byte} is outside the surface")
         return self.base + tiled_offset(self.tiling, self.pitch_bytes, x * self.cpp + byte, y)
 
     def _native(self) -> Any:
@@ -192,7 +192,7 @@ class Aperture:
 
     def _check(self, address: int, status: int) -> None:
         if status == lib.G4_BAD_VALUE:
-            raise FieldError(f"0x{address:08x}: a fence there has a pitch that its tiling can not have, "
+            raise FieldError(f"0x{address:08x}: a fence there has a pitch that its tiling cannot have, "
                              f"or reaches out of the address space")
 
 

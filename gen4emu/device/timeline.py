@@ -38,7 +38,9 @@ class Arrival:
 _NUMBERS: dict[str, Callable[[Bookmark], int]] = {
     "draw": lambda bookmark: bookmark.checkpoint.draws,
     "submission": lambda bookmark: bookmark.submissions,  # one that has begun does not begin again
-    "frame": lambda bookmark: bookmark.frames}
+    "frame": lambda bookmark: bookmark.frames,
+    "whole frame": lambda bookmark: max(bookmark.frames, bookmark.checkpoint.state.frame + 1) if bookmark.submissions
+    else bookmark.frames}
 
 
 class Bookmarks:
@@ -80,7 +82,10 @@ class Bookmarks:
         self._taken_at = time.monotonic()
 
     def before(self, number: int, unit: str = "draw") -> Bookmark | None:
-        """The last one at which the draw, submission or frame with this number has not begun."""
+        """The last one at which the draw or submission with this number has not begun, or the frame has not ended.
+
+        With "whole frame", no submission of the frame has begun.
+        """
         index = bisect_right(self._all, number, key=_NUMBERS[unit])
         return self._all[index - 1] if index else None
 

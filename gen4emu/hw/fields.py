@@ -116,6 +116,15 @@ class Field:
         return raw
 
 
+def _out_of_range(value: int, low: int | None, high: int | None) -> str | None:
+    """The complaint about a number outside its legal range."""
+    if low is not None and value < low:
+        return f"{value} is below {low}"
+    if high is not None and value > high:
+        return f"{value} is above {high}"
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Uint(Field):
     """An unsigned number.  value = (raw + bias) * scale; `low`/`high` bound the legal values, not the raw bits."""
@@ -137,12 +146,7 @@ class Uint(Field):
         return self._fit(raw - self.bias, 0, self.mask, value)
 
     def complaint(self, raw: int) -> str | None:
-        value = self.decode(raw)
-        if self.low is not None and value < self.low:
-            return f"{value} is below {self.low}"
-        if self.high is not None and value > self.high:
-            return f"{value} is above {self.high}"
-        return None
+        return _out_of_range(self.decode(raw), self.low, self.high)
 
     def text(self, raw: int) -> str:
         value = self.decode(raw)
@@ -169,12 +173,7 @@ class Sint(Field):
         return self._fit(int(value), -half, half - 1) & self.mask
 
     def complaint(self, raw: int) -> str | None:
-        value = self.decode(raw)
-        if self.low is not None and value < self.low:
-            return f"{value} is below {self.low}"
-        if self.high is not None and value > self.high:
-            return f"{value} is above {self.high}"
-        return None
+        return _out_of_range(self.decode(raw), self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,10 +309,14 @@ class Address(Field):
         return self._fit(value >> self.lo, 0, self.mask, f"0x{value:x}")
 
     def complaint(self, raw: int) -> str | None:
-        """A field that reaches bit 63 holds a canonical address: of 48 bits, sign-extended."""
-        if self.hi < 63 or raw << self.lo >> 47 in (0, 0x1FFFF):
+        """A field that reaches bit 63 holds an address of 48 bits, sign-extended.
+
+        Hardware ignores bits 63:48, and Intel's compute driver leaves them 0.
+        """
+        address = raw << self.lo
+        if self.hi < 63 or address >> 48 == 0 or address >> 47 == 0x1FFFF:
             return None
-        return f"{self.text(raw)} is not canonical: bits 63:48 must equal bit 47"
+        return f"{self.text(raw)} is not canonical: bits 63:48 must equal bit 47, or be 0"
 
     def text(self, raw: int) -> str:
         return f"0x{self.decode(raw):08x}"
@@ -379,3 +382,25 @@ def claimed_bits(fields: Iterable[Field]) -> dict[tuple[int, int], list[Field]]:
         for bit in range(f.lo, f.hi + 1):
             owners.setdefault((f.dword + bit // 32, bit % 32), []).append(f)
     return owners
+
+
+def value_from_text(f: Field, text: str) -> Any:
+    """A value as a person writes it, for `encode`.  Raises FieldError."""
+    if isinstance(f, Bool):
+        if text not in ("true", "false"):
+            raise FieldError(f"{f.name}: {text!r} is neither true nor false")
+        return text == "true"
+    if isinstance(f, Float | Fixed):
+        try:
+            return float(text)
+        except ValueError:
+            raise FieldError(f"{f.name}: {text!r} is not a number") from None
+    if isinstance(f, Enum) and (text in f.enum.__members__ or not text[:1].isdigit()):  # 3D is a name
+        return text
+    try:
+        value = int(text, 0)
+    except ValueError:
+        raise FieldError(f"{f.name}: {text!r} is not a number") from None
+    if not -(1 << 63) <= value < 1 << 64:
+        raise FieldError(f"{f.name}: {text} does not fit 64 bits")
+    return value

@@ -39,6 +39,11 @@ def generation_parts(part: Gen) -> Gen:
     return next(generation for generation in _NAMES if generation & part)
 
 
+def family_parts(part: Gen) -> Gen:
+    """All parts that execute the batches of one part, more or less: with its page tables, commands and state."""
+    return next(family for family in (Gen.ALL4, Gen.GEN6, Gen.GEN7 | Gen.GEN75, Gen.GEN8, Gen.GEN9) if family & part)
+
+
 def generation_name(part: Gen) -> str:
     """The generation of a part as people write it: gen4.5, gen7, ..."""
     return _NAMES[generation_parts(part)]

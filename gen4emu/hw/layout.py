@@ -274,7 +274,7 @@ class Block:
 
     def _pack_array(self, words: list[int], array: Array, items: Sequence[Any], gen: Gen) -> list[int]:
         if array.count is not None and len(items) > array.count:
-            raise FieldError(f"{self.name}: {array.name} has room for {array.count} items, not {len(items)}")
+            raise FieldError(f"{self.name}: {array.name} has at most {array.count} items, not {len(items)}")
         if array.count is None:
             words = words[:array.dword]
         step = array.item.size(gen)
@@ -467,7 +467,7 @@ def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[
 
 
 class Register(Block):
-    """An MMIO register of one or two dwords.  A masked register takes (mask << 16 | value) writes."""
+    """An MMIO register of one or two dwords.  A write to a masked one names the bits that change (`masked_write`)."""
 
     reserved: ClassVar[type[Mbz]] = Ignored  # it is not an error if a dump has undocumented bits set
 
@@ -475,6 +475,16 @@ class Register(Block):
                  masked: bool = False, reset: int = 0, ref: str = "", gens: Gen = Gen.ALL, doc: str = "") -> None:
         super().__init__(name, dwords, fields, ref=ref, gens=gens, doc=doc)
         self.offset, self.masked, self.reset = offset, masked, reset
+
+
+def written_bits(value: int) -> int:
+    """The bits of the lower half that a write of `value` to a masked register changes."""
+    return value >> 16
+
+
+def masked_write(value: int, changed: int = 0xFFFF) -> int:
+    """The write to a masked register after which the `changed` bits of its lower half are those of `value`."""
+    return changed << 16 | value
 
 
 class Message(Block):

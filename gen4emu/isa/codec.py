@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache, partial, reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from gen4emu.errors import FieldError
@@ -162,9 +163,15 @@ _CONTROL: tuple[tuple[str, str, Callable[[int], Any]], ...] = (
     ("breakpoint", "debug_control", bool))
 
 _FILES = tuple(RegFile)
+
 _IMMEDIATE64 = int(Flag.IMMEDIATE64)
 _REGISTERS = (Shape.UNARY, Shape.BINARY, Shape.MATH, Shape.SEND)
 _WHOLE = MessageRegion()
+
+# Few different regions occur, and creating one takes longer than looking it up.
+_dest_region = lru_cache(maxsize=1 << 12)(DestRegion)
+_align1_region = lru_cache(maxsize=1 << 12)(Align1Region)
+_align16_region = lru_cache(maxsize=1 << 12)(Align16Region)
 
 
 class Codec:
@@ -178,6 +185,9 @@ class Codec:
         self._control = tuple((member, names[f], kind) for member, f, kind in _CONTROL if f in names)
         self._ternary_control = tuple((member, names.get(f"ternary_{f}", names[f]), kind)
                                       for member, f, kind in _CONTROL if f in names)
+        self._control_bits, self._ternary_control_bits = (
+            tuple((member, f.lo, f.mask, kind) for member, f, kind in control)
+            for control in (self._control, self._ternary_control))
         # the bits of the condition modifier, by shape
         self._condition = ("cond_modifier", names["cond_modifier"])
         self._functions = {Shape.SEND: ("base_mrf", names["base_mrf"])} if "base_mrf" in names else {
@@ -186,6 +196,12 @@ class Codec:
         self._dst = _DestinationFields(*(names[f"dst_{name}"] for name in _DestinationFields._fields))
         self._src0, self._src1 = (_SourceFields(*(names[f"{src}_{name}"] for name in _SourceFields._fields))
                                   for src in ("src0", "src1"))
+        # Operands repeat in instructions that differ, and decoding one takes longer than looking it up.
+        self._dst_bits, self._src0_bits, self._src1_bits = (
+            reduce(or_, (f.put(f.mask << f.shift) for f in fields)) for fields in (self._dst, self._src0, self._src1))
+        self._destination = lru_cache(maxsize=1 << 14)(self._decode_dst)
+        self._register0 = lru_cache(maxsize=1 << 14)(partial(self._decode_register, self._src0))
+        self._register1 = lru_cache(maxsize=1 << 14)(partial(self._decode_register, self._src1))
         self._immediate = names["immediate"]
         self._immediate64 = names.get("immediate64")
         # the control fields that a 64-bit immediate covers: the flag of Gen7
@@ -240,16 +256,16 @@ class Codec:
         if info is None:
             return Instruction(opcode, gen, compacted=compacted)
         shape = info.shape
-        control = self._ternary_control if shape is Shape.TERNARY else self._control
-        members: dict[str, Any] = {member: kind(f.get(word)) for member, f, kind in control}
+        control = self._ternary_control_bits if shape is Shape.TERNARY else self._control_bits
+        members: dict[str, Any] = {member: kind(word >> lo & mask) for member, lo, mask, kind in control}
         member, f = self._functions.get(shape, self._condition)
         members[member] = f.get(word)
         align16 = members["align16"]
         if shape in _REGISTERS:
-            members["dst"] = self._decode_dst(word, align16)
-            members["src0"] = self._decode_src(word, self._src0, align16, info)
+            members["dst"] = self._destination(word & self._dst_bits, align16)
+            members["src0"] = self._decode_src0(word, align16, info)
             if shape is not Shape.UNARY and not isinstance(members["src0"], Immediate):
-                members["src1"] = self._decode_src(word, self._src1, align16, info)
+                members["src1"] = self._decode_src1(word, align16, info)
             if shape is Shape.SEND and self._eot is not None:
                 members["end_of_thread"] = bool(self._eot.get(word))
             if self._has_wide_immediate(members["src0"], info):
@@ -259,15 +275,15 @@ class Codec:
         elif shape is Shape.SPLIT_SEND:
             self._decode_split_send(word, members)
         elif shape is Shape.WAIT_DESTINATION:
-            members["dst"] = self._decode_dst(word, align16)
+            members["dst"] = self._destination(word & self._dst_bits, align16)
         elif shape is Shape.WAIT:
-            members["src0"] = self._decode_src(word, self._src0, align16, info)
+            members["src0"] = self._decode_src0(word, align16, info)
         elif shape is Shape.JUMP:
-            members["src1"] = self._decode_src(word, self._src1, align16, info)
+            members["src1"] = self._decode_src1(word, align16, info)
         else:
             if shape is Shape.BRANCH_COMPARE:
-                members["src0"] = self._decode_src(word, self._src0, align16, info)
-                members["src1"] = self._decode_src(word, self._src1, align16, info)
+                members["src0"] = self._decode_src0(word, align16, info)
+                members["src1"] = self._decode_src1(word, align16, info)
             for member, f in self._jumps.get(shape, ()):
                 members[member] = f.get(word)
         return Instruction(opcode, gen, compacted=compacted, **members)
@@ -275,31 +291,41 @@ class Codec:
     def _decode_dst(self, word: int, align16: bool) -> RegisterOperand:
         f = self._dst
         file, kind = _FILES[f.file.get(word)], self._types[f.type.get(word)]
-        region = DestRegion(f.hstride.get(word), f.writemask.get(word) if align16 else None)
+        region = _dest_region(f.hstride.get(word), f.writemask.get(word) if align16 else None)
         if f.addr_mode.get(word):
             offset = (f.addr_imm16 if align16 else f.addr_imm).get(word)
             return IndirectOperand(file, kind, f.addr_subreg.get(word), offset, region)
         return DirectOperand(file, kind, f.reg_nr.get(word), (f.subreg16 if align16 else f.subreg_nr).get(word), region)
 
-    def _decode_src(self, word: int, f: _SourceFields, align16: bool, info: OpcodeInfo) -> Operand:
-        file = _FILES[f.file.get(word)]
-        code = f.type.get(word)
-        if file is RegFile.IMM:
-            kind = self._imm_types[code]
-            return Immediate(kind, self._immediate_field(f, kind, info).get(word))
+    def _decode_src0(self, word: int, align16: bool, info: OpcodeInfo) -> Operand:
+        if _FILES[self._src0.file.get(word)] is RegFile.IMM:
+            return self._decode_immediate(word, self._src0, info)
+        return self._register0(word & self._src0_bits, align16)
+
+    def _decode_src1(self, word: int, align16: bool, info: OpcodeInfo) -> Operand:
+        if _FILES[self._src1.file.get(word)] is RegFile.IMM:
+            return self._decode_immediate(word, self._src1, info)
+        return self._register1(word & self._src1_bits, align16)
+
+    def _decode_immediate(self, word: int, f: _SourceFields, info: OpcodeInfo) -> Immediate:
+        kind = self._imm_types[f.type.get(word)]
+        return Immediate(kind, self._immediate_field(f, kind, info).get(word))
+
+    def _decode_register(self, f: _SourceFields, word: int, align16: bool) -> RegisterOperand:
+        file, kind = _FILES[f.file.get(word)], self._types[f.type.get(word)]
         region: Region
         if align16:
             swizzle = (f.swizzle_x.get(word) | f.swizzle_y.get(word) << 2 | f.swizzle_z.get(word) << 4
                        | f.swizzle_w.get(word) << 6)
-            region = Align16Region(f.vstride.get(word), swizzle)
+            region = _align16_region(f.vstride.get(word), swizzle)
         else:
-            region = Align1Region(f.vstride.get(word), f.width.get(word), f.hstride.get(word))
+            region = _align1_region(f.vstride.get(word), f.width.get(word), f.hstride.get(word))
         negate, absolute = bool(f.negate.get(word)), bool(f.abs.get(word))
         if f.addr_mode.get(word):
             offset = (f.addr_imm16 if align16 else f.addr_imm).get(word)
-            return IndirectOperand(file, self._types[code], f.addr_subreg.get(word), offset, region, negate, absolute)
+            return IndirectOperand(file, kind, f.addr_subreg.get(word), offset, region, negate, absolute)
         sub = (f.subreg16 if align16 else f.subreg_nr).get(word)
-        return DirectOperand(file, self._types[code], f.reg_nr.get(word), sub, region, negate, absolute)
+        return DirectOperand(file, kind, f.reg_nr.get(word), sub, region, negate, absolute)
 
     def _immediate_field(self, f: _SourceFields, kind: ImmType, info: OpcodeInfo) -> InstField:
         """The bits of an immediate source, of which only source 0 can have 64."""
@@ -654,7 +680,7 @@ def _put(f: InstField, value: int) -> int:
     low, high = (-(f.mask + 1 >> 1), f.mask >> 1) if f.signed else (0, f.mask)
     if not low <= raw <= high or raw << f.shift != value:
         raise FieldError(f"{f.name}: {value} does not fit bits {f.hi % 32}:{f.lo % 32} of dword {f.lo // 32}")
-    return f.put(value)
+    return f.put(value) if f.more else (raw & f.mask) << f.lo
 
 
 @cache

@@ -68,14 +68,14 @@ def disassemble(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: in
             rest = code[offset:end]
             yield Line(offset, base + offset, rest, None, printer.raw_statement(rest), label, "not a whole instruction")
             return
-        targets = [names.get(offset + distance) for distance in distances]
-        if any(targets) and inst.opcode != Opcode.ADD:
-            text = printer.statement(inst, targets)
-            comment = ""
-        else:
+        text: str | None
+        targets = [names.get(offset + distance) for distance in distances] if distances else None
+        if targets is None or not any(targets):
             text, comment = _text(data, part)
-            if any(targets):
-                comment = f"to {targets[0]}"
+        elif inst.opcode != Opcode.ADD:
+            text, comment = printer.statement(inst, targets), ""
+        else:
+            text, comment = _text(data, part)[0], f"to {targets[0]}"
         yield Line(offset, base + offset, data, inst, text or printer.raw_statement(data), label, comment)
         offset += len(data)
 
@@ -164,5 +164,6 @@ def _targets(code: bytes, gen: Gen, base: int, start: int, end: int) -> dict[int
     starts: set[int] = set()
     for offset, _, distances in _walk(code, gen, start, end):
         starts.add(offset)
-        wanted.update(offset + distance for distance in distances)
+        for distance in distances:
+            wanted.add(offset + distance)
     return {t: f"L_{base + t:04x}" for t in wanted & starts}

@@ -79,12 +79,14 @@ class InstField:
     shift: int = 0  # number of low bits of the value that are not stored
     more: tuple[tuple[int, int], ...] = ()
     mask: int = field(init=False)
+    get: Callable[[int], int] = field(init=False, repr=False, compare=False)  # the field's value in a word
 
     def __post_init__(self) -> None:
         for hi, lo in self.parts:
             if not 0 <= lo <= hi < WORD_BITS:
                 raise ValueError(f"{self.name}: bits {hi}:{lo}")
         object.__setattr__(self, "mask", (1 << sum(hi - lo + 1 for hi, lo in self.parts)) - 1)
+        object.__setattr__(self, "get", _reader(self))
 
     @property
     def parts(self) -> tuple[tuple[int, int], ...]:
@@ -99,17 +101,6 @@ class InstField:
     def reserved(self) -> bool:
         return self.name.startswith("reserved")
 
-    def get(self, word: int) -> int:
-        raw = word >> self.lo & self.mask
-        if self.more:
-            raw = at = 0
-            for hi, lo in self.parts:
-                raw |= (word >> lo & (2 << hi - lo) - 1) << at
-                at += hi - lo + 1
-        if self.signed and raw > self.mask >> 1:
-            raw -= self.mask + 1
-        return raw << self.shift
-
     def put(self, value: int) -> int:
         """The word with this value in the field's bits; the caller has checked its range."""
         raw = value >> self.shift & self.mask
@@ -120,6 +111,28 @@ class InstField:
             word |= (raw & (2 << hi - lo) - 1) << lo
             raw >>= hi - lo + 1
         return word
+
+
+def _reader(f: InstField) -> Callable[[int], int]:
+    """The function that reads a field: decoding calls it forty times an instruction, most often for plain bits."""
+    low, mask, shift, sign_bit = f.lo, f.mask, f.shift, f.mask + 1 >> 1 if f.signed else 0
+
+    def plain(word: int) -> int:
+        return word >> low & mask
+
+    def number(word: int) -> int:
+        return ((word >> low & mask ^ sign_bit) - sign_bit) << shift
+
+    def split(word: int) -> int:
+        raw = at = 0
+        for hi, lo in f.parts:
+            raw |= (word >> lo & (2 << hi - lo) - 1) << at
+            at += hi - lo + 1
+        return ((raw ^ sign_bit) - sign_bit) << shift
+
+    if f.more:
+        return split
+    return number if shift or sign_bit else plain
 
 
 def source_fields(prefix: str, base: int) -> tuple[InstField, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.messages import MathFunctionGen6
 from gen4emu.isa import c_header
@@ -9,20 +11,21 @@ from gen4emu.isa.gen7 import GEN7
 from gen4emu.isa.opcodes import Opcode, core_opcodes
 
 UNDEFINED = 0xFF  # in a table of opcodes
+LATER_MATH_FUNCTIONS = (MathFunctionGen6.INVM, MathFunctionGen6.RSQRTM)
 
 
 def generate() -> str:
     """The whole header; its names start with gen7."""
     text = c_header.generate(GEN7, "gen7").removesuffix("#endif\n")
     tables = (("gen7", Gen.GEN7), ("gen75", Gen.GEN75))
-    return "\n".join([text, f"#define GEN7_OPCODE_UNDEFINED 0x{UNDEFINED:x}u\n", _math_functions(),
+    functions = [f for f in MathFunctionGen6 if f not in LATER_MATH_FUNCTIONS]
+    return "\n".join([text, f"#define GEN7_OPCODE_UNDEFINED 0x{UNDEFINED:x}u\n", math_functions("gen7", functions),
                       *(opcode_table(name, gen) for name, gen in tables), "#endif\n"])
 
 
-def _math_functions() -> str:
-    lines = [f"    GEN7_MATH_FUNCTION_{f.name} = {f.value}," for f in MathFunctionGen6
-             if f not in (MathFunctionGen6.INVM, MathFunctionGen6.RSQRTM)]
-    return "\n".join(["enum gen7_math_function {", *lines, "};\n"])
+def math_functions(name: str, functions: Iterable[MathFunctionGen6]) -> str:
+    lines = [f"    {name.upper()}_MATH_FUNCTION_{f.name} = {f.value}," for f in functions]
+    return "\n".join([f"enum {name}_math_function {{", *lines, "};\n"])
 
 
 def opcode_table(name: str, gen: Gen) -> str:

@@ -187,6 +187,11 @@ class Instruction:
         return info is not None and info.shape in SENDS
 
     @property
+    def second_length(self) -> int | None:
+        """The registers of the second part of a split send's payload, if its extended descriptor is immediate."""
+        return self.ex_desc.bits >> 6 & 15 if isinstance(self.ex_desc, Immediate) else None
+
+    @property
     def descriptor(self) -> Descriptor | None:
         """The immediate descriptor of a `send`."""
         info = self.info

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, NoReturn
 
@@ -37,8 +36,7 @@ class Kind(Enum):
     END = "the end of the text"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     kind: Kind
     text: str
     pos: int
@@ -52,10 +50,12 @@ class Token:
 
 
 _TOKEN = re.compile(r"""
+    \s* (?:
     (?P<ident>[A-Za-z_$][A-Za-z0-9_$]*)
   | (?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?)
   | (?P<number>0[xX][0-9A-Za-z]+|[0-9]+)
-  | (?P<punct>[;:(){}\[\]<>,.+\-*/=^~])
+  | (?P<punct>[;:(){}\[\]<>,.+\-*=^~]|/(?![/*]))
+    )
 """, re.VERBOSE)
 _COMMENT_START = re.compile(r"//|/\*")
 _SPACE = re.compile(r"\s+")
@@ -65,7 +65,7 @@ _HEX_LOWER = re.compile(rf"0x([0-9a-f]+)({_TYPE_NAMES})?")
 _HEX_ANY = re.compile(r"0[xX]([0-9a-fA-F]+?)(UD|UW|UB|UQ|UV|VF|HF|V|W|Q)?")
 _HEX_GREEDY = re.compile(rf"0[xX]([0-9a-fA-F]+)({_TYPE_NAMES})?", re.IGNORECASE)
 _MAX_DIGITS = 20
-_KINDS = {"ident": Kind.IDENT, "float": Kind.FLOAT, "number": Kind.NUMBER, "punct": Kind.PUNCT}
+_KINDS = (Kind.END, Kind.IDENT, Kind.FLOAT, Kind.NUMBER, Kind.PUNCT)  # by the group that matches
 
 
 class Lexer:
@@ -127,32 +127,33 @@ class Lexer:
         return file, max(line + self.text.count("\n", start, pos), 1), column
 
     def _scan(self) -> Token:
-        text = self.text
-        while True:
-            space = _SPACE.match(text, self._pos)
-            if space is not None:
-                self._pos = space.end()
-            pos = self._pos
-            if text.startswith("//", pos):
-                end = text.find("\n", pos)
-                self._pos = len(text) if end < 0 else end
-            elif text.startswith("/*", pos):
-                end = text.find("*/", pos + 2)
-                if end < 0:
-                    self.fail("comment without end", pos)
-                self._pos = end + 2
-            elif text.startswith("#", pos):
-                self._line_marker(pos)
-            else:
-                break
-        if pos >= len(text):
-            return Token(Kind.END, "", len(text))
-        found = _TOKEN.match(text, pos)
-        if found is None:
-            self.fail(f"unexpected character {text[pos]!r}", pos)
+        while (found := _TOKEN.match(self.text, self._pos)) is None:
+            if not self._skip_one():
+                return Token(Kind.END, "", len(self.text))
         self._pos = found.end()
-        assert found.lastgroup is not None
-        return Token(_KINDS[found.lastgroup], found.group(), pos)
+        group = found.lastindex or 0
+        return Token(_KINDS[group], found[group], found.start(group))
+
+    def _skip_one(self) -> bool:
+        """Skip space and what follows it: a comment or a line marker.  False: the text ends there."""
+        text = self.text
+        space = _SPACE.match(text, self._pos)
+        pos = self._pos if space is None else space.end()
+        if pos >= len(text):
+            return False
+        if text.startswith("//", pos):
+            end = text.find("\n", pos)
+            self._pos = len(text) if end < 0 else end
+        elif text.startswith("/*", pos):
+            end = text.find("*/", pos + 2)
+            if end < 0:
+                self.fail("comment without end", pos)
+            self._pos = end + 2
+        elif text.startswith("#", pos):
+            self._line_marker(pos)
+        else:
+            self.fail(f"unexpected character {text[pos]!r}", pos)
+        return True
 
     def _line_marker(self, pos: int) -> None:
         found = _LINE_MARKER.match(text := self.text, pos)

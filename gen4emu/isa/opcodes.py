@@ -99,6 +99,8 @@ class LaterOpcode(IntEnum):
     TRUNCATE = 0x64  # rndz, too
     FRACTION = 0x65  # frc, but below 1 in any rounding mode
     CSEL = 0x66
+    GOTO = 0x67  # push
+    JOIN = 0x68  # pop
 
 
 class Shape(IntEnum):
@@ -288,11 +290,14 @@ _LATER_NAMES = {LaterOpcode.ROUND_EVEN: "rnde", LaterOpcode.TRUNCATE: "rndz", La
 
 
 def later_rows() -> Iterator[tuple[LaterOpcode, OpcodeInfo]]:
-    """The opcodes that the C core has besides those of Gen4, each with its row for Gen7.5, or for Gen8."""
+    """The opcodes that the C core has besides those of Gen4, each with its row for Gen7.5, Gen8 or Gen9."""
     for opcode in LaterOpcode:
         name = _LATER_NAMES.get(opcode, opcode.name.lower())
-        yield opcode, next(info for gen in (Gen.GEN75, Gen.GEN8) for info in OPCODES
-                           if info.name == name and info.gens & gen)
+        row = next((info for gen in (Gen.GEN75, Gen.GEN8, Gen.GEN9) for info in OPCODES
+                    if info.name == name and info.gens & gen), None)
+        if row is None:
+            raise ValueError(f"LaterOpcode.{opcode.name}: no row of OPCODES for Gen7.5, Gen8 or Gen9 is named {name!r}")
+        yield opcode, row
 
 
 def core_opcodes(gen: Gen) -> dict[int, int]:
@@ -300,6 +305,7 @@ def core_opcodes(gen: Gen) -> dict[int, int]:
     found = {name.lower(): int(opcode) for name, opcode in Opcode.__members__.items()}
     found |= {row.name: int(opcode) for opcode, row in later_rows()}
     found |= dict.fromkeys(("sendc", "sends", "sendsc"), found["send"])  # messages are in order
+    found["madm"] = found["mad"]  # with operands of another form
     return {info.number: found[info.name] for info in OPCODES if info.gens & gen and info.name in found}
 
 

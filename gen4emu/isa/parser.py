@@ -117,7 +117,8 @@ class Parser:
         self.default_exec_size: int | None = None
         self.encoding = encoding_of(gen)
         self.operands = OperandParser(self.lex, self.encoding, syntax, self.declared)
-        self._switches = _SWITCHES if gen & Gen.ALL4 else _LATER_SWITCHES
+        self._is_gen4 = self.encoding.sends_from_mrf  # the language of Gen4 and Gen4.5
+        self._switches = _SWITCHES if self._is_gen4 else _LATER_SWITCHES
 
     def statement(self) -> Statement | None:
         """The next statement; None at the end of the text."""
@@ -400,7 +401,7 @@ class Parser:
     def _send(self, draft: _Draft) -> None:
         """`send(n) mrf dst src0 desc sfid ...` (both), `send(n) dst [mreg] src0 desc` (IGT's other forms)."""
         lex, members = self.lex, draft.members
-        if self.gen & ~Gen.ALL4:
+        if not self._is_gen4:
             self._later_send(draft)
             return
         if lex.token.kind is Kind.NUMBER or lex.token.is_("("):
@@ -530,13 +531,13 @@ class Parser:
                 word += lex.advance().text.lower()
             if word in self._switches:
                 draft.members[self._switches[word]] = True
-            elif self.gen & ~Gen.ALL4 and (group := _GROUP.fullmatch(word)):
+            elif not self._is_gen4 and (group := _GROUP.fullmatch(word)):
                 self._channel_group(draft, token, group)
-            elif self.gen & ~Gen.ALL4 and word in ("accwrenable", "branchctrl"):
+            elif not self._is_gen4 and word in ("accwrenable", "branchctrl"):
                 if (word == "branchctrl") != bool(draft.info.flags & Flag.BRANCH_CONTROL):
                     lex.fail(f"{draft.info.name} has no {token.text}", token)
                 draft.members["acc_write"] = True
-            elif self.gen & Gen.ALL4 and word in _COMPRESSIONS:
+            elif self._is_gen4 and word in _COMPRESSIONS:
                 draft.members["compression"] = Compression(
                     draft.members.get("compression", Compression.NONE) | _COMPRESSIONS[word])
                 draft.compr4 = draft.compr4 or word == "compr4"
@@ -593,7 +594,7 @@ class Parser:
             lex.fail("wait takes a notification register, n0 or n1", draft.pos)
         if info.shape is Shape.NONE and (set(members) - {"compacted"} or draft.residue):
             lex.fail(f"{info.name} takes no options but compacted", draft.pos)
-        if draft.eot and self.gen & ~Gen.ALL4:
+        if draft.eot and not self._is_gen4:
             if info.shape not in SENDS:
                 lex.fail("EOT needs a send", draft.pos)
             members["end_of_thread"] = True

@@ -275,9 +275,13 @@ def _is_compr4(inst: Instruction) -> bool:
 
 
 def _type(kind: RegType) -> str:
-    if kind is RegType.RESERVED:
+    name = _TYPE_NAMES.get(kind)
+    if name is None:
         raise _NoWords
-    return kind.name
+    return name
+
+
+_TYPE_NAMES: dict[RegType, str] = {kind: kind.name for kind in RegType if kind is not RegType.RESERVED}
 
 
 def _register(operand: RegisterOperand, encoding: Encoding, compr4: bool = False) -> str:
@@ -324,7 +328,7 @@ def _dst(dst: RegisterOperand | None, inst: Instruction) -> str:
     encoding = encoding_of(inst.gen)
     if inst.align16 and dst.region.hstride != 1 and not encoding.sends_from_mrf:  # text has no other one
         raise _NoWords
-    if dst == _PLAIN_IP_DST:
+    if dst.file is RegFile.ARF and dst == _PLAIN_IP_DST:
         return "ip"
     mask = dst.region.writemask
     channels = "" if mask is None or mask == WRITEMASK_XYZW else "." + "".join(
@@ -338,7 +342,7 @@ def _src(src: Operand | None, inst: Instruction) -> str:
         raise _NoWords
     if isinstance(src, Immediate):
         return immediate(src)
-    if src == _PLAIN_IP_SRC:
+    if src.file is RegFile.ARF and src == _PLAIN_IP_SRC:
         return "ip"
     encoding = encoding_of(inst.gen)
     text = (_negation(inst, encoding) if src.negate else "") + ("(abs)" if src.abs else "") + _register(src, encoding)
@@ -471,12 +475,12 @@ def _split_send(inst: Instruction) -> list[str]:
     words = "indirect"
     if isinstance(desc, Immediate):
         words, lengths = split_words(describe(desc.bits, inst.gen, inst.sfid))
-        if isinstance(ex_desc, Immediate):
+        if inst.second_length is not None:
             mlen, rlen = lengths.split(" rlen ")
-            lengths = f"{mlen} ex_mlen {ex_desc.bits >> 6 & 15} rlen {rlen}"
+            lengths = f"{mlen} ex_mlen {inst.second_length} rlen {rlen}"
         words = f"{words} {lengths}".lstrip()
-    elif isinstance(ex_desc, Immediate):
-        words += f" ex_mlen {ex_desc.bits >> 6 & 15}"
+    elif inst.second_length is not None:
+        words += f" ex_mlen {inst.second_length}"
     parts += [_descriptor(desc), f"{_descriptor(ex_desc)} {sfid_name(inst.sfid, inst.gen)} MsgDesc: {words}"]
     return parts
 

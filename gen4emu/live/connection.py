@@ -6,7 +6,7 @@ nothing else.
 
 from __future__ import annotations
 
-import array
+import errno
 import fcntl
 import os
 import select
@@ -36,10 +36,11 @@ from gen4emu.trace.events import Engine, Submission
 from gen4emu.trace.gl_notes import GlNote
 
 _HEADER_BYTES = ffi.sizeof("struct g4_live_header")
-_ANCILLARY_BYTES = socket.CMSG_SPACE(4 * 4)
-# Numbers, because operations on members of an enumeration take microseconds.
-_MSG_CTRUNC, _MSG_TRUNC = int(socket.MSG_CTRUNC), int(socket.MSG_TRUNC)
-_MSG_CMSG_CLOEXEC, _MSG_NOSIGNAL = int(socket.MSG_CMSG_CLOEXEC), int(socket.MSG_NOSIGNAL)
+_PROGRESS_BYTES = ffi.sizeof("struct g4_live_progress")
+_MSG_NOSIGNAL = int(socket.MSG_NOSIGNAL)  # operations on members of an enumeration take microseconds
+# Waking a thread takes as long as a small frame, so short waits for a packet spin.
+_LONGEST_SPIN, _SHORT_WAIT = 60_000, 120_000  # ns; the second one includes the time to wake
+_CAN_SPIN = len(os.sched_getaffinity(0)) > 1
 F_GET_SEALS = getattr(fcntl, "F_GET_SEALS", 1034)
 F_SEAL_SHRINK = getattr(fcntl, "F_SEAL_SHRINK", 2)
 _MAX_FILE_BYTES = 1 << 44
@@ -52,7 +53,7 @@ _MAX_NOTES = 1 << 27  # bytes; the library for OpenGL drops notes beyond half of
 _MAX_SLOTS = 64  # of an engine map
 _NOOPS = 2  # that a reading of the clock adds to the ring
 _MAX_CLOCK_READINGS = 4096  # between two submissions; then the clock stands still
-_WAIT_SECONDS = 0.001  # between two looks at the memory for which a batch waits
+_WAIT_SECONDS = 0.001  # between two reads of the memory that a batch waits for
 
 LiveDevice = Device | Acknowledger
 
@@ -76,37 +77,30 @@ class PacketSocket:
         self._header = ffi.cast("struct g4_live_header *", self._base)
         self._size = 0
         self._descriptor: int | None = None
+        self._number = connection.fileno()
+        self._received = ffi.new("struct g4_packet *")
+        self._patience = 0  # ns to spin
 
     def receive(self) -> int:
         """Receive a packet and return its type; 0 if the other end has closed."""
-        self._drop_descriptor()
-        try:
-            size, ancillary, flags, _ = self._socket.recvmsg_into([self._buffer], _ANCILLARY_BYTES,
-                                                                 _MSG_CMSG_CLOEXEC)
-        except ConnectionError:
-            return 0
-        descriptors = self._keep_descriptor(ancillary) if ancillary else 0
-        if size == 0:
-            return 0
-        if descriptors > 1 or flags & _MSG_CTRUNC:
-            raise ProtocolError(f"packet with {descriptors} descriptors")
-        if flags & _MSG_TRUNC or size < _HEADER_BYTES or self._header.size != size:
+        if self._descriptor is not None:
+            self._drop_descriptor()
+        received = self._received
+        waited = lib.g4_packet_receive(self._number, self._base, lib.G4_LIVE_MAX_PACKET, self._patience, received)
+        self._patience = _LONGEST_SPIN if _CAN_SPIN and waited < _SHORT_WAIT else 0
+        size = received.size
+        if received.descriptors:
+            if received.descriptors > 1:
+                raise ProtocolError(f"packet with {received.descriptors} descriptors")
+            self._descriptor = int(received.descriptor)
+        if size <= 0:
+            if size in (0, -errno.ECONNRESET):
+                return 0
+            raise OSError(-size, os.strerror(-size))
+        if received.truncated or size < _HEADER_BYTES or self._header.size != size:
             raise ProtocolError(f"packet of {size} bytes with a size of {self._header.size} in its header")
         self._size = size
         return int(self._header.type)
-
-    def _keep_descriptor(self, ancillary: list[tuple[int, int, bytes]]) -> int:
-        """Keep the descriptor of a packet, or close them all if there are several; how many there are."""
-        descriptors = array.array("i")
-        for level, kind, data in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                descriptors.frombytes(data[:len(data) & ~3])
-        if len(descriptors) == 1:
-            self._descriptor = descriptors[0]
-        else:
-            for descriptor in descriptors:
-                os.close(descriptor)
-        return len(descriptors)
 
     @property
     def sequence(self) -> int:
@@ -223,6 +217,7 @@ class AddressSpace:
         self._files: dict[int, MappedFile] = {}
         self._bytes = size
         self._memory: Memory | BufferMemory | None = None
+        self._keeps_arena = False
 
     def attach(self, memory: Memory | BufferMemory) -> None:
         self._memory = memory
@@ -239,12 +234,22 @@ class AddressSpace:
         old = self._files.get(number)
         if old is None:
             return None
+        if number == 0 and self._keeps_arena:
+            raise ProtocolError("the arena is removed while progress is reported there")
         # The core must not keep pointers into a mapping that disappears.
         if self._memory is not None and self._memory.uses(old.host, old.size):
             raise ProtocolError(f"file {number} removed while pages of it are bound")
         del self._files[number]
         old.close()
         return old.inode
+
+    def progress(self, offset: int) -> Any:
+        """The `struct g4_live_progress *` at an offset of the arena, which stays mapped from now on."""
+        arena = self._files[0]
+        if offset % _PROGRESS_BYTES or offset >= arena.size:
+            raise ProtocolError(f"hello: progress at 0x{offset:x} of an arena of {arena.size} bytes")
+        self._keeps_arena = True
+        return ffi.cast("struct g4_live_progress *", ffi.cast("uint8_t *", arena.host) + offset)
 
     def bind(self, ranges: Any, count: int) -> None:
         """Bind and unbind ranges: an array of `struct g4_live_range`."""
@@ -387,6 +392,7 @@ class Connection:
         self._notes = bytearray()  # of GL calls, before the next submission
         self._waits_since: float | None = None  # the submission waits for the program
         self._clock_readings = 0  # by the program since the last submission to the render engine
+        self._progress: tuple[Any, Any, Any] | None = None  # its members: completed, failed, sleeping
         self._result = ffi.new("struct g4_live_result *")
         self._result.header.type = lib.G4_LIVE_RESULT
         self._handlers: dict[int, Callable[[], None]] = {
@@ -459,6 +465,9 @@ class Connection:
         if hello.version != lib.G4_LIVE_VERSION:
             raise ProtocolError(f"the shim has protocol version {hello.version}, the server {lib.G4_LIVE_VERSION}")
         self._add_file(0, int(hello.arena_size))
+        if hello.has_progress:
+            progress = self._space.progress(int(hello.progress))
+            self._progress = tuple(ffi.addressof(progress, name) for name in ("completed", "failed", "sleeping"))
         chip = self._host.chip
         welcome = ffi.new("struct g4_live_welcome *", {
             "header": {"type": lib.G4_LIVE_WELCOME, "sequence": self._packets.sequence}, "version": lib.G4_LIVE_VERSION,
@@ -544,9 +553,20 @@ class Connection:
                                 context=self._contexts.number(context, slot))
         status = self._execute(device, submission, context)
         self._buffers = []
-        self._result.header.sequence = sequence
-        self._result.status, self._result.context = status, context
-        self._packets.send(self._result)
+        if not self._report(sequence, status):
+            self._result.header.sequence = sequence
+            self._result.status, self._result.context = status, context
+            self._packets.send(self._result)
+
+    def _report(self, sequence: int, status: int) -> bool:
+        """Report the end of a submission in shared memory; false: the caller must send a packet."""
+        if self._progress is None:
+            return False
+        completed, failed, sleeping = self._progress
+        if status != lib.G4_LIVE_DONE:
+            lib.g4_live_failed(failed)
+            return False
+        return not lib.g4_live_completed(completed, sleeping, sequence)
 
     def _execute(self, device: LiveDevice, submission: Submission, context: int) -> int:
         self._pass_notes()
@@ -604,7 +624,7 @@ class Connection:
         self._packets.send(answer)
 
     def _read_clock(self) -> int:
-        """The time, which counts commands.  A program that waits for it to pass must see it pass."""
+        """The time, in commands.  Each read advances it, so that a program which waits for time to pass can end."""
         device = self._running_device()
         if isinstance(device, Acknowledger):
             return device.timestamp()
@@ -613,7 +633,7 @@ class Connection:
         return commands + _NOOPS * self._clock_readings
 
     def _pass_time(self) -> bytes:
-        """Ring contents that take the time that readings have seen pass, in the capture, too: an even number of
+        """Ring contents that take the time by which reads have advanced the clock, in captures, too: an even number of
         MI_NOOP for each."""
         readings, self._clock_readings = self._clock_readings, 0
         return bytes(4 * _NOOPS * readings)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from gen4emu.live.screen import Frame, Screen
 _REQUEST_BYTES = 1000
 _HEAD_BYTES = 64 << 10
 _MOST_SECONDS = 1.0  # that a request waits for a frame
+_ANSWER_SECONDS = 10.0  # that the answer may take after that
+_SILENT = "the device server does not answer: no more frames are shown"
 _NAME_LENGTH = 200
 _ORDERS = ("pause", "resume", "step", "end")
 _COUNTS = ("serial", "draws", "objects", "instructions")
@@ -33,10 +36,11 @@ _Made = TypeVar("_Made")
 class ScreenLink:
     """Two pipes between a screen and the view of it: requests of frames, and orders, which must not wait for those."""
 
-    def __init__(self) -> None:
+    def __init__(self, complain: Callable[[str], object] = lambda text: None) -> None:
+        """`complain` gets a text if the server does not answer."""
         frames, self._frames = Pipe()
         orders, self._orders = Pipe()
-        self.remote = RemoteScreen(frames, orders)
+        self.remote = RemoteScreen(frames, orders, complain)
         self._handles: set[int] = set()  # of the view, which the server must not have
 
     def made(self, make: Callable[[], _Made]) -> _Made:
@@ -48,19 +52,19 @@ class ScreenLink:
             self._handles |= _open_handles() - before
 
     def leave(self) -> None:
-        """In the process of the view, when the other one is ready."""
+        """Called in the process of the view, when the process of the server is ready."""
         self._frames.close()
         self._orders.close()
         self.remote.is_lost = False
 
     def serve(self, screen: Screen) -> None:
-        """In the process of the server: serve `screen` in two threads, until the other process closes the pipes."""
+        """Called in the process of the server: serve `screen` in two threads until the other side closes the pipes."""
         self.remote.close()
         for run in (self._serve_frames, self._serve_orders):
             threading.Thread(target=run, args=(screen,), daemon=True).start()
 
     def drop_view(self) -> None:
-        """In the process of the server: close what the view has opened.  Its objects still have these numbers."""
+        """Called in the process of the server: close the files of the view, whose objects keep their numbers."""
         null = os.open(os.devnull, os.O_RDWR)
         for handle in self._handles:
             os.dup2(null, handle, inheritable=False)
@@ -93,11 +97,12 @@ def _until_closed(screen: Screen) -> Iterator[None]:
 class RemoteScreen(Screen):
     """The screen as its view sees it."""
 
-    def __init__(self, frames: Connection, orders: Connection) -> None:
+    def __init__(self, frames: Connection, orders: Connection, complain: Callable[[str], object]) -> None:
         super().__init__()
-        self._frames, self._orders = frames, orders
+        self._frames, self._orders, self._complain = frames, orders, complain
+        os.set_blocking(orders.fileno(), False)  # a server that reads no orders must not stop the view
         self._asking = threading.Lock()
-        self.is_lost = True  # until there is a server, and when it has ended, or sends nonsense
+        self.is_lost = True  # before the server starts, after it has ended, and after an invalid message
 
     def close(self) -> None:
         self._frames.close()
@@ -110,13 +115,29 @@ class RemoteScreen(Screen):
                     return self._asked(after, min(seconds, _MOST_SECONDS))
                 except (EOFError, OSError, ArithmeticError, ValueError, TypeError, KeyError, RecursionError):
                     self.is_lost = True
+                if self.problem:
+                    self._complain(self.problem)
         time.sleep(seconds)
         return None
 
     def _asked(self, after: int, seconds: float) -> Frame | None:
-        self._frames.send_bytes(json.dumps({"after": after, "seconds": seconds}).encode())
-        head = json.loads(self._frames.recv_bytes(_HEAD_BYTES))
-        return None if head is None else self._received(head)
+        """The answer as a whole has a time limit: a server could send one byte after the other."""
+        watch = threading.Timer(seconds + _ANSWER_SECONDS, self._give_up)
+        watch.daemon = True
+        watch.start()
+        try:
+            self._frames.send_bytes(json.dumps({"after": after, "seconds": seconds}).encode())
+            head = json.loads(self._frames.recv_bytes(_HEAD_BYTES))
+            return None if head is None else self._received(head)
+        finally:
+            watch.cancel()
+
+    def _give_up(self) -> None:
+        """End the wait of the other thread."""
+        self.problem = _SILENT
+        self.is_lost = True
+        with suppress(OSError), socket.socket(fileno=os.dup(self._frames.fileno())) as pipe:
+            pipe.shutdown(socket.SHUT_RDWR)
 
     def _received(self, head: dict[str, Any]) -> Frame:
         height, width, channels, item = (int(head[name]) for name in ("height", "width", "channels", "item"))

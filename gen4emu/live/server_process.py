@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import sys
 import threading
@@ -17,7 +18,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from gen4emu.errors import Gen4emuError
@@ -26,9 +27,30 @@ from gen4emu.live.server import Server
 from gen4emu.sandbox import Sandbox
 
 _MESSAGE_BYTES = 64 << 20
-_END_SECONDS = 10.0  # for a process that has said all that it has to say
-_WAIT_SECONDS = 0.2  # until a signal is noticed that has interrupted nothing
+_END_SECONDS = 10.0  # for a process that has sent its last message
 _IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+class Stop:
+    """Ends a wait.  A handler of signals may set it at any point of that wait: an Event would be locked then."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._reads, self._writes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def set(self) -> None:
+        self._is_set = True
+        with contextlib.suppress(BlockingIOError):  # full of earlier ones
+            os.write(self._writes, b"s")
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def wait(self) -> None:
+        select.select([self], [], [])
+
+    def fileno(self) -> int:
+        return self._reads
 
 
 class ServerLost(Gen4emuError):
@@ -86,12 +108,10 @@ class Apart:
             raise self._lost()
 
     def end(self, end: ProgramEnd, patience: float | None = None) -> Verdict:
-        """Let the server execute what has arrived, and end.  Without patience it takes as long as it takes."""
+        """Let the server execute what has arrived, and end; it is killed if it is not done after `patience` seconds."""
         with contextlib.suppress(OSError):  # it is gone, which is noticed below
             self._connection.send_bytes(json.dumps(asdict(end)).encode())
-        if patience is not None and not self._connection.poll(patience):
-            os.kill(self._process, signal.SIGKILL)
-        answer = self._receive()
+        answer = self._receive(patience)
         try:
             if answer is None:
                 raise self._lost()
@@ -101,9 +121,9 @@ class Apart:
         self._reap()
         return verdict
 
-    def wait_until(self, stop: threading.Event, idle: Callable[[], None] | None = None) -> None:
+    def wait_until(self, stop: Stop, idle: Callable[[], None] | None = None) -> None:
         """Wait until `stop` is set by a signal, or the server has ended.  `idle` is called meanwhile."""
-        while not stop.is_set() and not self._connection.poll(_WAIT_SECONDS if idle is None else 0):
+        while not wait([self._connection, stop.fileno()], None if idle is None else 0):
             if idle is not None:
                 idle()
 
@@ -124,12 +144,28 @@ class Apart:
                 os.kill(self._process, signal.SIGKILL)
             time.sleep(0.001)
 
-    def _receive(self) -> dict[str, Any] | None:
-        """None: the process has ended.  Raises its errors."""
+    def _receive(self, patience: float | None = None) -> dict[str, Any] | None:
+        """None: the process has ended.  Raises its errors.  It is killed if the whole message takes too long."""
+        is_late = threading.Event()
+
+        def kill() -> None:
+            is_late.set()
+            os.kill(self._process, signal.SIGKILL)
+
+        watch = threading.Timer(patience or 0, kill)
+        watch.daemon = True
         try:
+            if patience is not None:
+                watch.start()
             answer = json.loads(self._connection.recv_bytes(_MESSAGE_BYTES))
         except (EOFError, OSError, ValueError, RecursionError):
-            return None
+            answer = None
+        finally:
+            watch.cancel()
+        if is_late.is_set():
+            self._reap()
+            raise ServerLost(f"the device server was killed: {patience:.0f} s after it had been told to end, it was "
+                             "still executing what programs had submitted")
         if not isinstance(answer, dict):
             return None
         if "error" in answer:
@@ -155,7 +191,7 @@ def _run(server: Server, serve: Serve, sandbox: Sandbox, memory: int, connection
             with contextlib.suppress(BrokenPipeError):
                 connection.send_bytes(json.dumps(answer).encode())
 
-        def wait() -> ProgramEnd:
+        def wait_for_end() -> ProgramEnd:
             tell()  # ready
             try:
                 return ProgramEnd(**json.loads(connection.recv_bytes()))
@@ -165,7 +201,7 @@ def _run(server: Server, serve: Serve, sandbox: Sandbox, memory: int, connection
         try:
             limit_memory(memory)
             sandbox.enter()
-            verdict = serve(wait)
+            verdict = serve(wait_for_end)
             tell(**asdict(verdict))
         except Gen4emuError as e:
             tell(error=str(e))

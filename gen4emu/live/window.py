@@ -146,7 +146,7 @@ class WindowView:
     def _handle(self, event: Any) -> None:
         sdl = self._sdl
         if event.type == sdl.SDL_QUIT:
-            self._say("the window is closed; the program goes on")
+            self._say("the window is closed; the program continues")
             self._leave()
         elif event.type == sdl.SDL_WINDOWEVENT and self._texture is not None:
             self._present()

@@ -130,6 +130,9 @@ class WebView:
                     if client.send(_message(frame, before, number)) and client is self._client:
                         self._sent = frame
                     break
+                if self._screen.problem:
+                    client.send(json_text({"kind": "lost", "error": self._screen.problem}))
+                    break
 
 
 def _message(frame: Frame, before: Frame | None, number: int) -> str | bytes:

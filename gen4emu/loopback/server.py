@@ -174,7 +174,7 @@ class _Listener(ThreadingMixIn, TCPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that leaves in the middle is no news."""
+        """Ignore a client that disconnects during a request."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -185,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
     rbufsize = 0  # what follows a handshake belongs to the socket
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Nothing: there is no log."""
+        """Do nothing: there is no log."""
 
     def handle_one_request(self) -> None:
         # One slow byte after the other would keep a thread for ever.

@@ -137,9 +137,9 @@ class WebSocket:
             if opcode is Opcode.PONG:
                 continue
             if opcode is Opcode.BINARY:
-                raise ProtocolError(CloseCode.UNSUPPORTED, "only text is understood")
+                raise ProtocolError(CloseCode.UNSUPPORTED, "only text is supported")
             if (opcode is Opcode.CONTINUATION) != bool(parts):
-                raise ProtocolError(CloseCode.PROTOCOL, "a message inside of another one")
+                raise ProtocolError(CloseCode.PROTOCOL, "a message inside another one")
             parts.append(data)
             size += len(data)
             if final:
@@ -155,10 +155,10 @@ class WebSocket:
         if first & _OPCODE not in set(Opcode):
             raise ProtocolError(CloseCode.PROTOCOL, f"unknown opcode {first & _OPCODE}")
         if not second & _MASKED:
-            raise ProtocolError(CloseCode.PROTOCOL, "frames of a client are masked")
+            raise ProtocolError(CloseCode.PROTOCOL, "frames of a client must be masked")
         opcode, final, size = Opcode(first & _OPCODE), bool(first & _FINAL), second & _LENGTH
         if opcode >= Opcode.CLOSE and (not final or size > _MOST_CONTROL_BYTES):
-            raise ProtocolError(CloseCode.PROTOCOL, "a control frame is long or in pieces")
+            raise ProtocolError(CloseCode.PROTOCOL, "a control frame is too long or fragmented")
         if size >= 126:
             size = self._length(size)
         if opcode < Opcode.CLOSE and before + size > self._most:

@@ -19,7 +19,7 @@ from gen4emu.report.chunks import ROWS, STATES, deflated_json
 from gen4emu.report.kernel_diffs import runs
 from gen4emu.report.pair_pictures import PairPictures, PairReader, together
 from gen4emu.report.processes import both, processors
-from gen4emu.report.record import Choices, Recorded, RecordedDraw, Recorder, Tick
+from gen4emu.report.record import Begin, Choices, Recorded, RecordedDraw, Recorder, Tick, at_the_start
 from gen4emu.report.states import Block, Fields
 
 SIDES = ("left", "right")
@@ -75,19 +75,20 @@ class _Row:
 
 def compare(sides: tuple[Side, Side], chips: tuple[Chip | None, Chip | None], titles: tuple[str, str],
             choices: Choices, tick: Tick = lambda unit, number: None,
-            confine: Callable[[], None] = lambda: None) -> Recorded:
+            confine: Callable[[], None] = lambda: None, begins: tuple[Begin, Begin] = (at_the_start, at_the_start)) \
+        -> Recorded:
     """The report of a comparison: the reports of both sides, and their draws in pairs.
 
     `confine` is called in each process that executes a side, before that.
     """
-    left, right = zip(sides, chips, titles, strict=True)
+    left, right = zip(sides, chips, titles, begins, strict=True)
     if _has_room_for_two(sides):
         one, two = both(lambda: _record(*left, choices, 2, tick), lambda: _record(*right, choices, 2), titles[1],
                         confine)
     else:
         confine()
         one, two = _record(*left, choices, 1, tick), _record(*right, choices, 1, tick)
-    return _Comparison((_Recorded(sides[0], *one), _Recorded(sides[1], *two)), titles, tick).recorded()
+    return _Comparison((_Recorded(sides[0], *one), _Recorded(sides[1], *two)), titles, tick, begins).recorded()
 
 
 def _has_room_for_two(sides: tuple[Side, Side]) -> bool:
@@ -96,7 +97,7 @@ def _has_room_for_two(sides: tuple[Side, Side]) -> bool:
     return processors() > 1 and all(side.options.workers != 1 for side in sides) and not reads_one_file
 
 
-def _record(side: Side, chip: Chip | None, title: str, choices: Choices, share: int,
+def _record(side: Side, chip: Chip | None, title: str, begin: Begin, choices: Choices, share: int,
             tick: Tick = lambda unit, number: None) -> tuple[Recorded, Targets]:
     """Execute a side with its share of the workers."""
     targets: Targets = {}
@@ -106,14 +107,15 @@ def _record(side: Side, chip: Chip | None, title: str, choices: Choices, share: 
 
     workers = max(1, (side.options.workers or processors()) // share)
     chosen = replace(choices, options=replace(side.options, workers=workers), picture_bytes=_SIDE_BYTES)
-    return Recorder(side.source, chip, title, chosen, tick, observe).record(), targets
+    return Recorder(side.source, chip, title, chosen, tick, observe, begin).record(), targets
 
 
 class _Comparison:
     """Pairs the draws of two sides."""
 
-    def __init__(self, sides: tuple[_Recorded, _Recorded], titles: tuple[str, str], tick: Tick) -> None:
-        self._sides, self._titles, self._tick = sides, titles, tick
+    def __init__(self, sides: tuple[_Recorded, _Recorded], titles: tuple[str, str], tick: Tick,
+                 begins: tuple[Begin, Begin]) -> None:
+        self._sides, self._titles, self._tick, self._begins = sides, titles, tick, begins
         self._chunks: dict[str, str] = {}
         self._fields: dict[tuple[int, int], list[tuple[str, str, str]]] = {}  # by the identities of both
         self._finding: list[str] = []
@@ -187,6 +189,10 @@ class _Comparison:
         wanted = {(left.recorded.draws[row.left].number, right.recorded.draws[row.right].number): row for row in rows
                   if row.indices and row.left is not None and row.right is not None}
         traces = left.side.trace, right.side.trace
+        if wanted:
+            for side, begin in zip(self._sides, self._begins, strict=True):
+                bookmark = begin(side.side.options)
+                side.side.trace.use(() if bookmark is None else (bookmark,))
         first = None
         for *numbers, one, two in together(traces, list(wanted), lambda n: self._tick("pair", n)):
             row = wanted[numbers[0], numbers[1]]

@@ -82,11 +82,17 @@ class ExecutedMeshes:
         self._values = 0
         self._stages: dict[int, list[Stage]] = {}
 
-    def begin(self, device: Device) -> None:
-        device.record_meshes(self._wants(0))
+    def begin(self, device: Device, number: int) -> None:
+        """Draws that are shown begin, with this one."""
+        device.record_meshes(self._wants(number))
 
-    def draw_done(self, device: Device, number: int, is_shown: bool) -> None:
-        if is_shown and self._wants(number) and device.numbers.kind is DrawKind.PRIMITIVE:
+    def end(self, device: Device) -> None:
+        """Draws that are not shown begin."""
+        device.record_meshes(False)
+
+    def draw_done(self, device: Device, number: int) -> None:
+        """Take the mesh of a draw that is shown."""
+        if self._wants(number) and device.numbers.kind is DrawKind.PRIMITIVE:
             stages = executed_stages(device.mesh_records(), device.info.gen)
             self._values += sum(len(stage["rows"]) * len(stage["columns"]) for stage in stages)
             if stages:

@@ -52,7 +52,7 @@ def both(first: Callable[[], First], second: Callable[[], Second], name: str,
             error, two = _received(receiver)
         except EOFError:
             has_ended, status = True, os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-            raise Gen4emuError(f"{name}: the process for it has ended early: {_ending(status)}") from None
+            raise Gen4emuError(f"{name}: its process ended early: {_ending(status)}") from None
         has_ended = bool(os.waitpid(process, 0))
         if error is not None:
             raise error

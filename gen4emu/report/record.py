@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import gen4emu
 from gen4emu.decode.kernel_uses import KernelUse
-from gen4emu.device.counters import FUNCTIONS, CountedDraw, Counters, LineCount
+from gen4emu.device.counters import FUNCTIONS, CountedDraw, Counters, KernelCount, LineCount
 from gen4emu.device.device import Device
 from gen4emu.device.grave_errors import has_grave_errors
+from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind
-from gen4emu.device.replay import Replay
+from gen4emu.device.replay import Bookmark, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import HangError
@@ -23,9 +24,10 @@ from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
+from gen4emu.isa.liveness import live_registers
 from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, by_columns, deflated_json
 from gen4emu.report.kernel_diffs import compared_lines
-from gen4emu.report.kernel_lines import line_counts, live_registers
+from gen4emu.report.kernel_lines import line_counts
 from gen4emu.report.maps import PixelOverlays
 from gen4emu.report.meshes import ExecutedMeshes
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
@@ -44,6 +46,11 @@ _UNSTAGED = ("media", "cs")  # of kernels that descriptors name, not the state o
 _MESSAGE_NAMES = tuple(name for name in FUNCTIONS if name != "null")
 
 Tick = Callable[[str, int], None]
+Begin = Callable[[Options], Bookmark | None]  # where an execution with these options begins; None: at the start
+
+
+def at_the_start(options: Options) -> None:
+    """For traces without an index."""
 
 
 @dataclass(slots=True)
@@ -73,7 +80,7 @@ class RecordedDraw:
 
 @dataclass(slots=True)
 class Recorded:
-    """The data of a report: what the page needs at once, and chunks by name."""
+    """The data of a report: the part that the page needs at once, and chunks by name."""
 
     overview: dict[str, Any]
     chunks: dict[str, str]
@@ -105,17 +112,30 @@ class _Row:
     taken: _Taken
 
 
+class _Counted(Listener):
+    """Collects the draws that a device counts."""
+
+    def __init__(self, draws: list[CountedDraw]) -> None:
+        self._draws = draws
+
+    def draw_counted(self, draw: CountedDraw) -> None:
+        self._draws.append(draw)
+
+
 class Recorder:
     """Executes a trace and collects its report."""
 
     def __init__(self, trace: Trace, part: chips.Device | None, title: str, choices: Choices,
                  tick: Tick = lambda unit, number: None,
-                 observe: Callable[[Device, int], None] = lambda device, draw: None) -> None:
-        """`observe` is called when a draw that is shown has ended."""
-        self._observe = observe
+                 observe: Callable[[Device, int], None] = lambda device, draw: None,
+                 begin: Begin = at_the_start) -> None:
+        """`observe` is called when a draw that is shown has ended.  `begin` returns a place before the first frame."""
+        self._observe, self._begin = observe, begin
         self._trace, self._part, self._title, self._choices, self._tick = trace, part, title, choices, tick
         self.chunks: dict[str, str] = {}
+        self._frames = ALL if choices.frames is None else choices.frames
         self._counted: list[CountedDraw] = []  # media objects are counted when the next draw begins
+        self._kernel_counts: list[KernelCount] = []  # of earlier frames, before others that are not shown
         self._taken: dict[int, _Taken] = {}
         self._rows: list[_Row] = []
         self._thumbnails = Thumbnails(self._add, choices.thumbnail_width)
@@ -127,11 +147,13 @@ class Recorder:
         self._hang: dict[str, Any] | None = None
 
     def record(self) -> Recorded:
-        run = Replay(self._trace, self._part, self._choices.options, on_start=self._start,
-                     on_draw=lambda n: self._draw_done(run, n), on_counters=self._counted.append)
+        run = Replay(self._trace, self._part, self._choices.options, on_start=lambda device: self._start(run, device),
+                     on_draw=lambda n: self._draw_done(run, n),
+                     on_rest=None if self._frames.is_all else lambda: self._follow(run),
+                     at=self._begin(self._choices.options))
         try:
             try:
-                for _ in run.frames(ALL if self._choices.frames is None else self._choices.frames):
+                for _ in run.frames(self._frames):
                     pass
             except HangError as e:
                 place = run.place
@@ -143,9 +165,11 @@ class Recorder:
                 last = run.damage[-1]
                 self._error = self._error or f"The trace is damaged at 0x{last.offset:08x}: {last.text}. " \
                                              "The report ends there."
-            if self._choices.frames is not None and not self._choices.frames.is_all:
-                self._choices.frames.require_any(run.frame_count, "frame", self._trace.path)
-            return self._finish(run, decoded(self._trace, self._choices.lint, self._choices.full))
+            if not self._frames.is_all:
+                self._frames.require_any(run.frame_count, "frame", self._trace.path)
+            end = None if self._frames.last is None else run.draws
+            shown = None if self._frames.is_all else {counted.place.draw for counted in self._counted}
+            return self._finish(run, decoded(self._trace, self._choices.lint, self._choices.full, end, shown))
         finally:
             run.close()
 
@@ -153,24 +177,35 @@ class Recorder:
         self.chunks[name] = text
 
     # --- while the trace is executed ------------------------------------------------------------------------------
-    def _start(self, device: Device) -> None:
-        self._meshes.begin(device)
+    def _start(self, run: Replay, device: Device) -> None:
+        device.add_listener(_Counted(self._counted))
+        self._follow(run)
+
+    def _follow(self, run: Replay) -> None:
+        """The device rests: count what follows if it is shown, and execute it with machine code if not."""
+        device = run.device
+        assert device is not None
+        is_shown = run.frame_count in self._frames
+        if is_shown == device.counting:
+            return
+        if not is_shown:
+            self._kernel_counts += device.kernel_counts()
+            device.counting = False
+            self._meshes.end(device)
+            return
+        device.counting = True
+        self._meshes.begin(device, run.draws)
         if self._choices.kernels:
-            device.counting = True
             device.count_lines()
-            if self._has_overlays:
+            if self._has_overlays and not self._overlays.is_full:
                 device.map_pixels()
 
     def _draw_done(self, run: Replay, number: int) -> None:
         self._tick("draw", number)
         device = run.device
-        if device is None:
+        if device is None or not device.counting:
             return
-        is_shown = self._choices.frames is None or run.place.frame in self._choices.frames
-        self._meshes.draw_done(device, number, is_shown)
-        if not is_shown:
-            device.clear_pixel_maps()
-            return
+        self._meshes.draw_done(device, number)
         self._observe(device, number)
         targets = device.targets.latest
         taken = self._taken[number] = _Taken()
@@ -198,15 +233,13 @@ class Recorder:
 
     # --- at the end -----------------------------------------------------------------------------------------------
     def _finish(self, run: Replay, known: Decoded) -> Recorded:
-        frames = ALL if self._choices.frames is None else self._choices.frames
-        self._rows = [_Row(counted, self._taken.get(counted.place.draw, _Taken())) for counted in self._counted
-                      if counted.place.frame in frames]
+        self._rows = [_Row(counted, self._taken.get(counted.place.draw, _Taken())) for counted in self._counted]
         self._thumbnails.flush()
         kernels = self._kernels(run.device, known) if self._choices.kernels else []
         self._add("kernels", deflated_json(kernels))
         surfaces = self._surfaces(run.device, known)
         self._add("surfaces", deflated_json(surfaces))
-        rows = self._columns(run.device, known)
+        rows = self._columns(run.device, known, {kernel["number"]: kernel["cost"] for kernel in kernels})
         for at in range(0, len(self._rows), ROWS):
             self._add(f"rows-{at // ROWS}",
                       deflated_json({name: column[at:at + ROWS] for name, column in rows.items()}))
@@ -228,7 +261,8 @@ class Recorder:
         number = row.counted.place.draw
         return known.draws[number].blocks if number < len(known.draws) else []
 
-    def _columns(self, device: Device | None, known: Decoded) -> dict[str, list[Any]]:
+    def _columns(self, device: Device | None, known: Decoded, costs: Mapping[int, int]) -> dict[str, list[Any]]:
+        """The rows by column; `costs` are those of the kernels, by number."""
         columns: dict[str, list[Any]] = {}
         troubled = {f.place.draw for f in known.findings if f.severity.value == "error"}
         before: dict[str, Block] = {}
@@ -243,7 +277,7 @@ class Recorder:
             flags = set().union(*(block.flags for block in blocks)) if blocks else set()
             if counted.place.draw in troubled or (self._hang and self._hang["draw"] == counted.place.draw):
                 flags.add("finding")
-            values = _row_values(counted, gen, known, sorted(flags, key=FLAGS.index), changed)
+            values = _row_values(counted, gen, known, sorted(flags, key=FLAGS.index), changed, costs)
             values["thumb"] = row.taken.thumbnail
             if known.groups:
                 values["group"] = known.groups.get(counted.place.draw, "")
@@ -321,7 +355,8 @@ class Recorder:
                     for kernel in numbers:
                         draws.setdefault(kernel, []).append(at)
         codes = [use.code.code for use in known.kernels]
-        counts = [None] * len(codes) if device is None else line_counts(codes, device.kernel_counts())
+        counts = [None] * len(codes) if device is None else line_counts(
+            codes, [*self._kernel_counts, *device.kernel_counts()])
         for use, executed in zip(known.kernels, counts, strict=True) if device is not None else ():
             if use.number in shared:  # the counters of a draw do not tell them apart
                 cost[use.number] = sum(line.executions for line in (executed or {}).values())
@@ -336,7 +371,7 @@ class Recorder:
                 draws[use.number], cost[use.number] = places, sum(line.executions for line in executed.values())
         sources = _Sources()
         return [_kernel(use, draws.get(use.number, []), cost[use.number],
-                        None if device is None else live_registers(use.code.code, device.info.gen), counted)
+                        None if device is None else live_registers(use.code.code, use.gen), counted)
                 | sources.of(use) for use, counted in zip(known.kernels, counts, strict=True)]
 
     def _surfaces(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
@@ -435,8 +470,13 @@ class Recorder:
         return [*found, *rules.values()][:_MOST_FINDINGS]
 
 
-def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str],
-                changed: list[str]) -> dict[str, Any]:
+def _kernel_of(numbers: Sequence[int], costs: Mapping[int, int]) -> int:
+    """The kernel that stands for all of a stage, which may have one for each number of pixels: the costliest."""
+    return max(numbers, key=lambda number: costs.get(number, 0))
+
+
+def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str], changed: list[str],
+                costs: Mapping[int, int]) -> dict[str, Any]:
     counters, place = counted.counters, counted.place
     fragments = counters.fragments
     words = tuple(memoryview(counted.words).cast("B").cast("I"))
@@ -461,7 +501,7 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
         "depth_failed": fragments.depth_failed, "written": written, "instructions": counters.instructions,
         "channel_ops": counters.channel_ops, "threads": counters.threads, "read_bytes": counters.read_bytes,
         "written_bytes": counters.written_bytes, "changes": len(changed),
-        **{stage: stages.get(stage, (0,))[0] for stage in _STAGES}, "idle": int(idle),
+        **{stage: _kernel_of(stages.get(stage, (0,)), costs) for stage in _STAGES}, "idle": int(idle),
         "flags": [*flags, *(["idle"] if idle else [])], "changed": changed,
         "reads": [s.address for s in counters.surfaces if s.read_bytes],
         "writes": [s.address for s in counters.surfaces if s.written_bytes],

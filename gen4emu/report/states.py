@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -99,8 +99,8 @@ class Decoded:
 class _Reader:
     """Makes blocks of commands, and remembers those that are in force."""
 
-    def __init__(self, document: Document, full: Selection | None) -> None:
-        self.document, self._full = document, full
+    def __init__(self, document: Document, full: Selection | None, shown: Container[int] | None) -> None:
+        self.document, self._full, self._shown = document, full, shown
         self.found = Decoded()
         self._contexts: dict[int, dict[tuple[str, int | str], list[Block]]] = {}
         self._below: list[Block] = []  # what the last draw itself led to
@@ -169,7 +169,7 @@ class _Reader:
         number = len(self.found.draws)
         wanted = self._mesh_values < MESH_VALUES if self._full is None else number in self._full
         decoder = self.document.decoder
-        if not wanted or decoder is None:
+        if not wanted or decoder is None or (self._shown is not None and number not in self._shown):
             return None
         found = fetched_stage(decoder.follower, command, _topology(self.document, command))
         if found is not None:
@@ -278,17 +278,21 @@ def mesh_of(trace: Trace, draw: int, device: Device) -> Mesh | None:
     return joined(before, executed_stages(device.mesh_records(), device.info.gen))
 
 
-def decoded(trace: Trace, lint: bool = True, full: Selection | None = None) -> Decoded:
+def decoded(trace: Trace, lint: bool = True, full: Selection | None = None, end: int | None = None,
+            shown: Container[int] | None = None) -> Decoded:
     """Decode a trace up to its end, or to the place where it cannot be decoded any further.
 
-    `full` selects the draws with meshes; without it, the first ones have them.
+    `full` selects the draws with meshes; without it, the first ones of those that are `shown` have them (None: all
+    are).  `end` is the first draw that is not decoded any more.
     """
     document = Document(trace, file=trace.path, container=trace.kind, device=trace.named_device,
                         options=Options(repeat=True, lint=lint))
-    reader = _Reader(document, full)
+    reader = _Reader(document, full, shown)
 
     def watched() -> Iterator[Item]:
         for item in document:
+            if end is not None and isinstance(item, Command) and item.draw is not None and item.draw >= end:
+                break
             reader.add(item)
             yield item
 

@@ -58,12 +58,13 @@ def _without_comment(line: str) -> str:
 
 
 def _compact_line(line: str) -> str:
-    if line.count("`") not in (0, 2) or not _MAY_HOLD_SPACES.isdisjoint(_STRING.sub("", line)):
-        return line  # a template in another one, a regular expression, or a division
-    return "".join(part if i % 2 else _AROUND_SIGNS.sub(lambda sign: sign[1].strip(), part)
+    if line.count("`") not in (0, 2) or not _MAY_HOLD_SPACES.isdisjoint(_STRING.sub("", line).replace(_DIVISION, "")):
+        return line  # a template in another one, or a regular expression
+    return "".join(part if i % 2 else _AROUND_SIGNS.sub(lambda sign: sign[1].strip(), part.replace(_DIVISION, "/"))
                    for i, part in enumerate(_STRING.split(line)))
 
 
+_DIVISION = " / "
 _MAY_HOLD_SPACES = frozenset("'/")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gen4emu.device.command_streamer import REGISTER_LOADS, CommandStreamer
@@ -10,6 +10,8 @@ from gen4emu.device.registers import RegisterFile
 from gen4emu.hw.catalogue import catalogue_of, command_named
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Command as Layout
+from gen4emu.hw.layout import masked_write, written_bits
 from gen4emu.repro.script import Dwords
 
 _NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MEDIA_STATE_FLUSH"})
@@ -23,6 +25,8 @@ _MOST_WRITES = 60  # of an MI_LOAD_REGISTER_IMM
 
 _Key = tuple[str, Dwords]
 _Found = dict[_Key, Dwords]  # in the order of execution
+# The commands that run, those of saved contexts, the context that runs, and the registers that were loaded.
+Kept = tuple[tuple[Dwords, ...], dict[int, tuple[Dwords, ...]], int | None, tuple[int, ...]]
 
 
 @dataclass(slots=True)
@@ -45,8 +49,8 @@ class StateCommands:
         if operand := REGISTER_LOADS.get(layout.name):
             self._loaded.add(getattr(layout.view(words, gen=self.streamer.gen), operand))
             return
-        data = tuple(int(word) for word in words)
-        key = layout.name, self._distinguished(layout.name, data)
+        data = tuple(words.tolist())
+        key = self._key(layout, data)
         self.found.pop(key, None)
         self.found[key] = data
 
@@ -63,21 +67,40 @@ class StateCommands:
             self.saved.pop(self.running, None)
         self.running = None
 
+    def kept(self) -> Kept:
+        """What other ones, of a streamer in the same state, continue with."""
+        return (tuple(self.found.values()), {number: tuple(found.values()) for number, found in self.saved.items()},
+                self.running, tuple(sorted(self._loaded)))
+
+    def restore(self, kept: Kept) -> None:
+        """Continue where other ones were."""
+        found, saved, self.running, loaded = kept
+        self.found = self._by_key(found)
+        self.saved = {number: self._by_key(commands) for number, commands in saved.items()}
+        self._loaded = set(loaded)
+
+    def _by_key(self, commands: Iterable[Dwords]) -> _Found:
+        return {self._key(self.streamer.catalogue.command_for(data[0]), data): data for data in commands}
+
     def registers(self) -> tuple[Dwords, ...]:
         """MI_LOAD_REGISTER_IMM of what commands have computed or read from memory, and what draws have counted."""
         registers, gen = self.streamer.registers, self.streamer.gen
         initial = RegisterFile(gen)
         found = [(offset, registers.read(offset)) for offset in sorted({*_computed(gen), *self._loaded})]
-        writes = [{"register_offset": offset, "data": value | 0xFFFF0000 if registers.is_masked(offset) else value}
+        writes = [{"register_offset": offset, "data": masked_write(value) if registers.is_masked(offset) else value}
                   for offset, value in found if value != initial.read(offset)]
         load = command_named("MI_LOAD_REGISTER_IMM", gen)
         return tuple(tuple(load.pack(gen, writes=writes[at:at + _MOST_WRITES]))
                      for at in range(0, len(writes), _MOST_WRITES))
 
+    def _key(self, layout: Layout | None, data: Dwords) -> _Key:
+        assert layout is not None  # or it would not be kept
+        return layout.name, self._distinguished(layout.name, data)
+
     def _distinguished(self, name: str, data: Dwords) -> Dwords:
         """The numbers that commands with the same name must share if the later one is to replace the other."""
         if name == "MI_LOAD_REGISTER_IMM":  # header, which disables bytes; offsets, and the bits that are changed
-            masks = (value >> 16 if self.streamer.registers.is_masked(offset) else 0
+            masks = (written_bits(value) if self.streamer.registers.is_masked(offset) else 0
                      for offset, value in zip(data[1::2], data[2::2], strict=False))
             return (*data[:1], *data[1::2], *masks)
         return data if name in _PARTIAL else ()

@@ -14,6 +14,7 @@ from gen4emu.api.trace import Draw, Trace
 from gen4emu.api.trace import open as open_trace
 from gen4emu.bisect import digests
 from gen4emu.bisect.digests import DrawDigest, digest_of, surface_bytes, target_digest
+from gen4emu.device.bookmark_file import Start
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Missing
 from gen4emu.device.place import DrawKind
@@ -78,8 +79,11 @@ class Export:
     expected: DrawDigest
 
 
-def export(trace: Trace, source: reader.Trace, number: int) -> Export:
-    """Export a draw of a trace, with the state and the memory that it needs."""
+def export(trace: Trace, source: reader.Trace, number: int, start: Start | None = None) -> Export:
+    """Export a draw of a trace, with the state and the memory that it needs.
+
+    `start` is a place before it at which an execution can begin.
+    """
     draw = trace.at(draw=number)
     assert isinstance(draw, Draw)
     if draw.kind not in (DrawKind.PRIMITIVE.value, DrawKind.BLIT.value):
@@ -87,7 +91,7 @@ def export(trace: Trace, source: reader.Trace, number: int) -> Export:
     if trace.device is None:
         raise SelectionError(f"{trace.path}: the device is unknown")
     targets, digest = draw.device.targets.latest, digest_of(draw)
-    moment = _before(source, trace, number)
+    moment = _before(source, trace, number, start)
     engine, free = draw.device.engine, free_address(moment.pages)
 
     def script(*registers: Dwords) -> Script:
@@ -150,7 +154,7 @@ def _write_kernels(script: Script, place: Path, built: Path) -> list[str]:
     script.save(place, kernels)
     parse(place / "batch.txt").build(again)
     if again.read_bytes() != built.read_bytes():
-        raise Gen4emuError(f"{place}: the trace with kernels as assembly is another one")
+        raise Gen4emuError(f"{place}: the trace with kernels as assembly is different")
     again.unlink()
     return [kernel.name for kernel in kernels]
 
@@ -182,17 +186,17 @@ def _check(place: Path, expected: DrawDigest) -> list[str]:
         draw = built.at(draw=0)
         assert isinstance(draw, Draw)
         if digest_of(draw).first_difference(expected) is not None:
-            raise Gen4emuError(f"draw {expected.number}: the trace that was built from it writes other pixels")
+            raise Gen4emuError(f"draw {expected.number}: the trace built from it writes different pixels")
         for number, surface in enumerate(draw.targets):
             surface.save(place / f"expected-{number}.png")
             surface.save(place / f"expected-{number}.npy")
         inputs = write_inputs(draw, place / "draw.aub.xz", place)
     with open_trace(trace) as built:
-        digests.write(place / "expected.digests", built, digests.execute(built))
+        digests.write(place / "expected.digests", built, digests.execute(built), "draw.aub.xz")
     return inputs
 
 
-def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
+def _before(source: reader.Trace, trace: Trace, number: int, start: Start | None) -> _Moment:
     """Execute the trace up to a draw, which is not executed."""
     listeners: dict[Engine, StateCommands] = {}
     found: list[_Moment] = []
@@ -208,13 +212,16 @@ def _before(source: reader.Trace, trace: Trace, number: int) -> _Moment:
     def listen(device: Device) -> None:
         for engine, streamer in device.streamers.items():
             listeners[engine] = StateCommands(streamer, keep)
+            if start is not None:
+                listeners[engine].restore(start.tables.commands[engine])
             streamer.listen(listeners[engine])
 
     def drawn(draw: int) -> None:
         if draw >= number:
             run.stop()
 
-    run = Replay(source, trace.device, None, on_start=listen, on_draw=drawn)
+    run = Replay(source, trace.device, None, on_start=listen, on_draw=drawn,
+                 at=None if start is None else start.bookmark)
     try:
         with suppress(HangError):  # perhaps of the draw itself
             for _ in run.frames():
@@ -252,8 +259,8 @@ def _needed(script: Script, pages: dict[int, bytes], targets: tuple[Target, ...]
     kept = {at: data for at, data in pages.items() if any(data)}  # memory without contents reads as zeros
     whole = _run(script, kept, targets, with_pages=True)
     if whole is None or whole.digests != [target.digest for target in expected.targets]:
-        raise _OtherPixels("the draw writes other pixels than in its trace: it depends on more than the state in force "
-                           "and memory, such as constants that were overwritten, or registers")
+        raise _OtherPixels("the draw writes different pixels from those in its trace: it depends on more than the "
+                           "state in force and memory, such as constants that were overwritten, or registers")
 
     def stays(order: Iterable[int]) -> bool:
         found = _run(script, {at: kept[at] for at in order}, targets)

@@ -7,14 +7,9 @@ instructions of kernels, fields of commands and state.
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol, TypeVar
 
 from gen4emu.api.trace import Trace
@@ -25,18 +20,21 @@ from gen4emu.device.options import Options
 from gen4emu.device.targets import Target
 from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw import chips
+from gen4emu.hw.gen import family_parts
 from gen4emu.repro import edits
 from gen4emu.repro.ahead import Ahead, Changes, changed, changes
+from gen4emu.repro.command_runner import CommandRunner, Late, RunnerLost
 from gen4emu.repro.reduction import leave_out
 from gen4emu.repro.trim import Assembled, Part, Span, events_of, execute, record, without
 from gen4emu.trace import reader
 from gen4emu.trace.conversion import container_of, copy_event, new_writer
-from gen4emu.trace.events import Event, MemoryWrite, Submission
+from gen4emu.trace.events import Event, Header, MemoryWrite, Submission
 from gen4emu.trace.write_aub import Dedup
 
 _MOST_TRIES = 1 << 30
 _T = TypeVar("_T")
-_WATCHDOGS = (50, 1000)  # million instructions of a draw, while candidates are tried
+WATCHDOG_OF_HANGS = 200  # million instructions of a draw, after which threads count as endless
+WATCHDOGS = (2, 10, 50, WATCHDOG_OF_HANGS)  # while candidates are tried
 _BLOCKS = (1024, 256, 64, 16)  # bytes that are set to zero together
 
 
@@ -90,33 +88,47 @@ class Kept:
 
 
 # --- what stays -------------------------------------------------------------------------------------------------------
-class SameHang:
-    """The hang of the whole trace, at the same command and for the same reason.
+def _quick(shows: Callable[[Options], bool], options: Options) -> Options:
+    """The options of candidates: the lowest watchdog with which the whole trace shows the problem.
 
-    Threads that do not end take seconds until the watchdog stops them.  It stops those of candidates earlier, if the
-    whole trace hangs in the same way then; `surely` is for the result.
+    Threads that do not end, which removed instructions cause as well, take minutes until the default one stops them.
     """
+    return next((choice for choice in _choices(options) if shows(choice)), options)
+
+
+def _choices(options: Options) -> Iterator[Options]:
+    """Lower watchdogs than that of the options."""
+    return (replace(options, watchdog=watchdog) for watchdog in WATCHDOGS
+            if not options.watchdog or watchdog < options.watchdog)
+
+
+class SameHang:
+    """The hang of the whole trace, at the same command and for the same reason."""
 
     def __init__(self, part: Part, reason: str, options: Options | None = None) -> None:
         if not reason:
             raise SelectionError("nothing hangs")
-        self._part, self._reason, self._options = part, reason, options or Options()
-        self._quick = self._options
-        events = list(events_of(part, part.pages, Assembled(part.events, {}, set(), [])))
-        for watchdog in _WATCHDOGS if not self._options.watchdog else ():
-            choices = replace(self._options, watchdog=watchdog)
-            if self._is_same(events, choices):
-                self._quick = choices
-                break
+        self._device, self._reason, self._options = part.device, reason, options or Options()
+        events = _all_events(part)
+        self.quick = _quick(lambda choice: self._is_same(events, choice), self._options)
 
     def _is_same(self, events: Sequence[Event], options: Options) -> bool:
-        return execute(self._part.device, events, options)[0].hang == self._reason
+        return execute(self._device, events, options)[0].hang == self._reason
 
     def __call__(self, events: Sequence[Event], deadline: float | None = None) -> bool:
-        return self._is_same(events, self._quick)
+        return self._is_same(events, self.quick)
 
-    def surely(self, events: Sequence[Event], deadline: float | None = None) -> bool:
+    def surely(self, events: Sequence[Event]) -> bool:
+        """With the watchdog of the whole trace: what takes long is not endless."""
         return self._is_same(events, self._options)
+
+    def wait_longer(self) -> bool:
+        """Let the watchdog of candidates be the next higher one; false if there is none."""
+        choices = [choice for choice in _choices(self._options) if choice.watchdog > self.quick.watchdog]
+        if self.quick == self._options:
+            return False
+        self.quick = next(iter(choices), self._options)
+        return True
 
 
 class _Last(Listener):
@@ -132,129 +144,115 @@ class _Last(Listener):
                 self.target = target
 
 
-def same_pixel(part: Part, x: int, y: int, options: Options | None = None) -> Stays:
-    """The colour that a pixel of the last render target has in the end, which stays the last one."""
-    target: list[Target] = []
+class SamePixel:
+    """The color that a pixel of the last render target has in the end, which stays the last one."""
 
-    def color(events: Sequence[Event] | Iterator[Event]) -> bytes:
-        with Device(part.device, options) as device:
+    def __init__(self, part: Part, x: int, y: int, options: Options | None = None) -> None:
+        self._device, self._x, self._y = part.device, x, y
+        self._target: Target | None = None
+        events, chosen = _all_events(part), options or Options()
+        try:
+            self._wanted = self._color(events, chosen)
+        except HangError as e:
+            raise SelectionError(f"the whole trace hangs: {e}") from None
+        self._quick = _quick(lambda choice: self._is_same(events, choice), chosen)
+
+    def _color(self, events: Sequence[Event], options: Options) -> bytes:
+        with Device(self._device, options) as device:
             last = _Last(device)
             device.add_listener(last)
-            try:
-                for event in events:
-                    device.apply(event)
-            except HangError:
-                return b""
-            if not target:
+            for event in events:
+                device.apply(event)
+            if self._target is None:
                 if last.target is None:
                     raise SelectionError("nothing is drawn")
-                target.append(last.target)
-            if last.target != target[0]:
-                return b""
-            return pixel_bytes(device, target[0], x, y)
+                self._target = last.target
+            return pixel_bytes(device, self._target, self._x, self._y) if last.target == self._target else b""
 
-    wanted = color(events_of(part, part.pages, Assembled(part.events, {}, set(), [])))
+    def _is_same(self, events: Sequence[Event], options: Options) -> bool:
+        try:
+            return self._color(events, options) == self._wanted
+        except HangError:
+            return False
 
-    def is_same(events: Sequence[Event], deadline: float | None = None) -> bool:
-        return color(events) == wanted
-
-    return is_same
+    def __call__(self, events: Sequence[Event], deadline: float | None = None) -> bool:
+        return self._is_same(events, self._quick)
 
 
 def pixel_bytes(device: Device, target: Target, x: int, y: int) -> bytes:
     if not (0 <= x < target.width and 0 <= y < target.height):
-        raise SelectionError(f"pixel {x},{y} is outside of a render target of {target.width}x{target.height}")
+        raise SelectionError(f"pixel {x},{y} is outside the render target of {target.width}x{target.height}")
     return surface_bytes(device.memory, replace(target, x=target.x + x, y=target.y + y, width=1, height=1, chroma=()))
 
 
-def differs_between(part: Part, left: chips.Device, right: chips.Device, options: Options | None = None) -> Stays:
+class DiffersBetween:
     """Two devices draw other bytes, or one of them hangs."""
-    def differs(events: Sequence[Event], deadline: float | None = None) -> bool:
-        first, second = (execute(device, events, options)[0] for device in (left, right))
+
+    def __init__(self, part: Part, left: chips.Device, right: chips.Device, options: Options | None = None) -> None:
+        for device in (left, right):
+            if not family_parts(part.device.gen) & device.gen:
+                raise SelectionError(f"the trace is for {part.device.name}; {device.name} is too different")
+        self._devices, self._options = (left, right), options or Options()
+
+    def __call__(self, events: Sequence[Event], deadline: float | None = None) -> bool:
+        first, second = (execute(device, events, self._options)[0] for device in self._devices)
         return first.draws != second.draws or first.hang != second.hang
 
-    return differs
+
+def _all_events(part: Part) -> list[Event]:
+    return list(events_of(part, part.pages, Assembled(part.events, {}, set(), [])))
 
 
-def command_succeeds(part: Part, command: Sequence[str], name: str) -> Stays:
+class CommandSucceeds:
     """A command exits with status 0; the path of the candidate is its last argument."""
-    def succeeds(events: Sequence[Event], deadline: float | None = None) -> bool:
-        with TemporaryDirectory(prefix="gen4emu-") as directory:
-            path = Path(directory, name)
-            write(part, events, path)
-            try:
-                return _status([*command, str(path)], deadline) == 0
-            except OSError as e:
-                raise Gen4emuError(f"{command[0]}: cannot be run: {e.strerror}") from None
 
-    return succeeds
+    def __init__(self, runner: CommandRunner) -> None:
+        self._runner = runner
 
-
-def _status(command: Sequence[str], deadline: float | None) -> int:
-    """The exit status of a command.  What it has started ends with it if it takes too long, or by Ctrl-C."""
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          start_new_session=True) as process:
+    def __call__(self, events: Sequence[Event], deadline: float | None = None) -> bool:
+        write(events, self._runner.path)
         try:
-            return process.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
-        except BaseException as e:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            if isinstance(e, subprocess.TimeoutExpired):
-                raise Over from None
-            raise
+            return self._runner.status(deadline) == 0
+        except Late:
+            raise Over from None
 
 
 # --- the search -------------------------------------------------------------------------------------------------------
-class Minimiser:
-    """Leaves out parts of a trace, level by level, until nothing more can be left out or the time is over."""
+@dataclass(slots=True)
+class Trial:
+    """Everything that an answer about a candidate needs."""
 
-    def __init__(self, part: Part, stays: Stays, seconds: float, on_step: Callable[[str, Kept], object],
-                 most_tries: int | None = None, jobs: int = 1) -> None:
-        """`jobs` candidates are tried at a time.  Their number does not change the result."""
-        self._part, self._stays, self._on_step, self._most_tries = part, stays, on_step, most_tries
-        self._jobs = jobs
-        self._ahead: Ahead[Kept] | None = None
-        self._following: Iterator[Kept] = iter(())  # the candidates behind the next one
-        self._end = time.monotonic() + seconds
-        writes = {index: bytes(event.data) for index, event in enumerate(part.events) if isinstance(event, MemoryWrite)}
-        self.kept = Kept(tuple(range(len(part.events))), tuple(range(len(part.commands))), dict(part.pages), writes)
-        self.tries = 0
+    part: Part
+    stays: Stays | None  # None: each process has its own
+    end: float  # by `time.monotonic`
 
-    def run(self) -> Kept:
-        """The smallest that was found.  Ctrl-C ends the search, too."""
-        if not self._stays(list(self.events(self.kept))):
-            raise Gen4emuError("the whole trace does not show what is to stay")
+    def __call__(self, candidate: Kept) -> tuple[bool, bool]:
+        """Whether the time is over, and whether the problem stays."""
+        assert self.stays is not None
         try:
-            if self._jobs > 1:
-                self._ahead = Ahead(self._ask, self.kept, self._jobs)
-            before = None
-            while before != self.kept:
-                before = self.kept
-                for level in (self._submissions, self._commands, self._pages, self._objects, self._contents,
-                              self._instructions, self._fields):
-                    level()
-        except (Over, KeyboardInterrupt):
-            pass
-        finally:
-            if self._ahead is not None:
-                self._ahead.close()
-        return self.kept
+            return False, self.stays(list(self.events(candidate)), self.end)
+        except Over:
+            return True, False
+        except RunnerLost:
+            raise
+        except Gen4emuError:  # such as a register that is loaded from memory that was left out
+            return False, False
 
     def events(self, kept: Kept) -> Iterator[Event]:
         """The events of a candidate."""
-        pages, result, _ = self._assembled(kept)
-        return events_of(self._part, pages, result)
+        pages, result, _ = self.assembled(kept)
+        return events_of(self.part, pages, result)
 
-    def _assembled(self, kept: Kept) -> tuple[dict[int, bytes], Assembled, list[int]]:
+    def assembled(self, kept: Kept) -> tuple[dict[int, bytes], Assembled, list[int]]:
         """Memory, events, and the index of each event; -1 is one that clears commands."""
         result, indices = Assembled([], dict(kept.pages), set(), []), list[int]()
         cleared: dict[int, list[tuple[int, int]]] = {}
         commands = set(kept.commands)
-        for index, (submission, address, size, _) in enumerate(self._part.commands):
+        for index, (submission, address, size, _) in enumerate(self.part.commands):
             if index not in commands:
                 cleared.setdefault(submission, []).append((address, size))
         number, left = -1, set(kept.events)
-        for index, event in enumerate(self._part.events):
+        for index, event in enumerate(self.part.events):
             number += isinstance(event, Submission)
             if index not in left:
                 continue
@@ -268,30 +266,62 @@ class Minimiser:
         pages = {page: data for page, data in result.pages.items() if page in kept.pages}
         return pages, result, indices
 
+
+class Minimiser:
+    """Leaves out parts of a trace, level by level, until nothing more can be left out or the time is over."""
+
+    def __init__(self, part: Part, stays: Stays, seconds: float, on_step: Callable[[str, Kept], object],
+                 most_tries: int | None = None, ahead: Ahead[Kept] | None = None) -> None:
+        """`ahead` are other processes that try candidates.  Their number does not change the result."""
+        self._trial = Trial(part, stays, time.monotonic() + seconds)
+        self._part, self._on_step, self._most_tries, self._ahead = part, on_step, most_tries, ahead
+        self._following: Iterator[Kept] = iter(())  # the candidates behind the next one
+        writes = {index: bytes(event.data) for index, event in enumerate(part.events) if isinstance(event, MemoryWrite)}
+        self.kept = Kept(tuple(range(len(part.events))), tuple(range(len(part.commands))), dict(part.pages), writes)
+        self.tries = 0
+        self.is_interrupted = False
+
+    def run(self) -> Kept:
+        """The smallest that was found.  Ctrl-C ends the search, too."""
+        trial = self._trial
+        assert trial.stays is not None
+        if not trial.stays(list(self.events(self.kept))):
+            raise Gen4emuError("the whole trace does not have the problem")
+        try:
+            if self._ahead is not None:
+                has_own = isinstance(trial.stays, CommandSucceeds)
+                self._ahead.begin(replace(trial, stays=None) if has_own else trial, self.kept)
+            before = None
+            while before != self.kept:
+                before = self.kept
+                for level in (self._submissions, self._commands, self._pages, self._objects, self._contents,
+                              self._instructions, self._fields):
+                    level()
+        except Over:
+            pass
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+        return self.kept
+
+    def events(self, kept: Kept) -> Iterator[Event]:
+        """The events of a candidate."""
+        return self._trial.events(kept)
+
     def _found(self) -> edits.Found:
         """The parts of the smallest candidate's memory that can be changed."""
-        pages, result, indices = self._assembled(self.kept)
+        pages, result, indices = self._trial.assembled(self.kept)
         return edits.find(self._part.device, pages, list(zip(indices, result.events, strict=True)))
 
     def _try(self, candidate: Kept) -> bool:
-        if time.monotonic() > self._end or self.tries == self._most_tries:
+        if time.monotonic() > self._trial.end or self.tries == self._most_tries:
             raise Over
         self.tries += 1
         following, self._following = self._following, iter(())
-        is_over, stays = self._ask(candidate) if self._ahead is None else self._ahead.ask(candidate, following)
+        is_over, stays = self._trial(candidate) if self._ahead is None else self._ahead.ask(candidate, following)
         if is_over:
             raise Over
         self.kept = candidate if stays else self.kept
         return stays
-
-    def _ask(self, candidate: Kept) -> tuple[bool, bool]:
-        """Whether the time is over, and whether the problem stays."""
-        try:
-            return False, self._stays(list(self.events(candidate)), self._end)
-        except Over:
-            return True, False
-        except Gen4emuError:  # such as a register that is loaded from memory that was left out
-            return False, False
 
     def _leave_out(self, items: Sequence[_T], candidate: Callable[[list[_T]], Kept], *, or_all: bool = False) -> None:
         """Leave out as many items as possible; with `or_all`, first all together.  `candidate` has those that stay."""
@@ -382,14 +412,18 @@ def whole(trace: Trace, source: reader.Trace, options: Options | None = None) ->
     return part, outcome.hang
 
 
-def write(part: Part, events: Sequence[Event], path: str | os.PathLike[str]) -> None:
-    """Write events as a trace."""
-    with new_writer(container_of(path), path, part.device, part.application, Dedup.NONE) as writer:
+def write(events: Sequence[Event], path: str | os.PathLike[str]) -> None:
+    """Write the events of a candidate as a trace."""
+    header = events[0]
+    assert isinstance(header, Header)
+    device = None if header.pci_id is None else chips.BY_PCI_ID.get(header.pci_id)
+    assert device is not None
+    with new_writer(container_of(path), path, device, header.application, Dedup.NONE) as writer:
         for event in events[1:]:  # the writer has written the header
             copy_event(event, writer)
 
 
-def verify(stays: Stays, path: str | os.PathLike[str]) -> None:
-    if not stays(list(reader.open(path))):
-        raise Gen4emuError(f"{path}: the file that was written does not show what is to stay")
-
+def shown(stays: Stays, path: str | os.PathLike[str]) -> bool:
+    """Whether the file of a candidate shows the problem."""
+    events = list(reader.open(path))
+    return stays.surely(events) if isinstance(stays, SameHang) else stays(events)

@@ -114,7 +114,7 @@ def layout_of(script: Script, targets: Sequence[Target]) -> Layout:
         layout = _arranged(script, found, pages, written, targets, is_whole)
         if layout is not None and is_relocatable(script, layout, targets, wanted):
             return layout
-    raise Gen4emuError("it writes other pixels, or none, when its buffers are moved: not all addresses are known")
+    raise Gen4emuError("it writes different pixels, or none, when its buffers are moved: not all addresses are known")
 
 
 def picture(memory: Memory, targets: Iterable[Target]) -> list[bytes]:

@@ -24,7 +24,7 @@ from typing import Any
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import command_for, command_named
 from gen4emu.hw.chips import Device, device_named
-from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Uint
+from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Mbz, Uint, value_from_text
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.mi import AddressSpaceIndicator
 from gen4emu.hw.layout import Command
@@ -299,7 +299,7 @@ class _Reader:
         """A file beside this one."""
         path = (self._directory / name).resolve()
         if not path.is_relative_to(self._directory.resolve()):
-            raise self._error(f"{what}: {name} is outside of the directory of this file")
+            raise self._error(f"{what}: {name} is outside the directory of this file")
         try:
             self._bytes += path.stat().st_size
             if self._bytes > _MOST_BYTES:
@@ -311,7 +311,7 @@ class _Reader:
     def _inside_space(self, address: int, data: bytes) -> bytes:
         end = 1 << (32 if self.device is None else self.device.address_bits)
         if address + len(data) > end:
-            raise self._error(f"{len(data)} bytes at 0x{address:x} leave the address space of {end >> 30} GiB")
+            raise self._error(f"{len(data)} bytes at 0x{address:x} do not fit the address space of {end >> 30} GiB")
         return data
 
     def _assemble(self, address: str, size: str, name: str) -> None:
@@ -326,7 +326,7 @@ class _Reader:
             raise self._error(f"kernel: {name} is not text") from None
         code = assemble(text, self._gen, str(self._directory / name))
         if len(code) > room:
-            raise self._error(f"kernel: {name} has {len(code)} bytes of code, {room} have room at 0x{at:08x}")
+            raise self._error(f"kernel: {name} has {len(code)} bytes of code; {room} fit at 0x{at:08x}")
         self.kernels.append((at, self._inside_space(at, code.ljust(room, bytes(1)))))
 
     # --- commands -----------------------------------------------------------------------------------------------------
@@ -365,28 +365,15 @@ class _Reader:
             raise self._error(f"{self._layout.name}: no field is called {name}")
         if name in values:
             raise self._error(f"{self._layout.name}: {name} has a value already")
-        value = self._value(fields[name], found["value"].strip())
+        try:
+            value = value_from_text(fields[name], found["value"].strip())
+        except FieldError as e:
+            raise self._error(str(e)) from None
         try:
             fields[name].encode(value)
         except FieldError as e:
             raise self._error(f"{self._layout.name}: {e}") from None
         values[name] = value
-
-    def _value(self, f: Field, text: str) -> Any:
-        if isinstance(f, Bool):
-            if text not in ("true", "false"):
-                raise self._error(f"{f.name}: {text!r} is neither true nor false")
-            return text == "true"
-        if isinstance(f, Float | Fixed):
-            try:
-                return float(text)
-            except ValueError:
-                raise self._error(f"{f.name}: {text!r} is not a number") from None
-        if isinstance(f, Enum) and not text[0].isdigit():
-            return text
-        if isinstance(f, Enum) and text in f.enum.__members__:  # 3D
-            return text
-        return self._integer(f.name, text)
 
     def _integer(self, name: str, text: str, bits: int = 64) -> int:
         try:

@@ -1,4 +1,4 @@
-"""A part of a trace as a trace of its own: the memory that it reads, the state in force, its submissions.
+"""A part of a trace as a separate trace: the memory that it reads, the state in force, its submissions.
 
 The part gets its name after it was executed: its draws write the same bytes as in the whole trace.
 """
@@ -14,6 +14,8 @@ from tempfile import TemporaryDirectory
 
 from gen4emu.api.trace import Trace
 from gen4emu.bisect.digests import TargetDigest, target_digest
+from gen4emu.device.bookmark_file import Index, Start
+from gen4emu.device.checkpoints import restore
 from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
@@ -67,7 +69,7 @@ class Outcome:
     draws: list[tuple[TargetDigest, ...]]  # of the surfaces that each draw has written
     hang: str
     pages: dict[int, bytes]  # digests of the pages that it has written
-    ends_with_draw: bool  # what follows the last draw does not count
+    ends_with_draw: bool  # anything after the last draw does not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Trimmed:
     pages: int
     differing: int  # pages that it writes with other contents, such as counts and times
     size: int
-    from_start: bool = False  # what lies before the part was kept
+    from_start: bool = False  # everything before the part was kept
 
 
 @dataclass(slots=True)
@@ -108,15 +110,15 @@ class Part:
 
 
 # --- spans ------------------------------------------------------------------------------------------------------------
-def span_of_submissions(source: reader.Trace, wanted: Selection) -> Span:
+def span_of_submissions(source: reader.Trace, wanted: Selection, noun: str = "submission") -> Span:
     count = sum(isinstance(event, Submission) for event in source)
-    wanted.require_any(count, "submission", source.path)
+    wanted.require_any(count, noun, source.path)
     return Span(wanted.first, min(count - 1, _last(wanted, count)))
 
 
 def span_of_frames(source: reader.Trace, wanted: Selection) -> Span:
     if not source.has_marks():
-        return span_of_submissions(source, wanted)
+        return span_of_submissions(source, wanted, "frame")
     ends = [submissions for submissions, event in _marks(source)]
     wanted.require_any(len(ends), "frame", source.path)
     first = ends[wanted.first - 1] if wanted.first else 0
@@ -155,11 +157,11 @@ def span_of_draws(trace: Trace, wanted: Selection) -> Span:
     return Span(places[0].submission, places[-1].submission, range(wanted.first, places[-1].draw + 1))
 
 
-def span_of_hang(trace: Trace) -> Span:
-    """The submission that hangs."""
-    ended = 0
+def span_of_hang(trace: Trace, index: Index | None = None) -> Span:
+    """The submission that hangs: none before the last bookmark of an index."""
+    ended = index.bookmarks[-1].ended_submissions if index is not None and index.bookmarks else 0
     try:
-        for moment in trace.submissions():
+        for moment in trace.submissions(f"{ended}-"):
             ended = moment.place.submission + 1
     except HangError:
         return Span(ended, ended)
@@ -246,14 +248,15 @@ def execute(device: chips.Device, events: Iterable[Event], options: Options | No
         return run.outcome(), missed
 
 
-def record(trace: Trace, source: reader.Trace, span: Span, options: Options | None) -> tuple[Part, Outcome]:
-    """Execute a trace up to the end of a span."""
+def record(trace: Trace, source: reader.Trace, span: Span, options: Options | None,
+           start: Start | None = None) -> tuple[Part, Outcome]:
+    """Execute a trace up to the end of a span, from `start` on, which is before its first submission."""
     if trace.device is None:
         raise SelectionError(f"{trace.path}: the device is unknown")
     part = Part(trace.device, trace.application)
     number = -1  # of the submission
     listeners: dict[Engine, StateCommands] = {}
-    with Device(trace.device, options) as device:
+    with Device(trace.device, options) if start is None else restore(start.bookmark.checkpoint)[0] as device:
         run = _Run(device, span.draws)
 
         def begin() -> None:
@@ -282,13 +285,28 @@ def record(trace: Trace, source: reader.Trace, span: Span, options: Options | No
 
         for engine, streamer in device.streamers.items():
             listeners[engine] = StateCommands(streamer, partial(keep, streamer))
+            if start is not None:
+                listeners[engine].restore(start.tables.commands[engine])
             streamer.listen(listeners[engine])
         device.add_listener(run)
         uploads = _Uploads(device)
+        before = 0 if start is None else start.bookmark.position + start.bookmark.is_inside  # events, executed already
         try:
-            for event in source:
+            if start is not None:
+                number = start.bookmark.submissions - 1
+                if start.bookmark.is_inside:
+                    device.resume()
+            for position, event in enumerate(source):
                 is_submission = isinstance(event, Submission)
-                if number == span.last:  # of what follows, the end of the frame belongs to it
+                if position < before:
+                    if isinstance(event, RegisterWrite):
+                        _keep_register(part, event)
+                    elif isinstance(event, MemoryWrite) and uploads.take(event):
+                        run.ignored.update(_pages(event.address, len(event.data)))
+                    elif isinstance(event, Submission) and event.page_table is not None:
+                        uploads.forget()
+                    continue
+                if number == span.last:  # the end of the frame that follows belongs to it
                     is_mark = isinstance(event, SurfaceDump | FrameBoundary)
                     part.events += [event] if is_mark else []
                     if is_mark or is_submission:
@@ -308,14 +326,19 @@ def record(trace: Trace, source: reader.Trace, span: Span, options: Options | No
                     if span.draws is None:
                         begin()
                 if number < span.first and isinstance(event, RegisterWrite):
-                    part.registers.pop(event.register, None)
-                    part.registers[event.register] = event
+                    _keep_register(part, event)
                 elif number >= span.first and not isinstance(event, Header | ExpectedMemory | Warning):
                     part.events.append(event)
                 device.apply(event)
         except HangError as e:
             run.hung(e)
         return part, run.outcome()
+
+
+def _keep_register(part: Part, event: RegisterWrite) -> None:
+    """A register is written before the part: the last write counts."""
+    part.registers.pop(event.register, None)
+    part.registers[event.register] = event
 
 
 class _Uploads:
@@ -332,11 +355,16 @@ class _Uploads:
         self._written.update(page // PAGE_SIZE for page in _pages(event.address, len(event.data)))
         return True
 
+    def forget(self) -> set[int]:
+        """A context begins to run: returns the physical pages that were written before."""
+        written, self._written = self._written, set()
+        return written
+
     def enter(self, page_table: int) -> list[Event]:
         """Map the pages of a context; returns the writes to them."""
         device = self._device
         device.page_tables.select(page_table)
-        written, self._written = self._written, set()
+        written = self.forget()
         mapped, _ = device.page_tables.save()
         return [MemoryWrite(0, page * PAGE_SIZE, device.memory.read(page * PAGE_SIZE, PAGE_SIZE, Missing.ZERO))
                 for page, physical in sorted(mapped.items()) if physical in written]
@@ -352,30 +380,34 @@ class _Larger(Gen4emuError):
     """The part would be larger than the whole trace."""
 
 
-def trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: Options | None = None) -> Trimmed:
+def trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: Options | None = None,
+         index: Index | None = None) -> Trimmed:
     """Write the part of a trace; returns counts.
 
-    What draws before the part have written may take more memory than these draws: then they are kept.
+    The execution up to the part begins at a bookmark of `index`, if there is one.  What draws before the part have
+    written may take more memory than these draws: then they are kept.
     """
-    start = Span(0, span.last, None if span.draws is None else range(span.draws.stop))
+    whole = Span(0, span.last, None if span.draws is None else range(span.draws.stop))
+    start = None if index is None else index.start_before(span.first, "submission", options)
     try:
-        return _trim(trace, source, span, output, options)
+        return _trim(trace, source, span, output, options, start)
     except _Larger:
-        if span == start:
+        if span == whole:
             raise
-    return replace(_trim(trace, source, start, output, options), from_start=True)
+    return replace(_trim(trace, source, whole, output, options), from_start=True)
 
 
-def _trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: Options | None) -> Trimmed:
+def _trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: Options | None,
+          start: Start | None = None) -> Trimmed:
     container = container_of(output)
-    part, wanted = record(trace, source, span, options)
+    part, wanted = record(trace, source, span, options, start)
     whole = _assemble(part, span, state=True)
     found = _needed(part, whole, wanted, options)
     if found is None:  # perhaps a state command reads memory that has changed since
         whole = _assemble(part, span, state=False)
         found = _needed(part, whole, wanted, options)
     if found is None:
-        raise Gen4emuError(f"{trace.path}: the part draws other pixels than the whole trace does: it depends on more "
+        raise Gen4emuError(f"{trace.path}: the part draws different pixels from the whole trace: it depends on more "
                            "than the state in force and memory, such as constants that were overwritten, registers or "
                            "streamed vertices")
     pages, outcome = found
@@ -553,7 +585,7 @@ def _write(part: Part, events: Sequence[Event], output: str, trace: str, outcome
             for event in events[1:]:  # the writer has written the header
                 copy_event(event, writer)
         if execute(part.device, reader.open(place), options, outcome)[0] != outcome:
-            raise Gen4emuError(f"{output}: the file that was written does not do the same as {trace}")
+            raise Gen4emuError(f"{output}: the written file does not have the same results as {trace}")
         size = place.stat().st_size
         before = os.path.getsize(trace) if os.path.isfile(trace) else size
         if size > before:

@@ -45,7 +45,7 @@ def unpack(data: bytes) -> Iterator[GlNote]:
         kind, thread, size = _HEAD.unpack_from(data, at)
         at += _HEAD.size
         if size > len(data) - at:
-            raise FieldError(f"a GL note of {size} bytes at byte {at}, of which {len(data) - at} are there")
+            raise FieldError(f"a GL note of {size} bytes at byte {at}, of which only {len(data) - at} are present")
         note = _note(kind, thread, data[at:at + size])
         if note is not None:
             yield note

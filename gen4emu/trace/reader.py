@@ -264,18 +264,20 @@ class Trace:
 
 
 def open(path: str | os.PathLike[str], *, device: Device | str | int | None = None, force_device: bool = False,
-         base: int = 0, strict: bool = False, kind: Kind | str | None = None, again: bool = False) -> Trace:
+         in_family: bool = False, base: int = 0, strict: bool = False, kind: Kind | str | None = None,
+         again: bool = False) -> Trace:
     """Open the trace in a file; "-" is standard input.
 
-    `device` is for files that do not name one; a device of another generation is an error unless `force_device`.
-    `base` is the address of a raw batch.  `strict` turns Warning events into errors.  `kind` overrides the detected
-    kind.  `again` copies a pipe to a temporary file, so that it can be read repeatedly.
+    `device` is for files that do not name one; a device of another generation is an error unless `force_device`, but
+    with `in_family` it may be of the same family.  `base` is the address of a raw batch.  `strict` turns Warning events
+    into errors.  `kind` overrides the detected kind.  `again` copies a pipe to a temporary file, so that it can be read
+    repeatedly.
     """
     name = os.fspath(path)
     shown = _STANDARD_INPUT if name == "-" else name
     opener = _copied(name, shown) if again and not _is_seekable(name) else _opener(name, shown)
-    return Trace(shown, opener, _kind(shown, kind), DeviceCheck(shown, device, force=force_device), base=base,
-                 strict=strict)
+    check = DeviceCheck(shown, device, force=force_device, in_family=in_family)
+    return Trace(shown, opener, _kind(shown, kind), check, base=base, strict=strict)
 
 
 def open_bytes(data: bytes, name: str = "bytes", *, device: Device | str | int | None = None,

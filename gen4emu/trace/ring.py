@@ -227,7 +227,7 @@ class Rings:
     def _pair(self, event: RegisterWrite, engine: Engine) -> Iterator[Submission | Warning]:
         """A write to the port for pairs of contexts: the upper and the lower dword of element 1, then of element 0.
 
-        Element 0 runs first.  Drivers submit a context that was element 1 again, as one of the two: it goes on, and
+        Element 0 runs first.  Drivers submit a context that was element 1 again, as one of the two: it continues, and
         runs only if its ring has changed.
         """
         words = self._ports.setdefault(event.register, [])

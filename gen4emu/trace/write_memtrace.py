@@ -4,7 +4,7 @@ The addresses of a capture are those of one address space, that of the program. 
 order of their first write; four levels of page tables map them (PPGTT).  Rings and context images lie in the global
 address space.  aubinator reads these files.
 
-A trace that brings its own physical pages keeps them and its page tables, and graphics addresses are global ones.
+A trace that has physical pages of its own keeps them and its page tables, and graphics addresses are global ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gen4emu.trace.write_aub import AubWriter, Dedup
 _SUBMIT_PORT = 0x230
 _DESCRIPTOR_FLAGS = 0x119  # valid, 64-bit page tables, privileged
 _RING_CTL_ENABLE = 1
-# Where our pages lie in a trace with page tables of its own: above all memory, and at the end of the global space.
+# The place of our pages in a trace that has page tables: above all memory, and at the end of the global space.
 _OWN_PHYSICAL_PAGE = 1 << 27
 _OWN_GLOBAL_PAGE = 0xF0000
 
@@ -109,7 +109,7 @@ class MemtraceWriter(AubWriter):
                 self._memtrace_data(MemtraceSpace.PHYSICAL, physical, piece)
 
     def _write_globally(self, address: int, data: memoryview) -> None:
-        """A write through the global table, to pages of its own."""
+        """A write through the global table, to separate pages."""
         if address + len(data) > 1 << 32:
             raise FieldError(f"address 0x{address:x} with {len(data)} bytes is not inside the global address space")
         self._global_pages = max(self._global_pages, _OWN_GLOBAL_PAGE)

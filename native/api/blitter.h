@@ -16,7 +16,7 @@ struct g4_blt {
     bool clip;
     int32_t clip_x1, clip_y1, clip_x2, clip_y2;
 
-    g4_address address_mask; /* the bits of graphics addresses; what follows the last address is the first */
+    g4_address address_mask; /* the bits of graphics addresses, which wrap around */
     g4_address destination;
     int32_t destination_pitch;   /* bytes */
     uint32_t destination_tiling; /* enum g4_tiling: linear, X or Y */

@@ -99,7 +99,7 @@ struct g4_debug_fragment {
     uint32_t bytes;                           /* of a pixel */
     float color[4];                           /* as sent by the shader; integers for integer targets */
     uint8_t before[16], after[16];
-    bool blends;                               /* what is written depends on the pixel before */
+    bool blends;                               /* writes depend on the old pixel */
     uint32_t color_file[4];                    /* enum g4_operand_file: where the message has the color; NONE: a copy */
     uint32_t color_register[4], color_element; /* registers, and the dword in them */
 };
@@ -170,14 +170,14 @@ void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t val
 /* Call after the code of kernels was changed in memory: instructions are decoded again from here on. */
 void g4_debug_code_changed(struct g4_device *device);
 
-/* How far the numbers of threads have come. */
+/* The next numbers of threads. */
 struct g4_debug_counts {
     uint64_t serial;
     uint32_t number[16]; /* by enum g4_unit */
     uint32_t occurrences[G4_DEBUG_TRAPS];
     uint32_t sequence;
 };
-/* Before a draw: what its threads are counted from.  False if no debugger is attached. */
+/* Before a draw: the number from which its threads are counted.  False if no debugger is attached. */
 bool g4_debug_get_counts(const struct g4_device *device, struct g4_debug_counts *counts);
 bool g4_debug_set_counts(struct g4_device *device, const struct g4_debug_counts *counts);
 /* Before a draw: report a step before the instruction that follows `executed` instructions of the thread with this
@@ -190,7 +190,7 @@ bool g4_debug_stop_at(struct g4_device *device, uint64_t serial, uint64_t execut
  * written to memory since, or is not alone in its gang. */
 bool g4_debug_go_back(struct g4_device *device, uint64_t executed, uint64_t *from);
 
-/* ---- where values come from ---- */
+/* ---- origins of values ---- */
 
 enum {
     G4_DEBUG_CHANNELS = 32,
@@ -225,6 +225,7 @@ struct g4_debug_instruction {
     bool is_message, end;
     bool grf_payload; /* the payload begins with GRF `payload`, else with that MRF */
     uint32_t sfid, descriptor, payload, payload_length;
+    uint32_t second_payload, second_length; /* of a split send: where the payload continues, and its registers there */
 };
 
 /* Only inside `fn`, for events of instructions; false for others. */

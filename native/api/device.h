@@ -1,5 +1,5 @@
 /*
- * The device: draws, and what they did (draw/device.c, draw/draw.c).
+ * The device: draws and their effects (draw/device.c, draw/draw.c).
  */
 #ifndef G4_API_DEVICE_H
 #define G4_API_DEVICE_H
@@ -49,6 +49,19 @@ struct g4_hiz_counts {
     uint64_t contradictions;                                      /* entries that do not fit the depth buffer */
 };
 
+/* What a draw or dispatch is doing. */
+enum g4_draw_step {
+    G4_DRAW_STEP_NONE,
+    G4_DRAW_STEP_OBJECTS, /* ranges of objects are assembled and set up */
+    G4_DRAW_STEP_TILES,   /* tiles are drawn */
+    G4_DRAW_STEP_GROUPS   /* thread groups run */
+};
+
+struct g4_draw_progress {
+    uint32_t step;         /* enum g4_draw_step */
+    uint32_t begun, count; /* of its ranges, tiles or groups; a large draw has several steps of each kind */
+};
+
 struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
 void g4_device_free(struct g4_device *device);
 /* Set the state that draws use.  The caller keeps ownership. */
@@ -81,6 +94,8 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 /* Failed accesses of draws. */
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
+/* For any thread; it does not slow down the draw.  `begun` and `count` may come from different moments. */
+void g4_device_progress(const struct g4_device *device, struct g4_draw_progress *progress);
 
 void g4_device_hiz_counts(const struct g4_device *device, struct g4_hiz_counts *counts);
 

@@ -7,7 +7,7 @@
 #include "api/device.h"
 #include "api/variant.h"
 
-/* The harness is linked with a copy of the core of its own: use this variant in it. */
+/* The harness is linked with a separate copy of the core: use this variant in it. */
 enum g4_status g4_harness_use_variant(enum g4_variant variant);
 
 /* One gang of EU threads: fill registers, run a kernel or a single message, read registers. */
@@ -275,11 +275,11 @@ void g4_hiz_model_clear(struct g4_hiz_model *model, float value, const uint32_t 
 uint64_t g4_hiz_model_draw(struct g4_hiz_model *model, const struct g4_hiz_model_draw *draw);
 uint64_t g4_hiz_model_pixels(struct g4_hiz_model *model, uint32_t column, uint32_t row,
                              const struct g4_hiz_model_pixels *pixels);
-/* So many random triangles, clears and resolves; stops at a difference.  Returns the number done. */
+/* Run `steps` random triangles, clears and resolves; stops at a difference.  Returns the number done. */
 uint32_t g4_hiz_model_soak(struct g4_hiz_model *model, uint32_t seed, uint32_t steps);
 void g4_hiz_model_resolve(struct g4_hiz_model *model);
 void g4_hiz_model_ambiguate(struct g4_hiz_model *model);
-/* Of the sample, and what is in memory for it. */
+/* The depth of a sample. */
 uint32_t g4_hiz_model_depth(struct g4_hiz_model *model, uint32_t x, uint32_t y, uint32_t sample);
 uint32_t g4_hiz_model_stored(struct g4_hiz_model *model, uint32_t x, uint32_t y, uint32_t sample);
 void g4_hiz_model_entry(const struct g4_hiz_model *model, uint32_t column, uint32_t row, uint64_t slot[2]);

@@ -1,5 +1,5 @@
 /*
- * Memory shared with other processes, and hashes of it (core/live_memory.c).
+ * Memory shared with other processes, and hashes of it (core/live_memory.c); packets from them (core/live_packets.c).
  */
 #ifndef G4_API_LIVE_H
 #define G4_API_LIVE_H
@@ -18,5 +18,23 @@ void g4_hash_pages(const uint8_t *host, size_t count, uint64_t *hashes);
 /* One byte for each of these pages: 1 if the device has written it since a mark. */
 void g4_mem_written_since(const struct g4_mem *mem, const uint64_t *pages, uint32_t count, uint32_t mark,
                           uint8_t *written);
+
+/* A packet as it was received. */
+struct g4_packet {
+    int64_t size;         /* below 0: an errno, negative */
+    int32_t descriptor;   /* that came with it, or -1 */
+    uint32_t descriptors; /* how many came; if there are several, all are closed */
+    bool truncated;       /* it, or the descriptors, did not fit */
+};
+
+/* Receive a packet from a SOCK_SEQPACKET socket.  Spins for up to `patience` ns, then sleeps; returns the time
+ * that it waited, ns. */
+uint64_t g4_packet_receive(int socket, void *buffer, size_t size, uint64_t patience, struct g4_packet *packet);
+
+/* Report in shared memory (struct g4_live_progress) that a submission has ended well.  True: the other side sleeps and
+ * needs a packet. */
+bool g4_live_completed(uint32_t *completed, const uint32_t *sleeping, uint64_t sequence);
+/* Announce there the packet of a submission that has failed. */
+void g4_live_failed(uint32_t *failed);
 
 #endif

@@ -216,6 +216,52 @@ INLINE void integer_half_of_one_plane(const struct g4_target *target, const stru
     any_integer_half(target, pixels, half, live, row, true);
 }
 
+/* ---- integers of 32 bits: copies of anything are drawn with them ---- */
+
+typedef uint32_t pixel __attribute__((vector_size(16)));
+
+/* Stores the live pixels of a subspan, whose channels are four floats each. */
+INLINE void store_pixels(uint8_t *upper_left, const float *const channels[4], uint32_t live) {
+    pixel channel[4], out[4];
+    for (uint32_t c = 0; c < 4; c++) {
+        memcpy(&channel[c], channels[c], sizeof channel[c]);
+    }
+    const pixel red_green[2] = {__builtin_shufflevector(channel[0], channel[1], 0, 4, 1, 5),
+                                __builtin_shufflevector(channel[0], channel[1], 2, 6, 3, 7)};
+    const pixel blue_alpha[2] = {__builtin_shufflevector(channel[2], channel[3], 0, 4, 1, 5),
+                                 __builtin_shufflevector(channel[2], channel[3], 2, 6, 3, 7)};
+    for (uint32_t row = 0; row < 2; row++) {
+        out[2 * row] = __builtin_shufflevector(red_green[row], blue_alpha[row], 0, 1, 4, 5);
+        out[2 * row + 1] = __builtin_shufflevector(red_green[row], blue_alpha[row], 2, 3, 6, 7);
+    }
+    for (uint32_t p = 0; p < 4; p++) {
+        if (live >> p & 1) {
+            memcpy(upper_left + (p & 1) * G4_PIXEL_MAP_NEXT + (p >> 1) * sizeof(pixel), &out[p], sizeof out[p]);
+        }
+    }
+}
+
+/* False: some subspan has to be written in a copy; nothing was done. */
+static bool write_columns(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels) {
+    uint8_t *subspan[4] = {NULL};
+    for (uint32_t s = 0; s < 4; s++) {
+        if (pixels->live >> (4 * s) & 15 &&
+            !(subspan[s] = g4_pixel_map_columns(&target->map, port, pixels->x[s], pixels->y[s]))) {
+            return false;
+        }
+    }
+    for (uint32_t s = 0; s < 4; s++) {
+        const float *channels[4];
+        for (uint32_t c = 0; c < 4 && subspan[s]; c++) {
+            channels[c] = pixels->color[s / 2][c] + (size_t)4 * (s & 1);
+        }
+        if (subspan[s]) {
+            store_pixels(subspan[s], channels, pixels->live >> (4 * s) & 15);
+        }
+    }
+    return true;
+}
+
 /* ---- packed video ---- */
 
 /* R is Cr, G is Y, B is Cb; two pixels share the chroma of the even one. */
@@ -365,9 +411,16 @@ static void write_integer(struct g4_target *target, struct g4_port *port, const 
     (one_plane ? write_integers_one_plane : write_integers)(target, port, pixels);
 }
 
+static void write_dwords(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels) {
+    if (!write_columns(target, port, pixels)) {
+        write_integers(target, port, pixels);
+    }
+}
+
 const struct g4_color_ops G4_V(g4_color_ops) = {
     .general = write_general,
     .integer = write_integer,
+    .dwords = write_dwords,
     .yuv = write_yuv,
     .unorm8 = write_unorm8_replace,
     .unorm8_blend = write_unorm8_blend,

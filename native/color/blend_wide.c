@@ -27,23 +27,21 @@ enum {
 
 /* A row has two pieces of 16 bytes each, in Y tiles in two columns. */
 struct pieces {
-    uint8_t *upper[2], *lower[2];
+    uint8_t *upper, *lower; /* the left pieces of the two rows */
+    size_t step;            /* bytes from a piece to the next */
     uint32_t x, y;
     uint32_t adjacent; /* pixels to the right that are in the image and in the same tile */
 };
 
 /* Finds the pieces of a thread to the right of another one.  False: they may be in another tile or outside. */
-INLINE bool step_right(const struct g4_pixel_map *map, uint32_t x, uint32_t y, struct pieces *at) {
-    const size_t step = map->tiling == G4_TILING_Y ? 2 * (size_t)NEXT_COLUMN : 2 * (size_t)PIECE;
+INLINE bool step_right(uint32_t x, uint32_t y, struct pieces *at) {
     if (at->adjacent < ROW_PIXELS || x != at->x + ROW_PIXELS || y != at->y) {
         return false;
     }
     at->x = x;
     at->adjacent -= ROW_PIXELS;
-    for (uint32_t i = 0; i < 2; i++) {
-        at->upper[i] += step;
-        at->lower[i] += step;
-    }
+    at->upper += 2 * at->step;
+    at->lower += 2 * at->step;
     return true;
 }
 
@@ -60,18 +58,21 @@ INLINE uint32_t adjacent_pixels(const struct g4_pixel_map *map, uint32_t x) {
 /* `out` has the pieces of the previous thread. */
 INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, struct pieces *out) {
     const struct g4_pixel_map *const map = &target->map;
-    const bool columns = map->tiling == G4_TILING_Y;
-    const size_t step = columns ? NEXT_COLUMN : PIECE;
+    const size_t step = map->tiling == G4_TILING_Y ? NEXT_COLUMN : PIECE;
     uint8_t *row[2];
-    if (step_right(map, x, y, out)) {
+    if (step_right(x, y, out)) {
         return true;
     }
     if (!g4_pixel_map_rows(&target->map, port, x, y, ROW_PIXELS, row)) {
         return false;
     }
-    *out = (struct pieces){
-        {row[0], row[0] + step}, {row[1], row[1] + step}, .x = x, .y = y, .adjacent = adjacent_pixels(map, x)};
-    return !columns || (map->x0 + x + map->dx) * BYTES % G4_PIXEL_MAP_COLUMN == 0;
+    *out = (struct pieces){row[0], row[1], step, x, y, adjacent_pixels(map, x)};
+    return true;
+}
+
+/* Whether the two pieces of a row are whole columns of a Y tile. */
+INLINE bool has_two_pieces(const struct g4_pixel_map *map, uint32_t x) {
+    return map->tiling != G4_TILING_Y || (map->x0 + x + map->dx) * BYTES % G4_PIXEL_MAP_COLUMN == 0;
 }
 
 /* The colors of a thread. */
@@ -107,14 +108,14 @@ INLINE void store_4x2(uint8_t *upper, uint8_t *lower, __m256i pixels) {
 
 INLINE vu load_pieces(const struct pieces *at, uint32_t half) {
     (void)half;
-    return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(load_4x2(at->upper[0], at->lower[0])),
-                                  load_4x2(at->upper[1], at->lower[1]), 1);
+    return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(load_4x2(at->upper, at->lower)),
+                                  load_4x2(at->upper + at->step, at->lower + at->step), 1);
 }
 
 INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
     (void)half;
-    store_4x2(at->upper[0], at->lower[0], _mm512_castsi512_si256((__m512i)pixels));
-    store_4x2(at->upper[1], at->lower[1], _mm512_extracti64x4_epi64((__m512i)pixels, 1));
+    store_4x2(at->upper, at->lower, _mm512_castsi512_si256((__m512i)pixels));
+    store_4x2(at->upper + at->step, at->lower + at->step, _mm512_extracti64x4_epi64((__m512i)pixels, 1));
 }
 
 INLINE vf load_color(const struct colors *colors, uint32_t half, uint32_t c) {
@@ -131,11 +132,11 @@ INLINE vu choose_lit(uint32_t lit, vu new, vu old) {
 #else
 
 INLINE vu load_pieces(const struct pieces *at, uint32_t half) {
-    return (vu)load_4x2(at->upper[half], at->lower[half]);
+    return (vu)load_4x2(at->upper + half * at->step, at->lower + half * at->step);
 }
 
 INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
-    store_4x2(at->upper[half], at->lower[half], (__m256i)pixels);
+    store_4x2(at->upper + half * at->step, at->lower + half * at->step, (__m256i)pixels);
 }
 
 INLINE vf load_color(const struct colors *colors, uint32_t half, uint32_t c) {
@@ -208,8 +209,8 @@ enum {
 };
 
 /* The rows of a thread's subspans; those that are not lit have none. */
-INLINE bool find_subspans(struct g4_target *target, struct g4_port *port, const uint16_t x[4], const uint16_t y[4],
-                          uint32_t live, uint8_t *row[8]) {
+static __attribute__((noinline)) bool find_subspans(struct g4_target *target, struct g4_port *port, const uint16_t x[4],
+                                                    const uint16_t y[4], uint32_t live, uint8_t *row[8]) {
     for (uint32_t s = 0; s < 4; s++) {
         if ((live >> (4 * s) & 15) && !g4_pixel_map_subspan(&target->map, port, x[s], y[s], &row[2 * s])) {
             return false;
@@ -271,7 +272,7 @@ INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, co
         const uint32_t t = (uint32_t)__builtin_ctz(left);
         const struct colors colors = colors_of(message, t);
         const uint32_t live = message->live[t];
-        if (message->rows >> t & 1) {
+        if ((message->rows >> t & 1) && has_two_pieces(&target->map, message->x[t][0])) {
             if (!find_pieces(target, port, message->x[t][0], message->y[t][0], &pieces)) {
                 break;
             }
@@ -284,7 +285,13 @@ INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, co
             continue;
         }
         uint8_t *row[8];
-        if (!find_subspans(target, port, message->x[t], message->y[t], live, row)) {
+        uint16_t x[4];
+        uint16_t y[4];
+        for (uint16_t s = 0; s < 4; s++) { /* a row has the place of its first subspan only */
+            x[s] = message->rows >> t & 1 ? message->x[t][0] + 2 * s : message->x[t][s];
+            y[s] = message->rows >> t & 1 ? message->y[t][0] : message->y[t][s];
+        }
+        if (!find_subspans(target, port, x, y, live, row)) {
             break;
         }
         for (uint32_t half = 0; half < HALVES; half++) {

@@ -94,7 +94,7 @@ INLINE vu ufloat_encode(vf v, uint32_t mantissa) {
 
 /* ---- sRGB, by table ---- */
 
-#if defined(G4_LANES_AVX2) && G4_VARIANT_LEVEL > 1 && !defined(G4_LANES_WIDE)
+#if defined(G4_LANES_AVX2) && !defined(G4_LANES_WIDE)
 
 INLINE vf look_up(const float *table, vu index) {
     return (vf)_mm256_i32gather_ps(table, (__m256i)index, sizeof *table);

@@ -296,23 +296,21 @@ INLINE void stencils_store(uint8_t *memory, vu codes) {
     memcpy(memory, &values, sizeof values);
 }
 
-/* Tests 4x2 pixels, `lit` of them, and returns those that pass.  NULL: the pixels have no such memory. */
+/* Tests 4x2 pixels, `lit` of them, and returns those that pass.  `stencil`: NULL if that is not separate. */
 INLINE uint32_t test_block(const struct tested *t, const struct g4_depth_tile *tile, uint8_t *memory, uint8_t *stencil,
                            vd depth, uint32_t lit) {
     struct tested here = *t;
     uint32_t changed;
     vu raw[4] = {{0}};
 
-    if (t->present) {
-        memcpy(&raw[0], memory, sizeof raw[0]);
-        here.z = convert_depth(t->format, vf_of_double(depth), tile->minimum, tile->maximum);
-    }
+    memcpy(&raw[0], memory, sizeof raw[0]);
+    here.z = convert_depth(t->format, vf_of_double(depth), tile->minimum, tile->maximum);
     if (t->separate) {
         raw[1] = stencils_load(stencil);
     }
     here.live = vi_mask(lit);
     const uint32_t passed = test_raw(&here, raw, &changed) & lit;
-    if (changed && t->present) {
+    if (changed) {
         memcpy(memory, &raw[0], sizeof raw[0]);
     }
     if (changed && t->separate && t->writes_stencil) {
@@ -339,8 +337,7 @@ INLINE void prefetch_column(const uint8_t *column, uint32_t first, uint32_t last
 enum place {
     NOWHERE,
     PACKED,   /* in the depth buffer */
-    SEPARATE, /* in a buffer of its own */
-    ALONE,    /* in a buffer of its own, and depth is not tested */
+    SEPARATE, /* in a separate buffer */
 };
 
 /* Four bytes a pixel: the tile is one page, and two rows of a column are 32 contiguous bytes. */
@@ -352,14 +349,13 @@ INLINE void test_tile(uint32_t format, enum place stencil, uint32_t function, co
     vd column[BLOCKS];
     uint32_t any = 0;
 
-    t.present = stencil != ALONE;
-    t.separate = stencil == SEPARATE || stencil == ALONE;
-    t.writes_depth = t.writes_depth && t.present && depth->map.writes;
+    t.separate = stencil == SEPARATE;
+    t.writes_depth = t.writes_depth && depth->map.writes;
     t.writes_stencil = t.writes_stencil && (t.separate ? depth->stencil_map.writes : depth->map.writes);
     for (uint32_t j = tile.first; j <= tile.last; j++) {
         any |= tile.row[j];
     }
-    for (uint32_t c = 0; c < BLOCKS && t.present; c++) {
+    for (uint32_t c = 0; c < BLOCKS; c++) {
         if (any >> (BLOCK * c) & 15) {
             prefetch_column(tile.page + (size_t)c * COLUMN_BYTES, tile.first, tile.last);
             column[c] = column_part(&plane, tile.x + (int32_t)(BLOCK * c));
@@ -374,10 +370,9 @@ INLINE void test_tile(uint32_t format, enum place stencil, uint32_t function, co
             const uint32_t shift = BLOCK * c;
             const uint32_t lit = (upper >> shift & 15) | (lower >> shift & 15) << BLOCK;
             if (lit) {
-                uint8_t *const memory = t.present ? tile.page + (size_t)j * ROW_BYTES + (size_t)c * COLUMN_BYTES : NULL;
+                uint8_t *const memory = tile.page + (size_t)j * ROW_BYTES + (size_t)c * COLUMN_BYTES;
                 uint8_t *const values = t.separate ? tile.stencil + stencil_offset(c, j) : NULL;
-                const vd z = t.present ? column[c] + down : down;
-                const uint32_t pass = test_block(&t, &tile, memory, values, z, lit);
+                const uint32_t pass = test_block(&t, &tile, memory, values, column[c] + down, lit);
                 passed[0] |= (pass & 15) << shift;
                 passed[1] |= pass >> BLOCK << shift;
             }
@@ -408,8 +403,133 @@ TEST_TILE(tile_d24_stencil, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, PACKED)
 TEST_TILE(tile_d32_separate, G4_DEPTH_FORMAT_D32_FLOAT, SEPARATE)
 TEST_TILE(tile_d24_separate, G4_DEPTH_FORMAT_D24_UNORM_X8_UINT, SEPARATE)
 
+/* ---- a tile's stencil values, where depth is not tested ---- */
+
+enum {
+    COLUMNS = 8, /* of the pixels that are tested together */
+    ROWS = 4,
+};
+
+/* The stencil values of 8x4 pixels, or a mask of them.  In memory they are in the order of a W tile. */
+typedef uint8_t bytes __attribute__((vector_size(COLUMNS * ROWS)));
+
+INLINE bytes bytes_all(uint8_t value) {
+    return (bytes){0} + value;
+}
+
+/* From rows to the order of a W tile, and back. */
+INLINE bytes to_memory(bytes rows) {
+    return __builtin_shufflevector(rows, rows, 0, 1, 8, 9, 2, 3, 10, 11, 16, 17, 24, 25, 18, 19, 26, 27, 4, 5, 12, 13,
+                                   6, 7, 14, 15, 20, 21, 28, 29, 22, 23, 30, 31);
+}
+
+INLINE bytes to_rows(bytes memory) {
+    return __builtin_shufflevector(memory, memory, 0, 1, 4, 5, 16, 17, 20, 21, 2, 3, 6, 7, 18, 19, 22, 23, 8, 9, 12, 13,
+                                   24, 25, 28, 29, 10, 11, 14, 15, 26, 27, 30, 31);
+}
+
+/* The mask whose byte i is bit i, and the bits of such a mask. */
+INLINE bytes bytes_of_bits(uint32_t bits) {
+    static const uint8_t bit[COLUMNS * ROWS] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
+                                                1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    bytes of_column;
+    bytes row;
+    memcpy(&of_column, bit, sizeof of_column);
+    for (uint32_t r = 0; r < ROWS; r++) {
+        const uint64_t each = (bits >> (COLUMNS * r) & 255) * UINT64_C(0x0101010101010101);
+        memcpy((uint8_t *)&row + (size_t)COLUMNS * r, &each, sizeof each);
+    }
+    return (bytes)((row & of_column) != 0);
+}
+
+INLINE uint32_t bits_of_bytes(bytes mask) {
+    uint32_t bits = 0;
+    for (uint32_t r = 0; r < ROWS; r++) {
+        uint64_t row;
+        memcpy(&row, (const uint8_t *)&mask + (size_t)COLUMNS * r, sizeof row);
+        bits |= (uint32_t)((row & UINT64_C(0x8040201008040201)) * UINT64_C(0x0101010101010101) >> 56) << (COLUMNS * r);
+    }
+    return bits;
+}
+
+INLINE bytes compare_bytes(uint32_t function, uint8_t reference, bytes s) {
+    const bytes a = bytes_all(reference);
+    switch (function) {
+    case G4_COMPARE_FUNCTION_NEVER:
+        return bytes_all(0);
+    case G4_COMPARE_FUNCTION_LESS:
+        return (bytes)(a < s);
+    case G4_COMPARE_FUNCTION_EQUAL:
+        return (bytes)(a == s);
+    case G4_COMPARE_FUNCTION_LEQUAL:
+        return (bytes)(a <= s);
+    case G4_COMPARE_FUNCTION_GREATER:
+        return (bytes)(a > s);
+    case G4_COMPARE_FUNCTION_NOTEQUAL:
+        return (bytes)(a != s);
+    case G4_COMPARE_FUNCTION_GEQUAL:
+        return (bytes)(a >= s);
+    default:
+        return bytes_all(255);
+    }
+}
+
+INLINE bytes operate_on_bytes(uint32_t operation, bytes s, uint8_t reference) {
+    switch (operation) {
+    case G4_STENCIL_OPERATION_ZERO:
+        return bytes_all(0);
+    case G4_STENCIL_OPERATION_REPLACE:
+        return bytes_all(reference);
+    case G4_STENCIL_OPERATION_INCRSAT:
+        return s - (bytes)(s != 255); /* a mask is -1 */
+    case G4_STENCIL_OPERATION_DECRSAT:
+        return s + (bytes)(s != 0);
+    case G4_STENCIL_OPERATION_INCR:
+        return s + 1;
+    case G4_STENCIL_OPERATION_DECR:
+        return s - 1;
+    case G4_STENCIL_OPERATION_INVERT:
+        return ~s;
+    default:
+        return s;
+    }
+}
+
+/* Tests 8x4 pixels, `lit` of them, and returns those that pass: bit 8 * row + column. */
+INLINE uint32_t test_stencils(const struct g4_stencil_set *set, bool writes, uint8_t *memory, uint32_t lit) {
+    bytes s;
+    memcpy(&s, memory, sizeof s);
+    const bytes passed =
+        compare_bytes(set->function, (uint8_t)(set->reference & set->test_mask), s & bytes_all(set->test_mask));
+    if (writes) {
+        const bytes done = operate_on_bytes(set->zpass, s, set->reference);
+        const bytes failed = operate_on_bytes(set->fail, s, set->reference);
+        const bytes changes = to_memory(bytes_of_bits(lit)) & bytes_all(set->write_mask);
+        const bytes next = (s & ~changes) | (((done & passed) | (failed & ~passed)) & changes);
+        memcpy(memory, &next, sizeof next);
+    }
+    return set->function == G4_COMPARE_FUNCTION_ALWAYS ? lit : bits_of_bytes(to_rows(passed)) & lit;
+}
+
 static void tile_stencil(const struct g4_depth *depth, struct g4_depth_tile *tile) {
-    test_tile(G4_DEPTH_FORMAT_D32_FLOAT, ALONE, G4_COMPARE_FUNCTION_ALWAYS, depth, tile);
+    const struct g4_stencil_set set = depth->stencil[depth->double_sided && tile->back_facing];
+    const bool writes = depth->stencil_write && depth->stencil_map.writes;
+
+    for (uint32_t j = tile->first & ~(ROWS - 1u); j <= tile->last; j += ROWS) {
+        uint32_t passed[ROWS] = {0};
+        for (uint32_t c = 0; c < TILE_ROWS; c += COLUMNS) {
+            uint32_t lit = 0;
+            for (uint32_t r = 0; r < ROWS; r++) {
+                lit |= (tile->row[j + r] >> c & 255) << (COLUMNS * r);
+            }
+            uint8_t *const memory = tile->stencil + stencil_offset(c / BLOCK, j);
+            const uint32_t pass = lit ? test_stencils(&set, writes, memory, lit) : 0;
+            for (uint32_t r = 0; r < ROWS; r++) {
+                passed[r] |= (pass >> (COLUMNS * r) & 255) << c;
+            }
+        }
+        memcpy(&tile->row[j], passed, sizeof passed);
+    }
 }
 
 const struct g4_depth_ops G4_V(g4_depth_ops) = {

@@ -10,6 +10,7 @@
 
 static const struct g4_depth_ops *const depth_variants[] = G4_VARIANT_TABLE(g4_depth_ops);
 static const struct g4_color_ops *const color_variants[] = G4_VARIANT_TABLE(g4_color_ops);
+static const struct g4_fill_ops *const fill_variants[] = G4_VARIANT_TABLE(g4_fill_ops);
 
 /* Only one worker reports for the draw, so that counts do not depend on the number of workers. */
 static void warn(const struct g4_worker *worker, enum g4_event event, uint32_t value) {
@@ -158,6 +159,7 @@ enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state 
     }
     cc->depth_ops = depth_variants[g4_variant_current()];
     cc->color_ops = color_variants[g4_variant_current()];
+    cc->fill_ops = fill_variants[g4_variant_current()];
     cc->state = draw->color;
     cc->windower = draw->windower;
     cc->multisampling = draw->multisampling;

@@ -271,7 +271,7 @@ bool g4_hiz_is_stale(const struct g4_hiz_group *group) {
     return g4_hiz_is_plane(&group->entry) || (~entry_mask(&group->entry) & group->inside);
 }
 
-/* Store what only the entry knows, unless the depth buffer has everything anyway. */
+/* Store the depths that only the entry has, unless the depth buffer has everything anyway. */
 static void store(const struct g4_hiz_group *group, uint32_t pixel, uint32_t sample, uint32_t depth) {
     if (!group->memory->exact) {
         group->memory->store(group->memory->owner, pixel, sample, depth);
@@ -384,7 +384,7 @@ static void count_verdict(enum g4_hiz_verdict verdict, bool is_plane, struct g4_
     }
 }
 
-/* Whether a verdict is what the samples say. */
+/* Whether a verdict agrees with the samples. */
 static bool is_right(enum g4_hiz_verdict verdict, const uint16_t covered[], const uint16_t passed[]) {
     bool right = true;
     for (uint32_t p = 0; p < G4_HIZ_HALF_PIXELS; p++) {

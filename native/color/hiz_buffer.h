@@ -24,10 +24,10 @@ struct g4_hiz_buffer {
     g4_address base;
     uint32_t pitch_bytes;
     uint32_t column, row;   /* of the image's first entry */
-    uint32_t width, height; /* of the image: what entries count, samples or pixels */
+    uint32_t width, height; /* of the image, in the unit of entries: samples or pixels */
     uint32_t first_sample;  /* of a pixel that is written */
     struct g4_surface layout;
-    struct g4_hiz_surface surface; /* its samples are those of what entries count: 1 if these are samples */
+    struct g4_hiz_surface surface; /* its samples in the unit of entries: 1 if that is samples */
     uint8_t position[G4_HIZ_SAMPLES][2];
     struct g4_hiz_counts *counts;
     struct g4_report_log *log;
@@ -71,7 +71,7 @@ struct g4_hiz_watch *g4_hiz_watch_new(struct g4_mem *mem, uint32_t gen);
 void g4_hiz_watch_free(struct g4_hiz_watch *watch);
 /* A draw begins that uses the image of `depth` with or without its hierarchical depth buffer. */
 void g4_hiz_watch_draw(struct g4_hiz_watch *watch, const struct g4_depth *depth);
-/* Report what the surfaces and the depth buffer of the last draw showed. */
+/* Report the findings about the surfaces and the depth buffer of the last draw. */
 void g4_hiz_watch_collect(struct g4_hiz_watch *watch, struct g4_report_log *log);
 void g4_hiz_watch_save(const struct g4_hiz_watch *watch, struct g4_hiz_watch_image *image);
 void g4_hiz_watch_load(struct g4_hiz_watch *watch, const struct g4_hiz_watch_image *image);

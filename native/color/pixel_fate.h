@@ -1,12 +1,12 @@
 /*
- * Counts what became of the pixels of a render target write, in the counters of the draw and in the maps of pixels.
+ * Counts the fates of the pixels of a render target write, in the counters of the draw and in the maps of pixels.
  */
 #ifndef G4_PIXEL_FATE_H
 #define G4_PIXEL_FATE_H
 
 #include "color/state.h"
 
-/* Masks of pixels, and what their message is. */
+/* Masks of pixels, and the kind of their message. */
 struct g4_pixel_fate {
     uint32_t live;    /* before the tests */
     uint32_t tested;  /* past the alpha test */

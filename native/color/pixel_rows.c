@@ -24,8 +24,10 @@ void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bo
                   image->pitch % g4_tile_width(image->tiling) == 0;
     }
     /* A row of a Y tile is split into pieces of 16 bytes. */
-    map->fast = aligned && (image->x0 | image->y0) % 2 == 0 && image->width >= 2 && image->height >= 2 &&
-                (pair & (pair - 1)) == 0 && (pair <= 16 || image->tiling != G4_TILING_Y);
+    const bool even = (image->x0 | image->y0) % 2 == 0 && image->width >= 2 && image->height >= 2;
+    map->fast =
+        aligned && even && (pair & (pair - 1)) == 0 && (pair <= G4_PIXEL_MAP_COLUMN || image->tiling != G4_TILING_Y);
+    map->columns = aligned && even && image->bytes == G4_PIXEL_MAP_COLUMN && image->tiling == G4_TILING_Y;
 }
 
 uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, g4_address address) {
@@ -76,6 +78,15 @@ uint8_t *g4_pixel_map_quarter(struct g4_pixel_map *map, struct g4_port *port, ui
         return NULL;
     }
     return accessible(map, port, g4_pixel_map_address(map, map->x0 + x, map->y0 + y));
+}
+
+uint8_t *g4_pixel_map_columns(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y) {
+    const uint32_t sx = x + map->dx;
+    const uint32_t sy = y + map->dy;
+    if (!map->columns || map->line_shift || ((sx | sy) & 1) || sx > map->width - 2 || sy > map->height - 2) {
+        return NULL;
+    }
+    return accessible(map, port, g4_pixel_map_address(map, (map->x0 + sx) * map->bytes, map->y0 + sy));
 }
 
 /* Computes the address of pixel p of a subspan.  False: it is outside the surface. */

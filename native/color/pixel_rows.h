@@ -13,6 +13,7 @@ enum {
     G4_PIXEL_MAP_PAGES = 8,
     G4_PIXEL_MAP_SUBSPANS = 4,
     G4_PIXEL_MAP_COLUMN = 16, /* width of a column of a Y tile in bytes */
+    G4_PIXEL_MAP_NEXT = 512,  /* bytes from a column of a Y tile to the next */
     G4_PIXEL_BYTES = 16,      /* of the largest format */
     G4_CACHE_LINE = 64,       /* of most hosts */
 };
@@ -21,6 +22,7 @@ struct g4_pixel_map {
     bool present; /* false: reads return 0, writes are dropped */
     bool writes;  /* false: read only */
     bool fast;    /* true if the two pixels of a row are always adjacent */
+    bool columns; /* true if the two pixels of a column are: Y tiles of G4_PIXEL_MAP_COLUMN bytes a pixel */
     enum g4_tiling tiling;
     g4_address base;
     uint32_t pitch;
@@ -52,6 +54,10 @@ uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, 
 uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
 /* The quarter of a W tile that has exactly the 32x32 pixels from (x, y) on, in the same way. */
 uint8_t *g4_pixel_map_quarter(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
+/* Finds the upper left pixel of a subspan of 16-byte pixels in a Y tile: the others are 16, G4_PIXEL_MAP_NEXT, and both
+ * bytes further.  NULL if some pixel is outside or elsewhere, or not directly accessible; nothing is reported.
+ */
+uint8_t *g4_pixel_map_columns(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
 /* Whether the page of a pixel of a tiled or linear image may be accessed as the map says; nothing is reported. */
 bool g4_pixel_map_is_mapped(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
 void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y, uint32_t subspan,
@@ -79,8 +85,9 @@ static inline g4_address g4_pixel_map_address(const struct g4_pixel_map *map, ui
 
 /* Finds the two rows of an even number of pixels from (x, y) on.  False: the pixels are not adjacent in host memory, or
  * (x, y) is odd or outside. */
-static inline bool g4_pixel_map_rows(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y,
-                                     uint32_t pixels, uint8_t *row[2]) {
+static inline __attribute__((always_inline)) bool g4_pixel_map_rows(struct g4_pixel_map *map, struct g4_port *port,
+                                                                    uint32_t x, uint32_t y, uint32_t pixels,
+                                                                    uint8_t *row[2]) {
     const uint32_t sx = x + map->dx;
     const uint32_t sy = y + map->dy;
     /* `fast` implies that the surface has at least two rows of two pixels */
@@ -162,7 +169,8 @@ static inline bool g4_pixel_map_four(struct g4_pixel_map *map, struct g4_port *p
     for (uint32_t s = 1; s < 4; s++) {
         const uint32_t at = within + s * pair;
         row[2 * s] =
-            upper + (map->tiling == G4_TILING_Y ? at / G4_PIXEL_MAP_COLUMN * 512 + at % G4_PIXEL_MAP_COLUMN : at);
+            upper +
+            (map->tiling == G4_TILING_Y ? at / G4_PIXEL_MAP_COLUMN * G4_PIXEL_MAP_NEXT + at % G4_PIXEL_MAP_COLUMN : at);
         row[2 * s + 1] = row[2 * s] + below;
     }
     return true;

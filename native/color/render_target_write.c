@@ -397,7 +397,7 @@ static inline struct g4_target *fast_target(const struct message *m, const uint3
     return last && last->key.array_index == array_index ? last : usable_target(m, array_index);
 }
 
-/* Subspans side by side, with the first one lit; what x is before does not run over. */
+/* Subspans side by side, with the first one lit; x does not wrap around. */
 static bool is_row(const uint32_t *m1, uint32_t live) {
     const uint32_t *const position = m1 + SUBSPANS;
     return (live & 15) && subspan_x(m1, 0) < UINT16_MAX - 6 && position[1] - position[0] == 2 &&
@@ -468,19 +468,16 @@ static void write_thread(struct message *m) {
     }
 }
 
-static uint32_t live_pixels(const struct message *m, int thread) {
-    return g4_render_target_write_header_pixel_enables(g4_payload(m->gang, m->send, 0, thread));
-}
-
-/* Writes threads one by one. */
-static void write_each(struct message *m, uint32_t threads, bool fast) {
-    struct g4_target *target = NULL;
+/* Writes threads one by one.  `target` is the fast target of the first thread, if it is known. */
+static void write_each(struct message *m, uint32_t threads, bool fast, struct g4_target *target) {
+    const union g4_reg *const m0 = g4_payload_register(m->gang, m->send, 0);
+    const union g4_reg *const headers = g4_payload_register(m->gang, m->send, 1);
     const bool in_order = is_in_order(m);
 
     for (; threads; threads &= threads - 1) {
         m->thread = __builtin_ctz(threads);
-        const uint32_t *const m1 = g4_payload(m->gang, m->send, 1, m->thread);
-        const uint32_t live = live_pixels(m, m->thread);
+        const uint32_t *const m1 = headers->ud[m->thread];
+        const uint32_t live = g4_render_target_write_header_pixel_enables(m0->ud[m->thread]);
         target = fast ? fast_target(m, m1, target) : NULL;
         if (!target || (live && !write_fast(m, target, live, m1, in_order))) {
             write_thread(m);
@@ -488,23 +485,21 @@ static void write_each(struct message *m, uint32_t threads, bool fast) {
     }
 }
 
-/* Writes the first threads of a fast message together.  Returns those that are left, all after the others. */
-static uint32_t write_together(struct message *m, uint32_t threads) {
+/* Writes the first threads of a fast message together to `target`, the first thread's.  Returns those that are left,
+ * all after the others. */
+static __attribute__((noinline)) uint32_t write_together(struct message *m, uint32_t threads,
+                                                         struct g4_target *target) {
     struct g4_wide_message wide; /* filled as far as threads have data: clearing it costs a tenth of a plain write */
+    const union g4_reg *const m0 = g4_payload_register(m->gang, m->send, 0);
+    const union g4_reg *const headers = g4_payload_register(m->gang, m->send, 1);
     const bool eight = is_eight(m);
-    struct g4_target *target = NULL;
     uint32_t left = threads;
 
     wide.threads = wide.rows = 0;
-    m->thread = __builtin_ctz(threads);
-    target = fast_target(m, g4_payload(m->gang, m->send, 1, m->thread), NULL);
-    if (!target || !target->wide || !is_in_order(m)) {
-        return threads;
-    }
     for (; left; left &= left - 1) {
         const int t = __builtin_ctz(left);
-        const uint32_t *const m1 = g4_payload(m->gang, m->send, 1, t);
-        uint32_t live = live_pixels(m, t);
+        const uint32_t *const m1 = headers->ud[t];
+        uint32_t live = g4_render_target_write_header_pixel_enables(m0->ud[t]);
         const bool row = !eight && is_row(m1, live);
         if ((m1[FLAGS] & ALL_FLAGS) || g4_payload_ps_r1_render_target_array_index(m1) != target->key.array_index) {
             break;
@@ -556,10 +551,15 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
     port->unit = G4_UNIT_CC;
     const bool fast = can_write_fast(&m);
     uint32_t threads = send->threads;
+    struct g4_target *target = NULL;
     if (fast && threads) {
-        threads = write_together(&m, threads);
+        m.thread = __builtin_ctz(threads);
+        target = fast_target(&m, g4_payload(gang, send, 1, m.thread), NULL);
+        if (target && target->wide && is_in_order(&m)) {
+            threads = write_together(&m, threads, target);
+        }
     }
-    write_each(&m, threads, fast);
+    write_each(&m, threads, fast, target);
     port->unit = unit;
     return G4_OK;
 }

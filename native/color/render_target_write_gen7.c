@@ -370,7 +370,7 @@ static uint32_t shaded_in(const struct write_message_gen7 *m, uint32_t live, uin
     return found & live;
 }
 
-/* Whether what a message writes to all samples of a pixel is the same for all of them. */
+/* Whether a message writes the same to all samples of a pixel. */
 static void note_samples(const struct write_message_gen7 *m, const struct g4_pixels *pixels,
                          const uint16_t written[PIXELS]) {
     const uint32_t all = (1u << m->cc->multisampling.samples) - 1;

@@ -73,7 +73,7 @@ struct g4_depth {
     uint32_t array_index;
     uint32_t dx, dy; /* from color to depth coordinates */
 
-    /* From Gen6 on: a stencil buffer of its own, in W tiles, and the test of depth alone. */
+    /* From Gen6 on: a separate stencil buffer, in W tiles, and the test of depth alone. */
     g4_depth_fn *test_depth;
     struct g4_surface stencil_surface;
     struct g4_pixel_map stencil_map; /* of array index `stencil_index` */
@@ -195,6 +195,7 @@ typedef void g4_color_read_fn(struct g4_target *target, struct g4_port *port, co
 
 struct g4_color_ops {
     g4_color_fn *general, *integer, *yuv;
+    g4_color_fn *dwords; /* four channels that are integers of 32 bits, in columns of a Y tile */
     g4_color_fn *unorm8, *unorm8_blend, *unorm8_over; /* four channels of eight bits */
     g4_color_read_fn *read;                           /* of numbers */
 };
@@ -204,15 +205,28 @@ struct g4_wide_ops {
     g4_wide_fn *replace, *blend, *over;
 };
 
+/* Rows in host memory. */
+struct g4_filled_rows {
+    uint8_t *first;
+    uint32_t count, bytes, pitch; /* `bytes` of a row is a multiple of 4 */
+};
+
+struct g4_fill_ops {
+    /* Make each word (word & keep) | value.  Both halves of the value, and of the bits to keep, are alike. */
+    void (*rows)(const struct g4_filled_rows *rows, uint64_t value, uint64_t keep);
+};
+
 G4_VARIANT_DECLARE(struct g4_depth_ops, g4_depth_ops);
 G4_VARIANT_DECLARE(struct g4_color_ops, g4_color_ops);
 G4_VARIANT_DECLARE(struct g4_wide_ops, g4_wide_ops);
+G4_VARIANT_DECLARE(struct g4_fill_ops, g4_fill_ops);
 
 /* ---- all of it ---- */
 
 struct g4_cc {
     const struct g4_depth_ops *depth_ops;
     const struct g4_color_ops *color_ops;
+    const struct g4_fill_ops *fill_ops;
     struct g4_color_state state;
     struct g4_windower_state windower;
     struct g4_multisampling multisampling;

@@ -201,12 +201,22 @@ static bool is_unorm8(const struct g4_target *target) {
     return plain;
 }
 
+/* Whether the colors of a message are pixels without any conversion. */
+static bool is_dwords(const struct g4_target *target) {
+    bool plain = target->integer && target->whole && !target->reads;
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        plain = plain && channel->mask == UINT32_MAX && channel->plane == c;
+    }
+    return plain;
+}
+
 static g4_color_fn *choose(const struct g4_target *target, const struct g4_color_ops *ops, bool yuv) {
     if (yuv) {
         return ops->yuv;
     }
     if (target->integer) {
-        return ops->integer;
+        return target->map.columns && is_dwords(target) ? ops->dwords : ops->integer;
     }
     if (!is_unorm8(target)) {
         return ops->general;

@@ -23,6 +23,7 @@ struct g4_group {
     uint32_t arrived; /* messages at the barrier since it opened last */
     struct g4_gang *gang[GANGS];
     uint8_t shared[G4_SHARED_MEMORY_BYTES];
+    uint32_t indirect[G4_INDIRECT_ROWS][8]; /* of the dispatch */
 };
 
 struct g4_group *g4_group_new(void) {
@@ -49,6 +50,19 @@ static bool allocate(struct g4_group *group, uint32_t gangs) {
         }
     }
     return true;
+}
+
+void g4_group_read_indirect(struct g4_group *group, struct g4_port *port, struct g4_compute_state *state) {
+    const uint32_t row_bytes = sizeof group->indirect[0];
+    const uint32_t length = g4_min_u32(state->indirect_bytes, (uint32_t)sizeof group->indirect);
+
+    if (!length) {
+        return;
+    }
+    state->constants = (const uint32_t(*)[8])group->indirect;
+    state->constant_rows = (length + row_bytes - 1) / row_bytes;
+    memset(group->indirect[state->constant_rows - 1], 0, row_bytes);
+    (void)g4_mem_read(port, state->indirect_address & port->mem->address_mask, group->indirect, length);
 }
 
 /* ---- barriers ---- */
@@ -98,6 +112,19 @@ static uint32_t put_constants(const struct g4_compute_state *state, struct g4_ga
     return grf;
 }
 
+static void put_all_constants(const struct g4_compute_state *state, struct g4_gang *gang, int t, uint32_t slot) {
+    const uint32_t shared = state->first_row;
+    const uint32_t own = shared + state->shared_rows + slot * state->thread_rows;
+
+    if (state->indirect_bytes) {
+        const uint32_t grf = put_constants(state, gang, t, own, state->thread_rows, 1);
+        (void)put_constants(state, gang, t, shared, state->shared_rows, grf);
+    } else {
+        const uint32_t grf = put_constants(state, gang, t, shared, state->shared_rows, 1);
+        (void)put_constants(state, gang, t, own, state->thread_rows, grf);
+    }
+}
+
 static void put_header(const struct g4_context *ctx, const struct g4_dispatch *dispatch, const uint32_t id[3],
                        uint32_t slot, uint32_t r0[8]) {
     const struct gen7_payload_gpgpu_r0 in = {
@@ -134,9 +161,7 @@ static enum g4_status start_gang(struct g4_group *group, struct g4_worker *worke
         gang->slot[t] = slot;
         gang->sr0[t] = identity(worker->ctx, slot);
         put_header(worker->ctx, &state->dispatch, id, slot, gang->grf[0].ud[t]);
-        const uint32_t grf = put_constants(state, gang, (int)t, state->first_row, state->shared_rows, 1);
-        const uint32_t own = state->first_row + state->shared_rows + slot * state->thread_rows;
-        (void)put_constants(state, gang, (int)t, own, state->thread_rows, grf);
+        put_all_constants(state, gang, (int)t, slot);
         if (state->channels > 16) {
             g4_gang_set_wide_dmask(gang, (int)t, mask);
         } else {

@@ -34,6 +34,12 @@ static void load_groups(const struct gen9_gpgpu_walker *walker, struct g4_comput
     compute->bottom_mask = walker->bottom_execution_mask;
 }
 
+static void load_indirect(const struct g4_context *ctx, const struct gen9_gpgpu_walker *walker,
+                          struct g4_compute_state *compute) {
+    compute->indirect_bytes = walker->indirect_data_length;
+    compute->indirect_address = ctx->state->gen9.indirect_object_base + walker->indirect_data_start_address;
+}
+
 static void load_descriptor(const struct g4_context *ctx, uint32_t number, struct g4_compute_state *compute) {
     const struct g4_state *const state = ctx->state;
     const struct g4_gen9_state *const gen9 = &state->gen9;
@@ -78,6 +84,7 @@ enum g4_status g4_load_compute_gen9(const struct g4_context *ctx, struct g4_kern
     gen9_gpgpu_walker_unpack(command, ctx->gen, &walker);
     memset(compute, 0, sizeof *compute);
     load_groups(&walker, compute);
+    load_indirect(ctx, &walker, compute);
     load_descriptor(ctx, walker.interface_descriptor_offset, compute);
     if (compute->channels == 0) {
         *fault = (struct g4_fault){

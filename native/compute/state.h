@@ -21,17 +21,27 @@ struct g4_compute_state {
     uint32_t channels;         /* of a thread: 8, 16 or 32 */
     uint32_t threads[3];       /* of a group: across, down, deep */
     uint32_t first[3], end[3]; /* numbers of the groups along x, y and z; `end` is exclusive */
-    uint32_t right_mask;       /* channels of the last threads across, */
-    uint32_t bottom_mask;      /* and of the last ones down */
+    uint32_t right_mask;       /* channels of the last threads across */
+    uint32_t bottom_mask;      /* channels of the last threads down */
 
-    /* Constants in the payload, in rows of 256 bits: those that all threads share, then those of each thread. */
+    /* Constants in the payload, in rows of 256 bits; in memory the rows that all threads share come first, then those
+     * of each thread. */
     uint32_t shared_rows, thread_rows;
     uint32_t first_row;             /* of the constants in `constants` */
     const uint32_t (*constants)[8]; /* `constant_rows` of them; rows beyond are 0 */
     uint32_t constant_rows;
+    /* The walker's indirect data, which take the place of the constants.  Payloads have a thread's own rows before the
+     * shared ones then (docs/decisions.md 225). */
+    uint32_t indirect_bytes; /* 0: none */
+    g4_address indirect_address;
 
     uint32_t shared_bytes;    /* shared local memory of a group */
-    uint32_t barrier_threads; /* a barrier opens when as many messages have come */
+    uint32_t barrier_threads; /* a barrier opens after as many messages */
+};
+
+/* The length field of a walker has 17 bits. */
+enum {
+    G4_INDIRECT_ROWS = (1 << 17) / 32
 };
 
 static inline uint32_t g4_group_threads(const struct g4_compute_state *state) {

@@ -417,7 +417,7 @@ struct g4_hierarchical_depth {
     uint32_t pitch_bytes;
     uint32_t element_rows;          /* from one array element to the next; 0: as the sizes of the levels say */
     bool counts_pixels;             /* an entry has 8x4 pixels with all their samples, else 8x4 samples */
-    bool clear, resolve, ambiguate; /* what the draw does instead of drawing */
+    bool clear, resolve, ambiguate; /* operations instead of a draw */
     uint32_t clear_bits;            /* of a sample that is cleared, in the format of the depth buffer */
 };
 

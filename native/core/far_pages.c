@@ -23,6 +23,7 @@ struct far_branch {
 
 struct g4_far_pages {
     _Atomic(struct far_branch *) branches[LEVEL];
+    struct g4_far_window windows[G4_FAR_WINDOWS];
     pthread_mutex_t making;
 };
 
@@ -54,6 +55,11 @@ void g4_far_pages_destroy(struct g4_far_pages *far) {
     free(far);
 }
 
+const struct g4_far_window *g4_far_pages_windows(const struct g4_far_pages *far) {
+    static const struct g4_far_window none[G4_FAR_WINDOWS];
+    return far ? far->windows : none;
+}
+
 static struct far_branch *branch_of(const struct g4_far_pages *far, uint64_t page) {
     return atomic_load_explicit(&far->branches[entry_of(page, 2)], memory_order_acquire);
 }
@@ -71,6 +77,15 @@ static void *new_table(struct g4_mem_physical *physical, size_t bytes) {
     return g4_physical_charge(physical, bytes) ? calloc(1, bytes) : NULL;
 }
 
+/* Gives a new leaf its window, if that is free. */
+static void claim_window(struct g4_far_pages *far, struct far_leaf *leaf, uint64_t number) {
+    struct g4_far_window *const window = &far->windows[number % G4_FAR_WINDOWS];
+    if (atomic_load_explicit(&window->number, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&window->pages, leaf->pages, memory_order_relaxed);
+        atomic_store_explicit(&window->number, number, memory_order_release);
+    }
+}
+
 static struct far_leaf *make_leaf(struct g4_far_pages *far, struct g4_mem_physical *physical, uint64_t page) {
     struct far_branch *branch = branch_of(far, page);
     if (!branch && (branch = new_table(physical, sizeof *branch))) {
@@ -79,6 +94,7 @@ static struct far_leaf *make_leaf(struct g4_far_pages *far, struct g4_mem_physic
     struct far_leaf *leaf = leaf_of(branch, page);
     if (branch && !leaf && (leaf = new_table(physical, sizeof *leaf))) {
         atomic_store_explicit(&branch->leaves[entry_of(page, 1)], leaf, memory_order_release);
+        claim_window(far, leaf, page / G4_FAR_LEAF);
     }
     return leaf;
 }

@@ -4,14 +4,12 @@
 #define G4_FAR_PAGES_H
 #include "core/memory.h"
 
-enum {
-    G4_FAR_LEAF = 1 << 12, /* entries that are allocated together */
-};
-
 struct g4_mem_physical;
 
 struct g4_far_pages *g4_far_pages_create(void);
 void g4_far_pages_destroy(struct g4_far_pages *far);
+/* G4_FAR_WINDOWS of them, valid as long as the pages are; NULL has no far pages. */
+const struct g4_far_window *g4_far_pages_windows(const struct g4_far_pages *far);
 
 /* The entry of a page; NULL: it has none yet.  Thread safe. */
 struct g4_page *g4_far_page_find(const struct g4_far_pages *far, uint64_t page);

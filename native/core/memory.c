@@ -79,6 +79,7 @@ struct g4_mem *g4_mem_create(uint32_t gtt_entries, uint32_t address_bits, uint32
     mem->gtt = zeroed_table(gtt_size, NULL);
     mem->physical = g4_physical_create(max_pages);
     mem->far = address_bits > 32 ? g4_far_pages_create() : NULL;
+    mem->windows = g4_far_pages_windows(mem->far);
     if (!mem->pages || !mem->gtt || !mem->physical || (address_bits > 32 && !mem->far)) {
         g4_mem_destroy(mem);
         return NULL;
@@ -113,6 +114,7 @@ enum g4_status g4_mem_clear(struct g4_mem *mem) {
     g4_far_pages_destroy(mem->far);
     mem->physical = fresh;
     mem->far = far;
+    mem->windows = g4_far_pages_windows(far);
     mem->cleared_at = mem->epoch;
     return G4_OK;
 }
@@ -212,7 +214,8 @@ uint64_t g4_mem_physical(const struct g4_mem *mem, g4_address address) {
 
 static bool whole_pages(const struct g4_mem *mem, g4_address address, size_t size) {
     const g4_address end = mem->far ? mem->address_mask + 1 : (uint64_t)mem->gtt_entries << G4_PAGE_SHIFT;
-    return ((address | size) & G4_PAGE_OFFSET) == 0 && address <= end && size <= end - address && size <= UINT32_MAX;
+    const uint64_t largest = UINT64_C(1) << 36; /* each page takes memory for its entry, and time */
+    return ((address | size) & G4_PAGE_OFFSET) == 0 && address <= end && size <= end - address && size <= largest;
 }
 
 enum g4_status g4_mem_map_external(struct g4_mem *mem, g4_address address, void *host, size_t size, bool read_only) {

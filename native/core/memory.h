@@ -48,10 +48,22 @@ struct g4_mem_physical;
 
 struct g4_far_pages;
 
+enum {
+    G4_FAR_LEAF = 1 << 12,   /* entries of far pages that are allocated together */
+    G4_FAR_WINDOWS = 1 << 8, /* leaves that are found without a walk through the tree: 4 GiB if they are consecutive */
+};
+
+/* A leaf of the tree of far pages.  The first of those that share a window has it, for as long as the tree exists. */
+struct g4_far_window {
+    _Atomic uint64_t number;         /* number of the first page / G4_FAR_LEAF; 0, which near pages have: free */
+    _Atomic(struct g4_page *) pages; /* valid where `number` is */
+};
+
 struct g4_mem {
     struct g4_page *pages; /* G4_NEAR_PAGES of them: any 32-bit address has one */
     struct g4_far_pages *far;
-    g4_address address_mask; /* the bits of an address that count */
+    const struct g4_far_window *windows; /* of `far`; all free if there are no far pages */
+    g4_address address_mask;             /* the bits of an address that count */
     uint32_t *gtt;
     uint32_t gtt_entries;
     bool strict_pte;
@@ -77,7 +89,14 @@ struct g4_page *g4_mem_make_page(const struct g4_mem *mem, uint64_t page);
 /* The table entry for an address.  Never NULL. */
 static inline struct g4_page *g4_mem_page(const struct g4_mem *mem, g4_address address) {
     const uint64_t page = address >> G4_PAGE_SHIFT;
-    return __builtin_expect(page < G4_NEAR_PAGES, 1) ? &mem->pages[page] : g4_mem_far_page(mem, address);
+    if (__builtin_expect(page < G4_NEAR_PAGES, 1)) {
+        return &mem->pages[page];
+    }
+    const struct g4_far_window *const window = &mem->windows[page / G4_FAR_LEAF % G4_FAR_WINDOWS];
+    if (__builtin_expect(atomic_load_explicit(&window->number, memory_order_acquire) == page / G4_FAR_LEAF, 1)) {
+        return atomic_load_explicit(&window->pages, memory_order_relaxed) + page % G4_FAR_LEAF;
+    }
+    return g4_mem_far_page(mem, address);
 }
 
 /* The host byte of an address, valid up to the end of its page; NULL if there is no page.  Reports nothing. */

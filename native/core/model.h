@@ -25,6 +25,7 @@ struct g4_quirks {
     bool rounds_by_control_register; /* floats are rounded as cr0.0 says, to nearest even by default, else toward 0 */
     bool has_channel_pointers; /* channels wait at addresses; there are no mask stacks, and a second flag register */
     bool reads_enables_always; /* instructions without masks read the enabled channels from ce0, too, else all ones */
+    bool conditions_test_stored_integers;  /* what is stored of a result, else sums keep the sign that overflows */
     bool cmp_converts_to_destination_type; /* sources of cmp are compared in the type of the destination */
     bool has_compr4;                       /* MRF numbers with bit 7 write to registers n and n + 4 */
 
@@ -37,10 +38,10 @@ struct g4_quirks {
     bool ld_of_deep_volume_levels_differs; /* ld beyond the first slice of volume levels: silicon departs from the
                                               manual */
     bool compares_ignore_array_index;      /* sample_c reads the first element of an array */
-    bool compares_ignore_array_start;      /* and this is element 0, whatever the Minimum Array Element */
+    bool compares_ignore_array_start;      /* sample_c ignores the Minimum Array Element */
     bool ld_outside_bytes_is_black;        /* ld outside of 8-bit formats without alpha returns alpha 0 */
-    bool integer_borders_are_integers;     /* of the format's range */
-    bool limits_borders;                   /* of UNORM and SNORM channels, to the range of these */
+    bool integer_borders_are_integers;     /* border colors of integer formats are integers in the format's range */
+    bool limits_borders;                   /* border colors of UNORM and SNORM channels are clamped to their range */
     bool gathers_green_as_blue;            /* gather4 has the second of two 32-bit channels where blue is */
     bool shadow_of_cubes_differs;          /* sample_c of cube maps: silicon departs from the manual */
     bool lines_ignore_v;                   /* 1D surfaces are filtered along U alone, else V finds the border, too */
@@ -57,6 +58,7 @@ struct g4_quirks {
     bool refuses_y_tiled_wide_targets; /* render targets of 128 bits a pixel are not Y-tiled */
 
     /* geometry and raster */
+    bool vf_counts_no_loop_end;        /* IA_PRIMITIVES_COUNT leaves out the closing segment of a LINELOOP */
     bool dispatches_widest_first;      /* pixel threads: the widest enabled dispatch that the subspans fill */
     bool clip_tests_negative_w;        /* trivial accept and reject look at negative W */
     bool clip_spawns_for_bad_vertices; /* NaN and infinity always spawn a clip thread */

@@ -1,4 +1,4 @@
-/* Host pages by physical page number: three levels of table, pages cut from chunks of 1 MiB.
+/* Host pages by physical page number: three levels of table, pages cut from chunks.
  *
  * Lookups take no lock.  An allocated page does not move until all are freed.
  */
@@ -15,7 +15,10 @@
 enum {
     LEVEL_BITS = 12,
     LEVEL = 1 << LEVEL_BITS, /* entries of a table */
-    CHUNK_PAGES = 256,
+    /* A texture in one piece of host memory is looked up without finding the page of each texel; drivers write its
+     * pages one after the other, so chunks are larger than most textures.  Only pages that are used take memory. */
+    CHUNK_PAGES = 1 << 14,
+    SMALL_CHUNK_PAGES = 1 << 8, /* if the address space of the process is limited */
 };
 
 _Static_assert(G4_PHYSICAL_BITS == 12 + 3 * LEVEL_BITS, "three levels");
@@ -31,13 +34,14 @@ struct branch {
 struct chunk {
     struct chunk *next;
     uint8_t *bytes;
+    uint32_t pages;
 };
 
 struct g4_mem_physical {
     _Atomic(struct branch *) branches[LEVEL];
     pthread_mutex_t making;
-    struct chunk *chunks; /* the newest first; its first `used` pages are allocated */
-    uint32_t used;
+    struct chunk *chunks; /* the newest first; its first pages are allocated */
+    uint32_t left;        /* pages of the newest chunk */
     uint32_t max_pages;
     atomic_uint count;
     atomic_size_t charged; /* bytes */
@@ -61,7 +65,6 @@ struct g4_mem_physical *g4_physical_create(uint32_t max_pages) {
         return NULL;
     }
     physical->max_pages = max_pages;
-    physical->used = CHUNK_PAGES;
     return physical;
 }
 
@@ -71,7 +74,7 @@ void g4_physical_destroy(struct g4_mem_physical *physical) {
     }
     for (struct chunk *chunk = physical->chunks; chunk;) {
         struct chunk *const next = chunk->next;
-        munmap(chunk->bytes, (size_t)CHUNK_PAGES * G4_PAGE_SIZE);
+        munmap(chunk->bytes, (size_t)chunk->pages * G4_PAGE_SIZE);
         free(chunk);
         chunk = next;
     }
@@ -107,26 +110,30 @@ bool g4_physical_charge(struct g4_mem_physical *physical, size_t bytes) {
     return false;
 }
 
-/* The next page of the newest chunk, or of a new one.  Chunks come from mmap: zeroed, and resident only where used. */
+/* Chunks come from mmap: zeroed, and resident only where used. */
+static bool map_chunk(struct chunk *chunk, uint32_t pages) {
+    void *const bytes = mmap(NULL, (size_t)pages * G4_PAGE_SIZE, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    chunk->bytes = bytes;
+    chunk->pages = pages;
+    return bytes != MAP_FAILED;
+}
+
+/* The next page of the newest chunk, or of a new one. */
 static uint8_t *cut_page(struct g4_mem_physical *physical) {
-    if (physical->used == CHUNK_PAGES) {
+    if (physical->left == 0) {
         struct chunk *const chunk = malloc(sizeof *chunk);
-        if (!chunk) {
-            return NULL;
-        }
-        void *const bytes =
-            mmap(NULL, (size_t)CHUNK_PAGES * G4_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (bytes == MAP_FAILED) {
+        if (!chunk || (!map_chunk(chunk, CHUNK_PAGES) && !map_chunk(chunk, SMALL_CHUNK_PAGES))) {
             free(chunk);
             return NULL;
         }
-        chunk->bytes = bytes;
         chunk->next = physical->chunks;
         physical->chunks = chunk;
-        physical->used = 0;
+        physical->left = chunk->pages;
     }
+    const struct chunk *const newest = physical->chunks;
     atomic_fetch_add_explicit(&physical->count, 1, memory_order_relaxed);
-    return physical->chunks->bytes + (size_t)physical->used++ * G4_PAGE_SIZE;
+    return newest->bytes + (size_t)(newest->pages - physical->left--) * G4_PAGE_SIZE;
 }
 
 /* A zeroed table.  Those of the first 36 bits are so few that they do not count towards the limit. */
@@ -181,12 +188,14 @@ uint8_t *g4_physical_make(struct g4_mem_physical *physical, uint64_t page) {
 }
 
 uint32_t g4_physical_list(const struct g4_mem_physical *physical, uint64_t *pages, uint32_t capacity) {
+    const uint32_t owned = g4_physical_count(physical);
+    const uint32_t most = owned < capacity ? owned : capacity;
     uint32_t count = 0;
-    for (uint64_t b = 0; b < LEVEL; b++) {
+    for (uint64_t b = 0; b < LEVEL && count < most; b++) {
         const struct branch *const branch = atomic_load_explicit(&physical->branches[b], memory_order_acquire);
-        for (uint64_t i = 0; branch && i < LEVEL; i++) {
+        for (uint64_t i = 0; branch && i < LEVEL && count < most; i++) {
             const struct leaf *const leaf = atomic_load_explicit(&branch->leaves[i], memory_order_acquire);
-            for (uint64_t at = 0; leaf && at < LEVEL && count < capacity; at++) {
+            for (uint64_t at = 0; leaf && at < LEVEL && count < most; at++) {
                 if (atomic_load_explicit(&leaf->pages[at], memory_order_acquire)) {
                     pages[count++] = (b << LEVEL_BITS | i) << LEVEL_BITS | at;
                 }

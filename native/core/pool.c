@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/clock.h"
 
@@ -11,13 +12,23 @@ enum {
     G4_POOL_MAX = 64,
     ALONE_NS = 15000, /* about the time to wake a thread */
     SPIN_NS = 30000,  /* at most, for the next round: small draws follow each other within some microseconds */
-    SPINS = 32,       /* between two looks at the clock */
+    SPINS = 32,       /* between two reads of the clock */
 };
 
 struct g4_pool_thread {
     struct g4_pool *pool;
     uint32_t index;
     pthread_t thread;
+};
+
+/* The jobs of two threads: one takes them from the front, the other one from the back.  What one job wrote stays in the
+ * caches of one processor if the same jobs come again in the next round: moving a page of pixels between two of them
+ * takes longer than filling it. */
+struct g4_pool_share {
+    _Alignas(64) _Atomic uint32_t taken;
+    _Atomic uint32_t front, back; /* how many of those from each side */
+    uint32_t first;
+    _Atomic uint32_t count;
 };
 
 /* A round is one call of g4_pool_run.  Threads join it while it is open, and it ends when it is closed and the last one
@@ -28,7 +39,9 @@ struct g4_pool {
     uint32_t started;      /* threads, one less than workers */
     _Atomic uint64_t open; /* the number of the round that threads may join; 0: none */
     _Atomic uint32_t busy; /* threads that work, or are about to find that the round is closed */
-    _Atomic uint32_t next; /* job */
+    uint32_t shares;
+    _Atomic uint32_t in_order; /* jobs of the round; 0: it is shared */
+    _Atomic uint32_t started_in_order;
     _Atomic uint32_t sleeping;
     _Atomic bool caller_sleeps;
     _Atomic bool stop;
@@ -37,8 +50,8 @@ struct g4_pool {
     pthread_cond_t work, done;
     g4_job_fn *fn;
     void *data;
-    uint32_t count;
     struct g4_pool_thread thread[G4_POOL_MAX];
+    struct g4_pool_share share[G4_POOL_MAX / 2];
 };
 
 static inline void pause_briefly(void) {
@@ -47,14 +60,57 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-/* Run jobs until none is left, or until `end`, a time of g4_now_ns(); 0: no end. */
+/* Divide the jobs among the threads. */
+static void share_out(struct g4_pool *pool, uint32_t count) {
+    for (uint32_t i = 0; i < pool->shares; i++) {
+        struct g4_pool_share *const share = &pool->share[i];
+        const uint32_t end = (uint32_t)((uint64_t)count * (i + 1) / pool->shares);
+        share->first = (uint32_t)((uint64_t)count * i / pool->shares);
+        atomic_store_explicit(&share->count, end - share->first, memory_order_relaxed);
+        atomic_store_explicit(&share->front, 0, memory_order_relaxed);
+        atomic_store_explicit(&share->back, 0, memory_order_relaxed);
+        atomic_store_explicit(&share->taken, 0, memory_order_relaxed);
+    }
+}
+
+/* Take a job of a share; false: none is left. */
+static bool take(struct g4_pool_share *share, bool from_front, uint32_t *job) {
+    const uint32_t count = atomic_load_explicit(&share->count, memory_order_relaxed);
+    if (atomic_load_explicit(&share->taken, memory_order_relaxed) >= count ||
+        atomic_fetch_add_explicit(&share->taken, 1, memory_order_relaxed) >= count) {
+        return false;
+    }
+    _Atomic uint32_t *const side = from_front ? &share->front : &share->back;
+    const uint32_t before = atomic_fetch_add_explicit(side, 1, memory_order_relaxed);
+    *job = share->first + (from_front ? before : count - 1 - before);
+    return true;
+}
+
+/* The number of jobs that are not taken. */
+static uint32_t jobs_left(struct g4_pool *pool) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < pool->shares; i++) {
+        const uint32_t taken = atomic_load_explicit(&pool->share[i].taken, memory_order_relaxed);
+        const uint32_t count = atomic_load_explicit(&pool->share[i].count, memory_order_relaxed);
+        left += taken < count ? count - taken : 0;
+    }
+    return left;
+}
+
+/* Run jobs, those of this thread's share first, until none is left or g4_now_ns() reaches `end`; 0: no end. */
 static void work_through(struct g4_pool *pool, uint32_t worker, uint64_t end) {
-    while (!end || g4_now_ns() < end) {
-        const uint32_t job = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (job >= pool->count) {
-            return;
+    for (uint32_t i = 0; i < pool->shares; i++) {
+        struct g4_pool_share *const share = &pool->share[(worker / 2 + i) % pool->shares];
+        for (;;) {
+            uint32_t job;
+            if (end && g4_now_ns() >= end) {
+                return;
+            }
+            if (!take(share, worker % 2 == 0, &job)) {
+                break;
+            }
+            pool->fn(pool->data, worker, job);
         }
-        pool->fn(pool->data, worker, job);
     }
 }
 
@@ -65,7 +121,7 @@ static bool is_new(struct g4_pool *pool, uint64_t seen) {
     return (open != 0 && open != seen) || atomic_load(&pool->stop);
 }
 
-/* Wait actively; false: for `ns` in vain. */
+/* Spin until a round begins; false if none has begun within `ns`. */
 static bool spin(struct g4_pool *pool, uint64_t seen, uint64_t ns) {
     const uint64_t end = g4_now_ns() + ns;
     do {
@@ -102,7 +158,7 @@ static void *thread_main(void *argument) {
     struct g4_pool_thread *const self = argument;
     struct g4_pool *const pool = self->pool;
     uint64_t seen = 0;
-    uint64_t patience = 0; /* grows when waiting actively pays off */
+    uint64_t patience = 0; /* grows when spinning pays off */
 
     for (;;) {
         if (patience && spin(pool, seen, patience)) {
@@ -125,11 +181,13 @@ static void *thread_main(void *argument) {
 }
 
 struct g4_pool *g4_pool_new(uint32_t workers) {
-    struct g4_pool *const pool = calloc(1, sizeof *pool);
+    struct g4_pool *const pool = aligned_alloc(_Alignof(struct g4_pool), sizeof *pool);
     if (!pool) {
         return NULL;
     }
+    memset(pool, 0, sizeof *pool);
     pool->workers = workers < 1 ? 1 : workers > G4_POOL_MAX ? G4_POOL_MAX : workers;
+    pool->shares = (pool->workers + 1) / 2;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -177,7 +235,7 @@ static void wake(struct g4_pool *pool) {
     }
 }
 
-/* Wait until no thread works any more: most end within microseconds of each other. */
+/* Wait until no thread is at work: most finish within microseconds of each other. */
 static void wait_for_threads(struct g4_pool *pool) {
     const uint64_t end = g4_now_ns() + SPIN_NS;
     while (atomic_load(&pool->busy)) {
@@ -195,25 +253,57 @@ static void wait_for_threads(struct g4_pool *pool) {
     }
 }
 
-void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, bool brief) {
+/* Begin a round on the caller alone.  True: the caller has finished it, because too little was left to share. */
+static bool works_alone(struct g4_pool *pool, uint32_t count, uint32_t worth) {
+    const uint64_t start = g4_now_ns();
+    work_through(pool, 0, start + ALONE_NS);
+    const uint64_t ns = g4_now_ns() - start;
+    const uint32_t left = jobs_left(pool);
+    const uint32_t done = count - left; /* 0 if the system has taken the processor away */
+    if (left && (done == 0 || ns / done * left > worth)) {
+        return false;
+    }
+    work_through(pool, 0, 0);
+    return true;
+}
+
+void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, uint32_t worth) {
     if (pool->workers == 1 || count <= 1) {
-        for (uint32_t job = 0; job < count; job++) {
-            fn(data, 0, job);
-        }
+        g4_pool_run_in_order(pool, fn, data, count);
         return;
     }
+    atomic_store_explicit(&pool->in_order, 0, memory_order_relaxed);
     pool->fn = fn; /* no thread reads these while the round is closed */
     pool->data = data;
-    pool->count = count;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    share_out(pool, count);
+    if (worth && works_alone(pool, count, worth)) {
+        return;
+    }
     atomic_store(&pool->open, ++pool->rounds);
-    if (brief) {
-        work_through(pool, 0, g4_now_ns() + ALONE_NS);
-    }
-    if (atomic_load_explicit(&pool->next, memory_order_relaxed) < count) {
-        wake(pool);
-        work_through(pool, 0, 0);
-    }
+    wake(pool);
+    work_through(pool, 0, 0);
     atomic_store(&pool->open, 0);
     wait_for_threads(pool);
+}
+
+void g4_pool_run_in_order(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count) {
+    atomic_store_explicit(&pool->started_in_order, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->in_order, count, memory_order_relaxed);
+    for (uint32_t job = 0; job < count; job++) {
+        atomic_store_explicit(&pool->started_in_order, job + 1, memory_order_relaxed);
+        fn(data, 0, job);
+    }
+}
+
+uint32_t g4_pool_started(struct g4_pool *pool, uint32_t *count) {
+    *count = atomic_load_explicit(&pool->in_order, memory_order_relaxed);
+    if (*count) {
+        const uint32_t started = atomic_load_explicit(&pool->started_in_order, memory_order_relaxed);
+        return started < *count ? started : *count;
+    }
+    for (uint32_t i = 0; i < pool->shares; i++) {
+        *count += atomic_load_explicit(&pool->share[i].count, memory_order_relaxed);
+    }
+    const uint32_t left = jobs_left(pool);
+    return *count - (left < *count ? left : *count);
 }

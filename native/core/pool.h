@@ -1,6 +1,6 @@
 /*
  * A pool of threads that work through numbered jobs.  The caller is worker 0 and works too; with one worker no thread
- * exists.  Jobs start in order, so a job may rely on lower-numbered ones having started, not on their end.
+ * exists.  Jobs start in any order.
  */
 #ifndef G4_POOL_H
 #define G4_POOL_H
@@ -16,8 +16,13 @@ typedef void g4_job_fn(void *data, uint32_t worker, uint32_t job);
 struct g4_pool *g4_pool_new(uint32_t workers);
 void g4_pool_free(struct g4_pool *pool);
 uint32_t g4_pool_workers(const struct g4_pool *pool);
-/* Run jobs 0..count-1; returns when all are done.  `brief`: they may take less time than to wake a thread, so the
- * caller starts alone, or with threads that still wait actively after the last call. */
-void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, bool brief);
+/* Run jobs 0..count-1; returns when all are done.  If `worth` (ns) is not 0, the caller starts alone, and wakes the
+ * other threads only if the remaining jobs seem to take longer than that. */
+void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, uint32_t worth);
+/* Run jobs 0..count-1 on the caller, in this order. */
+void g4_pool_run_in_order(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count);
+/* How many jobs of the round that runs, or ran last, have started, of `count`.  For any thread; exact only while no job
+ * starts. */
+uint32_t g4_pool_started(struct g4_pool *pool, uint32_t *count);
 
 #endif

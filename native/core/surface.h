@@ -68,7 +68,6 @@ struct g4_surface {
     uint8_t channel_select[4];      /* for R, G, B, A: 0 zero, 1 one, 4 to 7 the channel R, G, B, A */
     bool is_structured;             /* a buffer of structures */
     uint32_t first_structure;       /* of a buffer of structures */
-    bool typed_level_is_minimum;    /* messages to typed surfaces access level min_lod, else mip_count_or_lod */
 };
 
 /* The layouts of a generation. */

@@ -100,7 +100,6 @@ static void unpack_image(const struct gen9_render_surface_state *state, struct g
     surface->interleaved =
         state->multisampled_surface_storage_format == GEN9_MULTISAMPLED_SURFACE_STORAGE_FORMAT_DEPTH_STENCIL;
     surface->color_blend_enable = true; /* BLEND_STATE alone decides */
-    surface->typed_level_is_minimum = true;
     set_auxiliary(state, surface);
     set_layout(state, surface);
 }

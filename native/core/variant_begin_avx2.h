@@ -1,6 +1,6 @@
 /* First line of a generated AVX2 variant (native/build.py): from here on AVX2 is allowed. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h> /* before the target changes: it brings its own */
+#include <immintrin.h> /* before the target changes: it sets its own */
 #define G4_VARIANT_SUFFIX avx2
 #define G4_LANES_AVX2
 #define G4_VARIANT_LEVEL 1

@@ -1,6 +1,6 @@
 /* First line of a generated AVX-512 variant (native/build.py): from here on AVX-512 is allowed. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h> /* before the target changes: it brings its own */
+#include <immintrin.h> /* before the target changes: it sets its own */
 #define G4_VARIANT_SUFFIX avx512
 #define G4_LANES_AVX2
 #define G4_VARIANT_LEVEL 2

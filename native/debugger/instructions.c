@@ -64,10 +64,9 @@ static uint32_t find_breakpoint(const struct g4_debug *debug, const struct g4_ru
 
 /* Report an event with the floating point environment of the host, which the callback expects. */
 static bool report(struct g4_debug *debug, struct g4_run *run, int t, uint32_t ip, struct g4_debug_event *event) {
-    const g4_fpenv inside = g4_fpenv_get();
     g4_fpenv_set(run->outside);
     const bool proceed = g4_debug_report_thread(debug, run->gang, t, ip, run, event);
-    g4_fpenv_set(inside);
+    g4_fpenv_set(run->inside); /* which may be another than before */
     return proceed;
 }
 

@@ -172,6 +172,8 @@ bool g4_debug_read_instruction(const struct g4_device *device, struct g4_debug_i
         out->sfid = op->grf_payload ? op->function : g4_message_descriptor_shared_function(out->descriptor);
         out->payload_length =
             op->grf_payload ? op->payload_length : g4_message_descriptor_message_length(out->descriptor);
+        out->second_payload = op->second_payload;
+        out->second_length = op->second_length;
     }
     return true;
 }

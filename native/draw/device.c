@@ -10,6 +10,7 @@
 #include "geometry/mesh.h"
 #include "media/media.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,6 +157,16 @@ const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {
 
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts) {
     *counts = device->counts;
+}
+
+void g4_device_progress(const struct g4_device *device, struct g4_draw_progress *progress) {
+    progress->step = atomic_load_explicit(&device->step, memory_order_relaxed);
+    if (progress->step == G4_DRAW_STEP_GROUPS) {
+        progress->begun = atomic_load_explicit(&device->groups_begun, memory_order_relaxed);
+        progress->count = atomic_load_explicit(&device->groups, memory_order_relaxed);
+    } else {
+        progress->begun = g4_pool_started(device->pool, &progress->count);
+    }
 }
 
 void g4_device_hiz_counts(const struct g4_device *device, struct g4_hiz_counts *counts) {

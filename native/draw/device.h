@@ -4,6 +4,8 @@
 #ifndef G4_DEVICE_H
 #define G4_DEVICE_H
 
+#include <stdatomic.h>
+
 #include "api/media.h"
 #include "core/draw_state.h"
 #include "core/pool.h"
@@ -37,6 +39,10 @@ struct g4_device {
     struct g4_hiz_counts hiz_before;     /* when the device was restored; those since are with the workers */
     uint32_t next_object;                /* 24 bits: the number of the next object that is set up, for R0.7 */
     uint32_t first_object, last_object;  /* those that are drawn */
+
+    /* Of the draw or dispatch that runs, for g4_device_progress(). */
+    _Atomic uint32_t step; /* enum g4_draw_step */
+    _Atomic uint32_t groups_begun, groups;
 };
 
 struct g4_draw_frame *g4_draw_frame_new(void);

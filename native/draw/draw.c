@@ -24,9 +24,13 @@ enum {
     RANGES_PER_BATCH = 256,      /* chunks between two tile phases; plan.c bounds their objects */
     OBJECTS_PER_BATCH = 4096,    /* of draws that wait: more leave the caches before their tiles are drawn */
     GRID = 16384 / G4_TILE_SIZE, /* drawing rectangles end at 16383, before Gen7 at 8191 */
-    BRIEF_TILES = 4,             /* waking a thread may take longer than fewer tiles and objects */
+    BRIEF_OBJECTS = 1024,        /* fewer are set up in less time than it takes to wake a thread */
+    BRIEF_TILES = 4,             /* as BRIEF_OBJECTS: so few tiles, with at most BRIEF_SETUPS objects */
     BRIEF_SETUPS = 64,
-    MOST_WRITES = 64, /* that wait */
+    WORTH_WAKING = 100000,   /* ns of remaining work for which threads are woken */
+    SMALL_DRAWS = 8,         /* from so many waiting draws with few tiles on, WORTH_FETCHING counts */
+    WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state another thread must fetch into its caches */
+    MOST_WRITES = 64,        /* that wait */
 };
 
 /* The set-up objects that may touch one tile, in order. */
@@ -85,8 +89,8 @@ struct g4_draw_frame {
 
     struct pending_write write[MOST_WRITES];
     uint32_t writes;
-    struct g4_written_pages *written; /* by the waiting draws, if there are two or more, or... */
-    bool written_known;               /* ...once a second one was there */
+    struct g4_written_pages *written; /* by the waiting draws; filled when there are two or more */
+    bool written_known;               /* `written` is filled */
     struct g4_report_log unheard;     /* of preparations that are repeated */
 };
 
@@ -397,13 +401,11 @@ static void number_objects(const struct g4_device *device, struct g4_draw_frame 
 }
 
 /* Run jobs 0..count-1 on all workers; with hooks or `in_order` on the calling thread, one after the other. */
-static void run_jobs(struct batch *batch, g4_job_fn *fn, uint32_t count, bool brief, bool in_order) {
+static void run_jobs(struct batch *batch, g4_job_fn *fn, uint32_t count, uint32_t worth, bool in_order) {
     if (!batch->device->ctx.hooks && !in_order) {
-        g4_pool_run(batch->device->pool, fn, batch, count, brief);
-        return;
-    }
-    for (uint32_t job = 0; job < count; job++) {
-        fn(batch, 0, job);
+        g4_pool_run(batch->device->pool, fn, batch, count, worth);
+    } else {
+        g4_pool_run_in_order(batch->device->pool, fn, batch, count);
     }
 }
 
@@ -478,12 +480,17 @@ static void draw_tiles(struct batch *batch) {
     if (bin_chunks(frame, chunks) != G4_OK) {
         fail(batch, 0, G4_NO_MEMORY);
     } else if (frame->used_count) {
-        const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
+        uint32_t tiles = 0;
         for (uint32_t d = 0; d < frame->waiting; d++) {
-            device->counts.tiles += frame->draw[d]->tiles;
+            tiles += frame->draw[d]->tiles;
             expect_pixels(device, frame->draw[d]);
         }
-        run_jobs(batch, run_tile, frame->used_count, brief, batch->tiles_in_order);
+        device->counts.tiles += tiles;
+        const bool small = frame->waiting >= SMALL_DRAWS && tiles < BRIEF_TILES * frame->waiting;
+        const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
+        const uint32_t worth = small ? WORTH_FETCHING : brief ? WORTH_WAKING : 0;
+        atomic_store_explicit(&device->step, G4_DRAW_STEP_TILES, memory_order_relaxed);
+        run_jobs(batch, run_tile, frame->used_count, worth, batch->tiles_in_order);
     }
     clear_bins(frame);
 }
@@ -682,13 +689,19 @@ static void run_ranges(struct batch *batch) {
     struct g4_device *const device = batch->device;
     struct g4_draw_frame *const frame = batch->frame;
     const uint64_t start = g4_now_ns();
+    const bool small = frame->waiting >= SMALL_DRAWS;
+    /* 0 objects: the draw is large, and continues. */
+    const bool brief = frame->objects > 0 && frame->objects < BRIEF_OBJECTS;
+    const uint32_t worth = !brief ? 0 : small ? WORTH_FETCHING : WORTH_WAKING;
 
     for (uint32_t i = 0; i < device->workers; i++) {
         g4_arena_reset(device->worker[i]->batch_arena);
     }
-    run_jobs(batch, run_range, frame->ranges, false, batch->ranges_in_order);
+    atomic_store_explicit(&device->step, G4_DRAW_STEP_OBJECTS, memory_order_relaxed);
+    run_jobs(batch, run_range, frame->ranges, worth, batch->ranges_in_order);
     const uint64_t middle = g4_now_ns();
     draw_tiles(batch);
+    atomic_store_explicit(&device->step, G4_DRAW_STEP_NONE, memory_order_relaxed);
     device->counts.geometry_ns += middle - start;
     device->counts.raster_ns += g4_now_ns() - middle;
     frame->ranges = frame->objects = 0;
@@ -861,10 +874,12 @@ static bool is_open(struct g4_device *device) {
     struct pending_draw *const first = frame->draw[0];
 
     if (!frame->written_known) {
+        bool grown;
         frame->written_known = true;
         g4_written_pages_clear(frame->written);
         find_memory_use(device, first);
-        first->use.known = first->use.known && g4_written_pages_add(frame->written, device->ctx.mem, &first->use) &&
+        first->use.known = first->use.known &&
+                           g4_written_pages_add(frame->written, device->ctx.mem, &first->use, &grown) &&
                            g4_written_pages_are_unread(frame->written, device->ctx.mem, &first->use);
     }
     return first->use.known;
@@ -1010,6 +1025,20 @@ static bool has_faults(const struct g4_port *port) {
     return found;
 }
 
+/* Add the targets of the draw in place `waiting` to those that are written.  False: other images are written in their
+ * place, or one of the draws reads them. */
+static bool add_targets(struct g4_device *device) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct g4_mem *const mem = device->ctx.mem;
+    bool grown;
+    bool unread = g4_written_pages_add(frame->written, mem, &frame->draw[frame->waiting]->use, &grown);
+
+    for (uint32_t d = grown ? 0 : frame->waiting; d <= frame->waiting && unread; d++) {
+        unread = g4_written_pages_are_unread(frame->written, mem, &frame->draw[d]->use);
+    }
+    return unread;
+}
+
 /* Whether the loaded draw in place `waiting` can be drawn together with those before it. */
 static bool can_join(struct g4_device *device) {
     struct g4_draw_frame *const frame = device->frame;
@@ -1023,9 +1052,7 @@ static bool can_join(struct g4_device *device) {
     } else {
         find_memory_use(device, draw);
     }
-    return draw->use.known && draw->state.curbe.rows <= G4_CURBE_ROWS &&
-           g4_written_pages_add(frame->written, device->ctx.mem, &draw->use) &&
-           g4_written_pages_are_unread(frame->written, device->ctx.mem, &draw->use);
+    return draw->use.known && draw->state.curbe.rows <= G4_CURBE_ROWS && add_targets(device);
 }
 
 enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *primitive, uint32_t *finished,

@@ -654,7 +654,7 @@ static void load_multisampling(const struct g4_context *ctx, uint32_t rasterizat
     gen7_3dstate_sample_mask_unpack(state->sample_mask, ctx->gen, &mask);
     draw->multisampling = (struct g4_multisampling){
         .samples = 1u << multi.number_of_multisamples,
-        .mask = mask.sample_mask,
+        .mask = state->sample_mask[0] ? mask.sample_mask : UINT32_MAX, /* decision 230 */
         .pattern = rasterization == GEN7_MULTISAMPLE_RASTERIZATION_MODE_OFF_PATTERN ||
                    rasterization == GEN7_MULTISAMPLE_RASTERIZATION_MODE_ON_PATTERN,
         .upper_left = multi.pixel_location == GEN7_PIXEL_LOCATION_UL_CORNER,

@@ -901,7 +901,7 @@ static void load_multisampling(const struct g4_context *ctx, const struct gen9_3
     const uint32_t logarithm = multi.number_of_multisamples > most ? most : multi.number_of_multisamples;
     draw->multisampling = (struct g4_multisampling){
         .samples = 1u << logarithm,
-        .mask = mask.sample_mask,
+        .mask = state->sample_mask[0] ? mask.sample_mask : UINT32_MAX, /* decision 230 */
         .pattern = raster->force_multisampling == GEN9_FORCE_MULTISAMPLING_FORCED
                        ? mode == GEN9_MULTISAMPLE_RASTERIZATION_MODE_OFF_PATTERN ||
                              mode == GEN9_MULTISAMPLE_RASTERIZATION_MODE_ON_PATTERN

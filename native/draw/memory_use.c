@@ -341,7 +341,6 @@ void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use 
 /* ---- pages ---- */
 
 struct g4_written_pages {
-    bool empty;
     uint32_t count;
     uint32_t epoch;
     uint32_t colors;
@@ -369,8 +368,9 @@ void g4_written_pages_free(struct g4_written_pages *pages) {
 }
 
 void g4_written_pages_clear(struct g4_written_pages *pages) {
-    pages->empty = true;
     pages->count = 0;
+    pages->colors = 0;
+    memset(pages->image, 0, sizeof pages->image);
     if (++pages->epoch == 0) {
         memset(pages->stamp, 0, sizeof pages->stamp);
         memset(pages->checked_epoch, 0, sizeof pages->checked_epoch);
@@ -474,26 +474,29 @@ static bool same_image(const struct g4_target_image *a, const struct g4_target_i
            a->dx == b->dx && a->dy == b->dy && a->width == b->width && a->height == b->height && a->bytes == b->bytes;
 }
 
-bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, const struct g4_memory_use *use) {
-    if (!pages->empty) {
-        bool same = use->colors == 0 || use->colors == pages->colors;
-        for (uint32_t i = 0; i < G4_DRAW_IMAGES && same; i++) {
-            same = is_absent(&use->image[i]) || same_image(&use->image[i], &pages->image[i]);
-        }
-        return same;
-    }
-    pages->empty = false;
-    pages->colors = use->colors;
-    memcpy(pages->image, use->image, sizeof pages->image);
-    for (uint32_t i = 0; i < G4_DRAW_IMAGES; i++) {
-        if (is_absent(&use->image[i])) {
+bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, const struct g4_memory_use *use,
+                          bool *grown) {
+    bool added = use->colors == 0 || pages->colors == 0 || use->colors == pages->colors;
+
+    *grown = false;
+    for (uint32_t i = 0; i < G4_DRAW_IMAGES && added; i++) {
+        const struct g4_target_image *const image = &use->image[i];
+        if (is_absent(image)) {
             continue;
         }
-        if (!add_image(pages, mem, &use->image[i], i)) {
-            return false;
+        if (is_absent(&pages->image[i])) {
+            pages->image[i] = *image;
+            *grown = true;
+            added = add_image(pages, mem, image, i);
+        } else {
+            added = same_image(image, &pages->image[i]);
         }
     }
-    return true;
+    pages->colors = pages->colors ? pages->colors : use->colors;
+    if (*grown) {
+        memset(pages->checked_epoch, 0, sizeof pages->checked_epoch);
+    }
+    return added;
 }
 
 bool g4_written_pages_miss(const struct g4_written_pages *pages, struct g4_mem *mem, g4_address address,

@@ -50,8 +50,10 @@ struct g4_written_pages;
 struct g4_written_pages *g4_written_pages_new(void);
 void g4_written_pages_free(struct g4_written_pages *pages);
 void g4_written_pages_clear(struct g4_written_pages *pages);
-/* Whether the targets of a draw are those of the draws before, or of no draw yet, and can be listed. */
-bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, const struct g4_memory_use *use);
+/* Whether the targets of a draw are those of the draws before, or no earlier draw has a target of that kind and they
+ * can be listed. `grown`: there are new ones, which draws before must not read. */
+bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, const struct g4_memory_use *use,
+                          bool *grown);
 /* Whether a write of a command to this page may wait, too: the page is there, and no image has it. */
 bool g4_written_pages_add_write(struct g4_written_pages *pages, struct g4_mem *mem, g4_address address);
 /* Whether none of these pages is written.  Pages that are missing are not: all written pages are there. */

@@ -184,6 +184,7 @@ bool g4_decode_has_two_targets(const struct g4_op *op) {
     case G4_OPCODE_CONT:
     case G4_OPCODE_HALT:
     case G4_OPCODE_BRC:
+    case G4_OPCODE_GOTO:
         return true;
     default:
         return false;

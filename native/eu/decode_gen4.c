@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "eu/decode.h"
 #include "eu/run.h"
 #include "hw_messages.h"
 
@@ -169,15 +170,6 @@ static enum g4_exec_type exec_type(const struct g4_op *op, const struct g4_opcod
     return type;
 }
 
-/* Logic opcodes treat operands as integers.  Compilers give them type F only on null registers. */
-static void integers_only(struct g4_op *op) {
-    for (int s = 0; s < 2; s++) {
-        if (op->src[s].type == G4_TYPE_F) {
-            op->src[s].type = G4_TYPE_UD;
-        }
-    }
-}
-
 static void decode_branch(struct g4_op *op, const uint32_t w[4], const struct g4_opcode_info *info) {
     enum {
         JUMP_UNIT = 16
@@ -267,7 +259,7 @@ void g4_decode_gen4(struct g4_op *op, const uint32_t w[4], const struct g4_model
         immediate(&op->src[0], g4_inst_src0_type(w), g4_inst_immediate(w));
     }
     if (info->flags & G4_OPF_INTEGER) {
-        integers_only(op);
+        g4_decode_integers_only(op);
     }
     op->exec_type = (uint8_t)exec_type(op, info);
     source_pass(&op->src[0], op, false);

@@ -9,18 +9,18 @@
 #include "messages_gen7.h"
 
 enum {
-    JUMP_UNIT = 8, /* of branches, and of jmpi on Gen7 */
+    JUMP_UNIT = 8, /* of branches, and of jmpi and call on Gen7 */
 };
 
 /* The differences of the two generations. */
 struct variant {
     const uint8_t *opcodes;  /* by number */
-    uint8_t jmpi_unit;       /* bytes */
+    uint8_t count_unit;      /* bytes that the immediate of jmpi or call counts */
     bool doubles_are_halves; /* the execution size counts dwords of doubles, and regions are in dwords */
 };
 
-static const struct variant gen7 = {.opcodes = gen7_opcodes, .jmpi_unit = JUMP_UNIT, .doubles_are_halves = true};
-static const struct variant gen75 = {.opcodes = gen75_opcodes, .jmpi_unit = 1};
+static const struct variant gen7 = {.opcodes = gen7_opcodes, .count_unit = JUMP_UNIT, .doubles_are_halves = true};
+static const struct variant gen75 = {.opcodes = gen75_opcodes, .count_unit = 1};
 
 bool g4_expand_gen7(const uint32_t low[2], uint32_t words[4]) {
     const uint32_t w[4] = {low[0], low[1]};
@@ -218,14 +218,14 @@ static void halve(struct g4_op *op, unsigned sources) {
 
 /* ---- the rest ---- */
 
-static void decode_branch(struct g4_op *op, const uint32_t w[4], uint8_t jmpi_unit) {
+static void decode_branch(struct g4_op *op, const uint32_t w[4], uint8_t count_unit) {
     op->channel_pointers = true;
-    op->jump_unit = jmpi_unit;
+    op->jump_unit = count_unit;
     if (op->opcode == G4_OPCODE_JMPI) {
         const uint32_t count = op->src[1].kind == G4_KIND_IMM ? op->src[1].imm[0] : 0;
-        op->target = op->next + count * jmpi_unit;
+        op->target = op->next + count * count_unit;
     } else if (op->opcode == G4_OPCODE_CALL) {
-        op->target = op->ip + (uint32_t)gen7_inst_immediate(w) * JUMP_UNIT;
+        op->target = op->ip + (uint32_t)gen7_inst_immediate(w) * count_unit;
     } else {
         op->target = op->ip + (uint32_t)gen7_inst_jip(w) * JUMP_UNIT;
         op->uip = op->ip + (uint32_t)gen7_inst_uip(w) * JUMP_UNIT;
@@ -313,7 +313,7 @@ static void decode(struct g4_op *op, const uint32_t w[4], const struct variant *
     }
     g4_decode_lanes(op);
     if (!op->undefined && (gen7_opcode_info[number].flags & GEN7_OPF_BRANCH)) {
-        decode_branch(op, w, variant->jmpi_unit);
+        decode_branch(op, w, variant->count_unit);
         if (!g4_decode_has_two_targets(op)) {
             op->uip = op->target;
         }

@@ -108,18 +108,34 @@ static void decode_immediate(struct g4_src *src, uint8_t type, const uint32_t w[
     }
 }
 
+/* The eight elements of a packed vector lie at consecutive words, and a channel takes the one at the place of its
+ * result: every second one for a destination of dwords (docs/decisions.md 226). */
+static void spread_vector(struct g4_op *op, struct g4_src *src, uint8_t type) {
+    const uint32_t step = op->dst.hstride * op->dst.size / 2;
+    uint32_t element[8];
+
+    if ((type == GEN9_IMM_V || type == GEN9_IMM_UV) && step > 1) {
+        memcpy(element, src->imm, sizeof element);
+        for (uint32_t c = 0; c < 8; c++) {
+            src->imm[c] = element[c * step & 7];
+        }
+    }
+}
+
 static void decode_sources(struct g4_op *op, const uint32_t w[4]) {
     const uint32_t src1[4] = {w[0], w[1], w[3], w[3]};
     const bool align16 = op->align16;
 
     if (gen9_inst_src0_file(w) == GEN9_FILE_IMM) {
         decode_immediate(&op->src[0], gen9_immediate_types[gen9_inst_src0_type(w)], w);
+        spread_vector(op, &op->src[0], gen9_immediate_types[gen9_inst_src0_type(w)]);
     } else {
         decode_register(&op->src[0], gen9_inst_src0_file(w), gen9_inst_src0_type(w), w, align16,
                         align16 ? gen9_inst_src0_addr_imm16(w) : gen9_inst_src0_addr_imm(w));
     }
     if (gen9_inst_src1_file(w) == GEN9_FILE_IMM) {
         decode_immediate(&op->src[1], gen9_immediate_types[gen9_inst_src1_type(w)], w);
+        spread_vector(op, &op->src[1], gen9_immediate_types[gen9_inst_src1_type(w)]);
     } else {
         decode_register(&op->src[1], gen9_inst_src1_file(w), gen9_inst_src1_type(w), src1, align16,
                         align16 ? gen9_inst_src1_addr_imm16(w) : gen9_inst_src1_addr_imm(w));
@@ -207,7 +223,53 @@ static void decode_ternary(struct g4_op *op, const uint32_t w[4]) {
     dst->base = (uint16_t)(dst->reg * G4_REGISTER_BYTES + gen9_inst_ternary_dst_subreg_nr(w));
 }
 
-/* ---- instructions for the general handler only ---- */
+/* ---- steps of exact divisions and roots ----
+ *
+ * `math invm`, `math rsqrtm` and `madm` have, instead of swizzles and a write mask, numbers of accumulators that extend
+ * their operands.  Results here need no extension: the first step of a macro computes the rounded result and sets its
+ * flag, which ends the macro early (docs/decisions.md 229).
+ */
+
+static void use_whole_register(struct g4_src *src) {
+    src->align16 = false;
+    if (src->kind == G4_KIND_GRF && src->width > 1) {
+        src->vstride = src->width = (uint8_t)(G4_REGISTER_BYTES / src->size);
+        src->hstride = 1;
+    }
+}
+
+static uint8_t macro_of(const struct g4_op *op) {
+    if (op->opcode != G4_OPCODE_MATH) {
+        return G4_MACRO_NONE;
+    }
+    return op->function == GEN9_MATH_FUNCTION_INVM     ? G4_MACRO_QUOTIENT
+           : op->function == GEN9_MATH_FUNCTION_RSQRTM ? G4_MACRO_ROOT
+                                                       : G4_MACRO_NONE;
+}
+
+static void decode_macro_step(struct g4_op *op) {
+    op->align16 = false;
+    op->dst.writemask = 0xf;
+    op->no_lanes = true;
+    for (unsigned s = 0; s < g4_opcode_info[op->opcode].sources; s++) {
+        use_whole_register(&op->src[s]);
+    }
+    if (op->opcode == G4_OPCODE_MATH) {
+        op->cond = G4_COND_O;
+    }
+}
+
+/* ---- integers of 64 bits, half floats, complements and whole products ---- */
+
+/* A shift has 64 bits, and a count of six, if its first source or its destination has; the type of the count does not
+ * matter (BDW PRM vol. 2a, shl). */
+static void find_shift_type(struct g4_op *op) {
+    const bool shifts = op->opcode == G4_OPCODE_SHL || op->opcode == G4_OPCODE_SHR || op->opcode == G4_OPCODE_ASR;
+    if (shifts && op->exec_type <= G4_EXEC_Q) {
+        const bool is_long = op->src[0].size == 8 || (op->dst.size == 8 && op->dst.type != G4_TYPE_DF);
+        op->exec_type = is_long ? G4_EXEC_Q : op->exec_type == G4_EXEC_Q ? G4_EXEC_D : op->exec_type;
+    }
+}
 
 static bool is_later_type(uint8_t type) {
     return type == G4_TYPE_UQ || type == G4_TYPE_Q || type == G4_TYPE_HF;
@@ -218,7 +280,7 @@ static void find_later_forms(struct g4_op *op, unsigned sources) {
     const bool product =
         op->opcode == G4_OPCODE_MUL && op->src[0].size == 4 && op->src[1].size == 4 && op->exec_type == G4_EXEC_D;
 
-    op->general_only = is_later_type(op->dst.type) || product;
+    op->no_lanes |= is_later_type(op->dst.type);
     op->whole_product = product;
     for (unsigned s = 0; s < sources; s++) {
         struct g4_src *const src = &op->src[s];
@@ -226,7 +288,7 @@ static void find_later_forms(struct g4_op *op, unsigned sources) {
             src->negate = false;
             src->complement = true;
         }
-        op->general_only |= is_later_type(src->type) || src->complement;
+        op->no_lanes |= is_later_type(src->type);
     }
 }
 
@@ -236,6 +298,7 @@ static void find_later_forms(struct g4_op *op, unsigned sources) {
 static void decode_branch(struct g4_op *op, const uint32_t w[4]) {
     op->channel_pointers = true;
     op->jump_unit = 1;
+    op->branch_control = gen9_inst_acc_write_control(w); /* the bit has two names */
     if (op->opcode == G4_OPCODE_JMPI) {
         op->target = op->next + (op->src[1].kind == G4_KIND_IMM ? op->src[1].imm[0] : 0);
     } else if (op->opcode == G4_OPCODE_CALL) {
@@ -354,10 +417,15 @@ void g4_decode_gen9(struct g4_op *op, const uint32_t w[4], const struct g4_model
         decode_dst(&op->dst, w, op->align16);
         decode_sources(op, w);
     }
+    op->macro = macro_of(op);
+    if (op->macro || (op->opcode == G4_OPCODE_MAD && number != (uint32_t)G4_OPCODE_MAD)) {
+        decode_macro_step(op);
+    }
     if (info->flags & G4_OPF_INTEGER) {
         g4_decode_integers_only(op);
     }
     op->exec_type = (uint8_t)g4_decode_exec_type(op, info);
+    find_shift_type(op);
     g4_decode_exchange_factors(op);
     if (!op->undefined) {
         find_later_forms(op, info->sources);

@@ -132,7 +132,10 @@ static bool branch(struct g4_run *run, const struct g4_op *op, int t) {
     case G4_OPCODE_BRD:
         park(gang, t, taken, op->target);
         break;
-    default: /* endif */
+    case G4_OPCODE_GOTO:
+        park(gang, t, on & ~taken, op->uip);
+        break;
+    default: /* endif, join */
         break;
     }
     return !goes_on(run, t);
@@ -149,6 +152,23 @@ static bool loop(struct g4_run *run, const struct g4_op *op, int t) {
     }
     park(run->gang, t, g4_mask32(run->gang->amask, t) & ~taken, run->next);
     return true;
+}
+
+/* A `goto` with branch control: channels jump to the second target if their predicate is true, as to the beginning of a
+ * loop, and the others wait at the first one.  Without it those jump whose predicate is false (docs/decisions.md 227).
+ */
+static bool go_back(struct g4_run *run, const struct g4_op *op, int t) {
+    uint32_t taken;
+    const uint32_t on = active(run, op, t, &taken);
+
+    park(run->gang, t, on & ~taken, op->target);
+    if (taken == 0) {
+        return !goes_on(run, t);
+    }
+    park(run->gang, t, g4_mask32(run->gang->amask, t) & ~taken, run->next);
+    g4_run_jump_one(run, t, op->uip);
+    join(run->gang, t, op->uip);
+    return false;
 }
 
 /* Channel 0 decides for the thread, if it is enabled; all enabled channels move along. */
@@ -182,10 +202,12 @@ static uint32_t kernel_start(const struct g4_run *run) {
 }
 
 /* The channels of the group go to the subroutine, the others wait after the call.  The destination receives the return
- * address and the channels. */
+ * address and the channels.  An execution size of 2 is that of these two dwords, and all channels go along: subroutines
+ * of the VA driver's kernels for Haswell compute with 16. */
 static void call(struct g4_run *run, const struct g4_op *op, int t) {
     uint32_t taken;
-    const uint32_t on = active(run, op, t, &taken);
+    const uint32_t group = active(run, op, t, &taken);
+    const uint32_t on = op->exec_size == 2 ? g4_mask32(run->gang->amask, t) : group;
     const uint32_t saved[2] = {run->next + kernel_start(run), on};
 
     if (op->dst.kind == G4_KIND_GRF) {
@@ -229,6 +251,8 @@ void g4_flow_gen6(struct g4_run *run, const struct g4_op *op) {
         bool jumps_here = false;
         if (op->opcode == G4_OPCODE_WHILE) {
             jumps_here = loop(run, op, t);
+        } else if (op->opcode == G4_OPCODE_GOTO && op->branch_control) {
+            jumps_here = go_back(run, op, t);
         } else if (op->opcode == G4_OPCODE_CALL) {
             call(run, op, t);
         } else if (op->opcode == G4_OPCODE_RET) {

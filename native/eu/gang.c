@@ -188,23 +188,44 @@ void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t val
 
 static const struct g4_fast_handlers *const general_tables[G4_TABLES];
 
+/* Fast handlers and machine code compute in the mode of the host, which is that of all threads: rounding to nearest,
+ * denormals flushed, or those of floats and doubles kept.  If threads have another mode, or different ones, the general
+ * handler executes each in its own. */
+static void choose_float_mode(struct g4_run *run, uint32_t some, uint32_t all, bool alternate) {
+    const uint32_t kept = G4_CR0_KEEP_FLOATS | G4_CR0_KEEP_DOUBLES;
+    const bool keeps = some == kept && all == kept && !alternate;
+    const bool general = some && !keeps;
+
+    run->own_floats = some != 0;
+    run->translated = run->may_be_translated && !general;
+    if (!run->observed) { /* an observer's handlers execute with the general one (g4_execute) */
+        run->tables = general ? general_tables : run->usual;
+    }
+    if (run->keeps_denormals != keeps) {
+        run->keeps_denormals = keeps;
+        run->inside = keeps ? g4_fpenv_of_control(0, true) : g4_fpenv_of(run->eu->ctx);
+        if (!run->observed) { /* an observer may call while the mode of the host is that of its own code */
+            g4_fpenv_set(run->inside);
+        }
+    }
+}
+
 void g4_run_control(struct g4_run *run) {
     uint8_t alternate = 0;
     uint8_t single = 0;
-    uint32_t floats = 0;
+    uint32_t some = 0;
+    uint32_t all = UINT32_MAX;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const uint32_t cr0 = run->gang->cr0[t][0];
         alternate |= (uint8_t)((cr0 & G4_CR0_ALTERNATE) << t);
         single |= (uint8_t)((cr0 & G4_CR0_SINGLE_FLOW ? 1u : 0u) << t);
-        floats |= run->gang->live >> t & 1 ? cr0 & G4_CR0_FLOATS : 0;
-    }
-    if (floats && run->eu->ctx->model->quirks.rounds_by_control_register) {
-        /* fast handlers and machine code round to nearest and flush; the general handler has each thread's mode */
-        run->own_floats = true;
-        run->translated = false;
-        if (!run->observed) { /* an observer's handlers execute with the general one (g4_execute) */
-            run->tables = general_tables;
+        if (run->gang->live >> t & 1) {
+            some |= cr0 & G4_CR0_FLOATS;
+            all &= cr0 & G4_CR0_FLOATS;
         }
+    }
+    if (run->eu->ctx->model->quirks.rounds_by_control_register) {
+        choose_float_mode(run, some, all, (alternate & run->gang->live) != 0);
     }
     run->single = single;
     run->alternate = g4_lanes_of(alternate);
@@ -258,6 +279,8 @@ static enum g4_handler common_handler(const struct g4_op *op) {
     case G4_OPCODE_BRC:
     case G4_OPCODE_CALL:
     case G4_OPCODE_RET:
+    case G4_OPCODE_GOTO:
+    case G4_OPCODE_JOIN:
         return G4_HANDLER_FLOW_GEN6;
     case G4_OPCODE_PUSH:
     case G4_OPCODE_POP:
@@ -463,10 +486,12 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
                          .gang = gang,
                          .kernel = kernel,
                          .tables = tables,
+                         .usual = tables,
                          .observed = observed,
                          .status = G4_OK,
                          .one = 1,
                          .translated = translated,
+                         .may_be_translated = translated,
                          .outside = g4_fpenv_get(),
                          .inside = g4_fpenv_of(eu->ctx)};
     const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX - G4_GANG_THREADS;

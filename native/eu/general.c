@@ -453,6 +453,11 @@ static float_fn *double_function(unsigned opcode) {
     }
 }
 
+/* The first step of an exact division or root computes it whole (docs/decisions.md 229). */
+static double macro_result(unsigned macro, double a, double b) {
+    return macro == G4_MACRO_QUOTIENT ? a / b : sqrt(a);
+}
+
 static int64_t wrapping_add(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
@@ -709,6 +714,8 @@ static void compute(const struct g4_pass *pass, const struct g4_op *op, struct g
             }
         } else if (op->opcode == G4_OPCODE_MAC) {
             out->f = o->a[c].f * o->b[c].f + acc->f[pass->thread][slot];
+        } else if (op->macro) {
+            out->f = macro_result(op->macro, o->a[c].f, o->b[c].f);
         } else if (function) {
             out->f = function(o, c);
         }
@@ -1001,7 +1008,7 @@ static struct general_outcome finish_float(const struct g4_pass *pass, const str
     return out;
 }
 
-static struct general_outcome finish_integer(const struct g4_op *op, __int128 i) {
+static struct general_outcome finish_integer(const struct g4_pass *pass, const struct g4_op *op, __int128 i) {
     const unsigned type = op->dst.type;
     struct general_outcome out;
 
@@ -1015,10 +1022,11 @@ static struct general_outcome finish_integer(const struct g4_op *op, __int128 i)
         const uint64_t bits = type == G4_TYPE_DF ? bits_of(number) : half_of_double(number);
         return (struct general_outcome){.bits = bits, .flag = integer_condition(op->cond, i, 0)};
     }
-    /* bits that shl has shifted out are not part of its result (docs/decisions.md 43) */
-    const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
+    /* bits that are lost are not part of the result (docs/decisions.md 43, 212) */
+    const bool loses = op->opcode == G4_OPCODE_SHL || pass->run->eu->ctx->model->quirks.conditions_test_stored_integers;
+    const bool stored = loses && !op->saturate && type != G4_TYPE_F;
     out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
-                                     : integer_condition(op->cond, shifted ? number_in(i, type) : i, 0);
+                                     : integer_condition(op->cond, stored ? number_in(i, type) : i, 0);
     if (type == G4_TYPE_F) {
         out.bits = g4_hw_bits(float_of_integer(i));
     } else {
@@ -1037,19 +1045,21 @@ static struct general_outcome outcome(const struct g4_pass *pass, const struct g
     }
     if (o->raw[c]) {
         out = op->exec_type >= G4_EXEC_F && is_float_type(op->dst.type) ? finish_float(pass, op, o->result[c].f, 0)
-              : needs_exact(op)                                         ? finish_integer(op, o->exact[c])
-                                                                        : finish_integer(op, o->result[c].i);
+              : needs_exact(op)                                         ? finish_integer(pass, op, o->exact[c])
+                                                                        : finish_integer(pass, op, o->result[c].i);
         out.bits = o->result[c].raw;
         return out;
     }
     if (op->exec_type >= G4_EXEC_F || op->opcode == G4_OPCODE_F16TO32) {
-        return finish_float(pass, op, o->result[c].f, o->a[c].f);
+        out = finish_float(pass, op, o->result[c].f, o->a[c].f);
+        out.flag |= op->macro != G4_MACRO_NONE;
+        return out;
     }
     if (needs_exact(op)) {
-        return finish_integer(op, o->exact[c]);
+        return finish_integer(pass, op, o->exact[c]);
     }
     /* mach stores the high part; the accumulator receives the whole product */
-    return finish_integer(op, op->opcode == G4_OPCODE_MACH ? o->result[c].i >> 32 : o->result[c].i);
+    return finish_integer(pass, op, op->opcode == G4_OPCODE_MACH ? o->result[c].i >> 32 : o->result[c].i);
 }
 
 static bool selects(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o, unsigned c) {
@@ -1230,7 +1240,7 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
     if (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MSAVE ||
         op->opcode == G4_OPCODE_MREST || op->opcode == G4_OPCODE_DIM || op->opcode == G4_OPCODE_CSEL) {
         select_sources(pass, op, &o);
-    } else if (op->opcode == G4_OPCODE_MATH) {
+    } else if (op->opcode == G4_OPCODE_MATH && !op->macro) {
         compute_math(pass, op, &o);
     } else if (op->opcode == G4_OPCODE_F32TO16 || op->opcode == G4_OPCODE_F16TO32) {
         convert_halves(pass, op, &o);
@@ -1295,11 +1305,28 @@ static bool channel_predicate(const struct g4_pass *pass, const struct g4_op *op
     }
 }
 
+/* The channels of a pass that execute, counted from its first one. */
+static uint32_t pass_channels(const struct g4_run *run, const struct g4_op *op, int index, int t) {
+    const uint32_t low = g4_mask16(run->exec, t);
+    const uint32_t high = run->gang->wide ? g4_mask16(run->upper, t) : low;
+    uint64_t on = low | low << 16;
+    unsigned first = op->first_channel[index];
+
+    if (op->nomask) {
+        return UINT32_MAX;
+    }
+    if (op->exec_size > 16) {
+        on = low | high << 16;
+        first = (unsigned)index * op->channels;
+    }
+    return (uint32_t)(on >> first);
+}
+
 static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
     const struct g4_gang *const gang = pass->run->gang;
     const int t = pass->thread;
     const uint64_t flags = g4_flags_of(gang, t);
-    const uint32_t exec = g4_mask16(pass->run->exec, t);
+    const uint32_t exec = pass_channels(pass->run, op, pass->index, t);
 
     pass->first_flag = op->first_flag[pass->index];
     pass->flag_mask = op->flag_mask;
@@ -1311,7 +1338,7 @@ static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
             predicate = true;
         }
         const bool gate = predicate || op->opcode == G4_OPCODE_SEL;
-        const bool on = op->nomask || exec >> ((c + op->first_channel[pass->index]) & 15) & 1;
+        const bool on = exec >> c & 1;
         pass->predicate |= (uint32_t)predicate << c;
         pass->enabled |= (uint32_t)(on && gate && (op->dst.writemask >> (c & 3) & 1)) << c;
     }
@@ -1320,11 +1347,11 @@ static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
 uint32_t g4_enabled_channels(const struct g4_run *run, const struct g4_op *op, int index, int thread, bool predicated) {
     const struct g4_pass pass = {.first_flag = op->first_flag[index], .flag_mask = op->flag_mask};
     const uint64_t flags = g4_flags_of(run->gang, thread);
-    const unsigned exec = g4_mask16(run->exec, thread);
+    const uint32_t exec = pass_channels(run, op, index, thread);
     uint32_t enabled = 0;
 
     for (unsigned c = 0; c < op->channels; c++) {
-        const bool on = op->nomask || exec >> ((c + op->first_channel[index]) & 15) & 1;
+        const bool on = exec >> c & 1;
         const bool gate = !predicated || op->predicate == G4_PRED_NONE ||
                           channel_predicate(&pass, op, flags, c) != op->predicate_inverse;
         enabled |= (uint32_t)(on && gate) << c;
@@ -1362,6 +1389,8 @@ static int pass_accumulator(const struct g4_op *op, int index) {
 }
 
 void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint32_t channels) {
+    const bool own_floats = run->own_floats; /* which the instruction may change, if it writes cr0 */
+
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (!(run->threads >> t & 1)) {
             continue;
@@ -1376,7 +1405,7 @@ void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint
         };
         pass_masks(&pass, op);
         pass.enabled &= channels;
-        if (run->own_floats) {
+        if (own_floats) {
             const uint32_t cr0 = run->gang->cr0[t][0];
             const bool keeps_floats = (cr0 & G4_CR0_KEEP_FLOATS) != 0;
             pass.keeps_doubles = (cr0 & G4_CR0_KEEP_DOUBLES) != 0;
@@ -1386,8 +1415,8 @@ void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint
         }
         run_pass(&pass, op);
     }
-    if (run->own_floats) {
-        g4_fpenv_set(g4_fpenv_eu(true));
+    if (own_floats) {
+        g4_fpenv_set(run->inside);
     }
 }
 

@@ -28,7 +28,7 @@ static bool has_plain_operands(const struct g4_op *op) {
 static bool has_halves(const struct g4_op *op) {
     return op->handler == G4_HANDLER_GENERAL && op->passes == 2 && op->channels == HALF_CHANNELS && op->nomask &&
            !op->align16 && op->predicate == G4_PRED_NONE && op->cond == G4_COND_NONE && !op->acc_write && !op->upper &&
-           !op->undefined && !op->general_only && has_plain_operands(op);
+           !op->undefined && !op->no_lanes && has_plain_operands(op);
 }
 
 static struct g4_op half_of_instruction(const struct g4_op *op, unsigned pass) {

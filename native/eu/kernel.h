@@ -9,9 +9,9 @@
 #include "eu/row_set.h"
 
 enum {
-/* of code that is decoded from the first instruction on; fuzzing needs short executions */
+/* of code that is decoded from the first instruction on; inputs of fuzzing have no more than this */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    G4_KERNEL_MAX_BYTES = 1 << 11,
+    G4_KERNEL_MAX_BYTES = 1 << 10,
 #else
     G4_KERNEL_MAX_BYTES = 1 << 16,
 #endif

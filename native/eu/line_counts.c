@@ -119,6 +119,9 @@ static uint32_t enabled_in(const struct g4_float_channels *floats, const struct 
     if (floats->predicated) {
         return floats->enabled[t][pass];
     }
+    if (op->exec_size > 16) {
+        return g4_enabled_channels(run, op, pass, t, false);
+    }
     const uint32_t mask = op->nomask ? UINT16_MAX : g4_mask16(run->exec, t);
     const uint32_t at = op->first_channel[pass] & 15;
     return (mask >> at | mask << (16 - at)) & ((1u << op->channels) - 1);

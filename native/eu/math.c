@@ -98,7 +98,8 @@ void g4_math_float(uint32_t function, unsigned alternate, bool saturate, g4_lane
         ops->pow(o->x, o->y, o->out[0], lanes);
         alternate_pow(o, alternate);
         break;
-    default: /* reserved: 0 */
+    default: /* reserved */
+        memset(o->out[0], 0, sizeof o->out[0]);
         break;
     }
     finish(o->out[0], alternate, saturate);

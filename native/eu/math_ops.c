@@ -288,8 +288,29 @@ static void div_lanes(const uint32_t *restrict x, const uint32_t *restrict y, ui
     }
 }
 
-/* The quotient of doubles truncates to the exact one in every rounding mode: a quotient that is not whole is at least
- * 1 / denominator away from the next integer, and is rounded by less than 2^-20 of that. */
+/* Whole part of a quotient of numbers below 2^32.  The quotient of doubles truncates to the exact one in every rounding
+ * mode: a quotient that is not whole is at least 1 / denominator away from the next integer, and is rounded by less
+ * than 2^-20 of that. */
+INLINE vu quotient_of(vu numerator, vu denominator) {
+#if G4_VARIANT_LEVEL >= 2
+    return __builtin_convertvector(__builtin_convertvector(numerator, vd) / __builtin_convertvector(denominator, vd),
+                                   vu);
+#elif G4_VARIANT_LEVEL < 1
+    vu whole;
+    for (int i = 0; i < VD; i++) {
+        whole[i] = numerator[i] / denominator[i];
+    }
+    return whole;
+#else /* no conversions of unsigned integers: the low half of a double of at least 2^52 is one */
+    const vq exponent = (vq)all(0x1p52);
+    const vd n = (vd)(__builtin_convertvector(numerator, vq) | exponent) - 0x1p52;
+    const vd d = (vd)(__builtin_convertvector(denominator, vq) | exponent) - 0x1p52;
+    const vd exact = n / d;
+    const vd rounded = exact + 0x1p52;
+    return __builtin_convertvector((vq)rounded + (vq)((rounded - 0x1p52) > exact), vu);
+#endif
+}
+
 static void divide(const uint32_t *restrict numerator, const uint32_t *restrict denominator, bool is_signed,
                    uint32_t *restrict quotient, uint32_t *restrict remainder) {
     const vu is_negative = (vu){0} + (is_signed ? 0x80000000 : 0);
@@ -301,8 +322,7 @@ static void divide(const uint32_t *restrict numerator, const uint32_t *restrict 
         const vu by_zero = (vu)(d == 0);
         const vu size_n = (n ^ n_sign) - n_sign;
         const vu size_d = ((d ^ d_sign) - d_sign) | (by_zero & 1);
-        const vu whole =
-            __builtin_convertvector(__builtin_convertvector(size_n, vd) / __builtin_convertvector(size_d, vd), vu);
+        const vu whole = quotient_of(size_n, size_d);
         const vu rest = size_n - whole * size_d;
         const vu q_sign = n_sign ^ d_sign;
         const vu undefined = is_signed ? 0x7fffffff - n_sign : ~(vu){0};

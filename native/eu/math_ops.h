@@ -35,7 +35,7 @@ struct g4_math_operands {
 /* Whether a function of the `math` opcode divides two floats. */
 bool g4_math_divides(uint32_t function);
 
-/* Compute a function on floats (enum g4_math_function) for some lanes; reserved ones leave `out` as it is.  `alternate`
+/* Compute a function on floats (enum g4_math_function) for some lanes; 0 for reserved ones.  `alternate`
  * has a bit for each thread in ALT mode.  Needs the host's default floating point environment. */
 void g4_math_float(uint32_t function, unsigned alternate, bool saturate, g4_lanes lanes, struct g4_math_operands *o);
 

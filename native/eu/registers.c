@@ -32,41 +32,45 @@ enum {
 /* Vectors of 16 bytes, which every host compares at once. */
 typedef uint16_t address_half __attribute__((vector_size(2 * HALF)));
 
-/* Whether no address of an operand carries, and all lead to registers that the threads own. */
-static bool in_range(const struct g4_run *run, const struct g4_fast_address *operand, unsigned halves) {
-    const int least = operand->imm < 0 ? -operand->imm : 0;
-    const int most = (int)(g4_owned(run->gang) * G4_REGISTER_BYTES) - operand->extent - operand->imm;
-    if (most < least) {
-        return false;
-    }
+/* Whether no address in a half of a0 carries, and all lead to registers that the threads own: bytes up to `most`. */
+static inline bool half_in_range(const struct g4_run *run, const struct g4_fast_address *operand, unsigned half,
+                                 int least, int most) {
     const address_half low = (address_half){0} + 31, highest_low = low - (uint16_t)(operand->imm & 31);
     const address_half start = (address_half){0} + (uint16_t)least, span = (address_half){0} + (uint16_t)(most - least);
+    address_half used, bad = {0};
+    uint64_t parts[2];
 
-    for (unsigned h = 0; h < halves; h++) {
-        address_half used, bad = {0};
-        uint64_t parts[2];
-        memcpy(&used, &operand->used[HALF * h], sizeof used);
-        for (int t = 0; t < G4_GANG_THREADS; t++) {
-            address_half address;
-            memcpy(&address, &run->gang->a0[t][HALF * h], sizeof address);
-            if (run->threads >> t & 1) {
-                bad |= (address_half)((address & low) > highest_low) | (address_half)(address - start > span);
-            }
-        }
-        bad &= used;
-        memcpy(parts, &bad, sizeof parts);
-        if (parts[0] | parts[1]) {
-            return false;
+    memcpy(&used, &operand->used[HALF * half], sizeof used);
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        address_half address;
+        memcpy(&address, &run->gang->a0[t][HALF * half], sizeof address);
+        if (run->threads >> t & 1) {
+            bad |= (address_half)((address & low) > highest_low) | (address_half)(address - start > span);
         }
     }
-    return true;
+    bad &= used;
+    memcpy(parts, &bad, sizeof parts);
+    return (parts[0] | parts[1]) == 0;
+}
+
+/* Out of line, for Gen8 and later only. */
+static __attribute__((noinline)) bool upper_half_in_range(const struct g4_run *run,
+                                                          const struct g4_fast_address *operand, int least, int most) {
+    return half_in_range(run, operand, 1, least, most);
+}
+
+static bool in_range(const struct g4_run *run, const struct g4_fast_address *operand, bool has_two_halves) {
+    const int least = operand->imm < 0 ? -operand->imm : 0;
+    const int most = (int)(g4_owned(run->gang) * G4_REGISTER_BYTES) - operand->extent - operand->imm;
+    return most >= least && half_in_range(run, operand, 0, least, most) &&
+           (!has_two_halves || upper_half_in_range(run, operand, least, most));
 }
 
 /* Runs the fast handler if all addresses are in range; otherwise the general handler, which counts events by channel.
  */
 void g4_indirect(struct g4_run *run, const struct g4_op *op) {
     for (unsigned i = 0; i < op->addresses; i++) {
-        if (!in_range(run, &op->address[i], op->address_mask / HALF + 1)) {
+        if (!in_range(run, &op->address[i], op->address_mask >= HALF)) {
             g4_general(run, op);
             return;
         }

@@ -19,6 +19,7 @@ struct g4_run {
     struct g4_gang *gang;
     const struct g4_kernel *kernel;
     const struct g4_fast_handlers *const *tables;  /* by the high byte of a handler number (fast/fast.h) */
+    const struct g4_fast_handlers *const *usual;   /* `tables`, unless threads have float modes of their own */
     const struct g4_fast_handlers *const *counted; /* those that counting handlers call; NULL: nothing is counted */
     bool observed;                                 /* `tables` belongs to an observer, and stays */
     const struct g4_op *op;
@@ -30,8 +31,10 @@ struct g4_run {
     uint8_t single;                         /* threads in single program flow mode */
     bool split;                             /* the threads have different ips, in gang->ip */
     bool translated;                        /* machine code may run (jit/jit.h) */
+    bool may_be_translated;                 /* `translated`, unless threads have float modes of their own */
     const struct g4_jit_block *failed_loop; /* the last one in which threads failed */
     bool own_floats;                        /* cr0 of a thread has another rounding mode, or keeps denormals */
+    bool keeps_denormals;                   /* cr0 of all threads does, of both floats and doubles, as `inside` does */
     bool stopped;                           /* a thread has stopped with an error */
     enum g4_status status;
     g4_fpenv outside, inside;         /* floating point environments of the caller and of instructions */

@@ -42,6 +42,10 @@ static void load(const struct g4_gang *gang, const struct g4_send *send, unsigne
  * register. */
 static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, const uint32_t *out) {
     if (send->dst_subreg == 0 && send->dst_stride == 1 && send->dst + k < G4_GRF_COUNT) {
+        if (send->emask[0] == ~(g4_lanes)0) {
+            memcpy(gang->grf[send->dst + k].ud, out, sizeof gang->grf[0].ud);
+            return;
+        }
         for (int t = 0; t < G4_GANG_THREADS; t++) {
             uint32_t *const row = gang->grf[send->dst + k].ud[t];
             const unsigned lanes = g4_thread_lanes(send->emask[0], t);

@@ -80,11 +80,13 @@ static bool texel_address(struct image_access *a, uint32_t lane, g4_address *add
     const uint32_t v = line ? 0 : coordinate(a, 1, lane);
     const uint32_t r = coordinate(a, line ? 1 : 2, lane);
     const uint32_t faces = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE ? 6 : 1;
-    const uint32_t level = surface->typed_level_is_minimum ? surface->min_lod : surface->mip_count_or_lod;
+    /* Messages access one level, the first of the view, and count slices from the first of the view (docs/decisions.md
+     * 224). */
+    const uint32_t level = surface->min_lod;
     const uint32_t limit = volume ? g4_minify(surface->depth, level) : surface->depth * faces;
-    const uint32_t first = volume && !surface->slices_are_elements ? 0 : surface->minimum_array_element;
 
-    if (r >= limit || !find_image(a, level, r + first) || u >= a->image.width || v >= a->image.height) {
+    if (r >= limit || !find_image(a, level, r + surface->minimum_array_element) || u >= a->image.width ||
+        v >= a->image.height) {
         return false;
     }
     const struct g4_image *const image = &a->image;
@@ -367,7 +369,8 @@ static unsigned operands_of(uint32_t operation) {
 
 static void change_thread(struct image_access *a, bool accessible, uint32_t operation, bool returns) {
     const uint32_t *const first = g4_payload(a->gang, a->send, a->source, a->thread);
-    const uint32_t *const second = g4_payload(a->gang, a->send, a->source + 1, a->thread);
+    const uint32_t *const second = /* the next dword of the same register, or the next register */
+        a->halves ? first + 1 : g4_payload(a->gang, a->send, a->source + 1, a->thread);
     uint32_t *const row = returns ? g4_response(a->gang, a->send, 0, a->thread) : NULL;
     const unsigned enable = enabled_channels(a);
 
@@ -391,7 +394,7 @@ enum g4_status g4_typed_surface_atomic(struct g4_eu *eu, struct g4_gang *gang, c
     struct image_access a = {.eu = eu, .gang = gang, .send = send};
     const uint32_t operation = gen7_data_cache_data_port_1_message_atomic_operation(send->descriptor);
     const bool returns = gen7_data_cache_data_port_1_message_return_data(send->descriptor);
-    const unsigned operands = operands_of(operation);
+    const unsigned operands = slots == G4_SLOTS_4X2 && operands_of(operation) ? 1 : operands_of(operation);
 
     if (!begin(&a, slots, 1 + operands)) {
         return G4_OK;

@@ -93,28 +93,43 @@ static quad load_quad(const uint32_t *from) {
     return v;
 }
 
-/* Groups of three registers Cx, Cy, C0 of eight attributes become four rows, ordered by attribute: Cx, Cy, 0, C0 of two
- * attributes each. */
-static void write_transposed(const struct urb_write *w, uint32_t handle) {
+/* Attributes 0 to 3 or 4 to 7 of registers Cx, Cy, C0 as two rows of two attributes each, in the order Cx, Cy, 0, C0.
+ */
+static void write_attributes(const uint32_t *x, const uint32_t *y, const uint32_t *c, uint32_t *const rows[2]) {
     const quad zero = {0};
-    for (uint32_t g = 0; g < w->data / 3; g++) {
-        for (unsigned j = 0; j < 4; j += 2) {
-            const quad cx = load_quad(g4_payload(w->gang, w->send, 3 * g + 1, w->thread) + 2 * j);
-            const quad cy = load_quad(g4_payload(w->gang, w->send, 3 * g + 2, w->thread) + 2 * j);
-            const quad c0 = load_quad(g4_payload(w->gang, w->send, 3 * g + 3, w->thread) + 2 * j);
-            const quad xy[2] = {__builtin_shufflevector(cx, cy, 0, 4, 1, 5),
-                                __builtin_shufflevector(cx, cy, 2, 6, 3, 7)};
-            const quad zc[2] = {__builtin_shufflevector(zero, c0, 0, 4, 1, 5),
-                                __builtin_shufflevector(zero, c0, 2, 6, 3, 7)};
-            for (unsigned half = 0; half < 2; half++) {
-                uint32_t *const row = window_row(w, 2u * handle + w->offset + 4 * g + j + half);
-                const quad even = __builtin_shufflevector(xy[half], zc[half], 0, 1, 4, 5);
-                const quad odd = __builtin_shufflevector(xy[half], zc[half], 2, 3, 6, 7);
-                if (row) {
-                    memcpy(row, &even, sizeof even);
-                    memcpy(row + 4, &odd, sizeof odd);
-                }
-            }
+    const quad cx = load_quad(x);
+    const quad cy = load_quad(y);
+    const quad c0 = load_quad(c);
+    const quad xy[2] = {__builtin_shufflevector(cx, cy, 0, 4, 1, 5), __builtin_shufflevector(cx, cy, 2, 6, 3, 7)};
+    const quad zc[2] = {__builtin_shufflevector(zero, c0, 0, 4, 1, 5), __builtin_shufflevector(zero, c0, 2, 6, 3, 7)};
+    for (unsigned half = 0; half < 2; half++) {
+        const quad even = __builtin_shufflevector(xy[half], zc[half], 0, 1, 4, 5);
+        const quad odd = __builtin_shufflevector(xy[half], zc[half], 2, 3, 6, 7);
+        if (rows[half]) {
+            memcpy(rows[half], &even, sizeof even);
+            memcpy(rows[half] + 4, &odd, sizeof odd);
+        }
+    }
+}
+
+/* Groups of three registers Cx, Cy, C0 of eight attributes become four rows. */
+static void write_transposed(const struct urb_write *w, uint32_t handle) {
+    enum {
+        REGISTERS = 3, /* of a group */
+        ROWS = 4,
+    };
+    const uint64_t first = 2u * (uint64_t)handle + w->offset;
+    const uint32_t groups = w->data / REGISTERS;
+    const bool is_inside = first + (uint64_t)ROWS * groups <= w->gang->urb_rows[w->thread];
+    for (uint32_t g = 0; g < groups; g++) {
+        const uint32_t *const cx = g4_payload(w->gang, w->send, REGISTERS * g + 1, w->thread);
+        const uint32_t *const cy = g4_payload(w->gang, w->send, REGISTERS * g + 2, w->thread);
+        const uint32_t *const c0 = g4_payload(w->gang, w->send, REGISTERS * g + 3, w->thread);
+        for (unsigned j = 0; j < ROWS; j += 2) {
+            const uint64_t row = first + (uint64_t)ROWS * g + j;
+            uint32_t *const low = is_inside ? w->gang->urb[w->thread][row] : window_row(w, row);
+            uint32_t *const high = is_inside ? w->gang->urb[w->thread][row + 1] : window_row(w, row + 1);
+            write_attributes(cx + 2 * j, cy + 2 * j, c0 + 2 * j, (uint32_t *const[2]){low, high});
         }
     }
 }

@@ -109,7 +109,8 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
             planned += here;
         }
         if (cursor->object >= objects) {
-            plan->primitives += g4_topology_counted(topology, used);
+            /* docs/decisions.md 211 */
+            plan->primitives += g4_topology_counted(topology, used, !ctx->model->quirks.vf_counts_no_loop_end);
             next_primitive(&fetch, draw, cursor, count, objects);
         }
     }

@@ -491,7 +491,7 @@ static enum g4_status set_up(struct setting_up *s, const struct g4_object *objec
     return eu->hooks && !notify(eu->hooks, object, setup) ? G4_STOPPED : G4_OK;
 }
 
-/* Whether the draw only brings a control surface up to date, for which there is nothing to do. */
+/* Whether the draw only updates a control surface, which needs no work here. */
 static bool resolves(const struct g4_draw_state *draw) {
     return draw->windower.resolve || draw->hierarchical_depth.resolve || draw->hierarchical_depth.ambiguate;
 }

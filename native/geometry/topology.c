@@ -64,18 +64,18 @@ uint32_t g4_topology_used(uint32_t topology, uint32_t n) {
     return s.size + (n - s.size) / s.step * s.step;
 }
 
-uint32_t g4_topology_counted(uint32_t topology, uint32_t used) {
+uint32_t g4_topology_counted(uint32_t topology, uint32_t used, bool with_loop_end) {
     const struct shape s = shape_of(topology);
-    return used < s.size || s.size == 0 ? 0 : (used - s.size) / s.step + 1;
+    const bool loop = topology == T(LINELOOP) || topology == G4_TOPOLOGY_DRAWN_LINELOOP;
+    if (used < s.size || s.size == 0) {
+        return 0;
+    }
+    return (used - s.size) / s.step + 1 + (loop && with_loop_end);
 }
 
 uint32_t g4_topology_objects(uint32_t topology, uint32_t used) {
-    const uint32_t counted = g4_topology_counted(topology, used);
-    const bool loop = topology == T(LINELOOP) || topology == G4_TOPOLOGY_DRAWN_LINELOOP;
-    if (topology == G4_TOPOLOGY_DRAWN_QUADLIST || topology == G4_TOPOLOGY_DRAWN_QUADSTRIP) {
-        return 2 * counted;
-    }
-    return loop && counted ? counted + 1 : counted;
+    const uint32_t counted = g4_topology_counted(topology, used, true);
+    return topology == G4_TOPOLOGY_DRAWN_QUADLIST || topology == G4_TOPOLOGY_DRAWN_QUADSTRIP ? 2 * counted : counted;
 }
 
 uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position) {

@@ -25,8 +25,8 @@ uint32_t g4_topology_drawn(uint32_t topology);
 uint32_t g4_topology_used(uint32_t topology, uint32_t n);
 /* Objects in a primitive of `used` vertices, as the GS sees them (LINELOOP closes). */
 uint32_t g4_topology_objects(uint32_t topology, uint32_t used);
-/* The objects that IA_PRIMITIVES counts: without the closing segment of a LINELOOP. */
-uint32_t g4_topology_counted(uint32_t topology, uint32_t used);
+/* The objects that IA_PRIMITIVES_COUNT counts, with or without the closing segment of a LINELOOP. */
+uint32_t g4_topology_counted(uint32_t topology, uint32_t used, bool with_loop_end);
 /* PrimitiveID of the vertex at `position`, from the primitive's first (G45 PRM vol. 2, 3.6.13). */
 uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position);
 

@@ -32,7 +32,8 @@
 
 /* Quirks that all four have. */
 #define COMMON_QUIRKS                                                                                                  \
-    .compares_ignore_array_index = true, .ld_outside_bytes_is_black = true, .refuses_y_tiled_wide_targets = true
+    .compares_ignore_array_index = true, .ld_outside_bytes_is_black = true, .refuses_y_tiled_wide_targets = true,      \
+    .vf_counts_no_loop_end = true
 
 #define GEN4_QUIRKS                                                                                                    \
     COMMON_QUIRKS, .cmp_converts_to_destination_type = true, .sample_c_a16_nan_is_infinity = true,                     \

@@ -32,9 +32,9 @@
     .sampler_messages = &g4_gen7_sampler_messages
 
 #define QUIRKS                                                                                                         \
-    .rounds_by_control_register = true, .has_channel_pointers = true, .has_8_bit_coverage = true,                      \
-    .has_aa_line_slope = true, .integer_borders_are_integers = true, .limits_borders = true,                           \
-    .gathers_green_as_blue = true
+    .rounds_by_control_register = true, .has_channel_pointers = true, .conditions_test_stored_integers = true,         \
+    .has_8_bit_coverage = true, .has_aa_line_slope = true, .integer_borders_are_integers = true,                       \
+    .limits_borders = true, .gathers_green_as_blue = true
 
 const struct g4_model g4_model_ivy_bridge = {
     .chip = &g4_chip_ivb,

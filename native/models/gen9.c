@@ -33,6 +33,7 @@
         .rounds_by_control_register = true,                                                                            \
         .has_channel_pointers = true,                                                                                  \
         .reads_enables_always = true,                                                                                  \
+        .conditions_test_stored_integers = true,                                                                       \
         .has_8_bit_coverage = true,                                                                                    \
         .has_aa_line_slope = true,                                                                                     \
         .integer_borders_are_integers = true,                                                                          \

@@ -29,6 +29,25 @@ struct g4_pixel_values {
     float w[G4_BLOCK_PIXELS];
 };
 
+/* The values of pixels with one sample. */
+struct g4_center_values {
+    struct g4_pixel_values at;
+    float z[G4_BLOCK_PIXELS];
+};
+
+enum {
+    G4_PIXEL_PAYLOAD_ROWS = 2 * (6 * 2 + 2), /* both coordinates in six modes, depth and w, of two halves */
+};
+
+/* The registers that a block of pixels with one sample gets, one after the other. */
+struct g4_center_rows {
+    uint32_t wanted;
+    bool depth;
+    uint32_t pixels; /* 8 or 16 */
+    uint32_t count;
+    uint8_t from[G4_PIXEL_PAYLOAD_ROWS]; /* the first float of a register in struct g4_center_values */
+};
+
 struct g4_barycentric_ops {
     /* The pixels of four subspans. */
     void (*locate)(const uint16_t x[4], const uint16_t y[4], struct g4_pixel_places *out);
@@ -38,6 +57,9 @@ struct g4_barycentric_ops {
     /* The wanted values of eight or sixteen places. */
     void (*evaluate)(const struct g4_object_planes *planes, const struct g4_pixel_places *places, uint32_t pixels,
                      uint32_t wanted, struct g4_pixel_values *out);
+    /* All three, for the registers of a thread; `stride` is the distance of two registers, in floats. */
+    void (*centers)(const struct g4_center_rows *rows, const struct g4_object_planes *planes,
+                    const struct g4_plane *depth, const uint16_t x[4], const uint16_t y[4], float *out, size_t stride);
 };
 
 G4_VARIANT_DECLARE(struct g4_barycentric_ops, g4_barycentric_ops);

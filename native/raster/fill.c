@@ -16,6 +16,7 @@ enum {
 
 /* The value of all pixels. */
 struct fill {
+    const struct g4_fill_ops *ops;
     uint32_t bytes; /* of a pixel: 2 or 4 */
     uint32_t value;
     uint32_t keep; /* bits of a pixel that are not written; 0 for pixels of 2 bytes */
@@ -32,25 +33,14 @@ static void fill_pixel(const struct fill *fill, uint8_t *pixel) {
     memcpy(pixel, &v, fill->bytes == 2 ? 2 : 4);
 }
 
-/* `bytes` is a multiple of two pixels; eight at a time, then the last pair of small pixels. */
-static void fill_row(const struct fill *fill, uint8_t *row, uint32_t bytes) {
+static void fill_memory(const struct fill *fill, const struct g4_filled_rows *rows) {
     const uint32_t once = fill->bytes == 2 ? fill->value * 0x10001u : fill->value;
-    const uint64_t value = once * UINT64_C(0x100000001);
-    const uint64_t keep = fill->keep * UINT64_C(0x100000001);
-    uint32_t at = 0;
+    fill->ops->rows(rows, once * UINT64_C(0x100000001), fill->keep * UINT64_C(0x100000001));
+}
 
-    for (; keep == 0 && at + 8 <= bytes; at += 8) { /* without reading */
-        memcpy(row + at, &value, sizeof value);
-    }
-    for (; at + 8 <= bytes; at += 8) {
-        uint64_t v;
-        memcpy(&v, row + at, sizeof v);
-        v = (v & keep) | value;
-        memcpy(row + at, &v, sizeof v);
-    }
-    if (at < bytes) {
-        memcpy(row + at, &once, sizeof once);
-    }
+/* `bytes` is a multiple of two pixels. */
+static void fill_row(const struct fill *fill, uint8_t *row, uint32_t bytes) {
+    fill_memory(fill, &(struct g4_filled_rows){.first = row, .count = 1, .bytes = bytes});
 }
 
 static void fill_pixels(const struct fill *fill, uint8_t *const row[2], uint32_t lit) {
@@ -145,9 +135,33 @@ static bool fill_columns(const struct tile_rows *rows, const struct fill *fill, 
     return true;
 }
 
-/* Fill rows in a surface whose rows are contiguous. */
-static bool fill_rows(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
-                      struct g4_port *port) {
+/* The rows of an X tile from that of a pixel on, at most `most`. */
+static uint32_t rows_of_tile(const struct g4_pixel_map *map, uint32_t y, uint32_t most) {
+    const uint32_t left = G4_TILE_X_HEIGHT - (map->y0 + y + map->dy) % G4_TILE_X_HEIGHT;
+    return left < most ? left : most;
+}
+
+/* Fill rows in X tiles, whose rows have the same distance. */
+static bool fill_x_tiles(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
+                         struct g4_port *port) {
+    if (map->line_shift || map->height < rows->count || rows->y + map->dy > map->height - rows->count) {
+        return false;
+    }
+    for (uint32_t y = 0; y < rows->count;) {
+        const uint32_t count = rows_of_tile(map, rows->y + y, rows->count - y);
+        uint8_t *row[2];
+        if (!g4_pixel_map_rows(map, port, rows->x, rows->y + y, G4_TILE_SIZE, row)) {
+            return false;
+        }
+        fill_memory(fill, &(struct g4_filled_rows){row[0], count, G4_TILE_SIZE * fill->bytes, G4_TILE_X_WIDTH});
+        y += count;
+    }
+    return true;
+}
+
+/* Fill rows in a linear surface. */
+static bool fill_lines(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
+                       struct g4_port *port) {
     for (uint32_t y = 0; y < rows->count; y += 2) {
         uint8_t *row[2];
         if (!g4_pixel_map_rows(map, port, rows->x, rows->y + y, G4_TILE_SIZE, row)) {
@@ -162,7 +176,14 @@ static bool fill_rows(const struct tile_rows *rows, const struct fill *fill, str
 /* False: the pixels cannot be accessed as whole rows; some may have been filled. */
 static bool fill_tile(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
                       struct g4_port *port) {
-    return map->tiling == G4_TILING_Y ? fill_columns(rows, fill, map, port) : fill_rows(rows, fill, map, port);
+    switch (map->tiling) {
+    case G4_TILING_Y:
+        return fill_columns(rows, fill, map, port);
+    case G4_TILING_X:
+        return fill_x_tiles(rows, fill, map, port) || fill_lines(rows, fill, map, port);
+    default:
+        return fill_lines(rows, fill, map, port);
+    }
 }
 
 static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
@@ -199,10 +220,34 @@ static bool fits(const struct g4_kernel *kernel, const struct g4_dispatch *dispa
            kernel->grf_top <= dispatch->grf_count && !dispatch->exceptions;
 }
 
+/* Whether all pixels get the same stencil value in the bits that may be written, if there is a stencil test: it shares
+ * the words of depth, and both faces are alike. */
+static bool stencil_is_constant(const struct g4_depth *depth) {
+    const struct g4_stencil_set *const set = &depth->stencil[0];
+    const uint32_t operation = set->zpass;
+
+    return !depth->stencil_test ||
+           (depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT && !depth->stencil_surface.present &&
+            !depth->double_sided && set->function == G4_COMPARE_FUNCTION_ALWAYS &&
+            (!depth->stencil_write || operation == G4_STENCIL_OPERATION_KEEP ||
+             operation == G4_STENCIL_OPERATION_ZERO || operation == G4_STENCIL_OPERATION_REPLACE));
+}
+
 static bool depth_is_constant(const struct g4_depth *depth) {
-    return depth->test && !depth->hiz.present && !depth->stencil_test && depth->depth_write && depth->map.writes &&
-           (!depth->depth_test || depth->function == G4_COMPARE_FUNCTION_ALWAYS) &&
+    return depth->test && !depth->hiz.present && stencil_is_constant(depth) && depth->depth_write &&
+           depth->map.writes && (!depth->depth_test || depth->function == G4_COMPARE_FUNCTION_ALWAYS) &&
            (depth->map.bytes == 2 || depth->map.bytes == 4);
+}
+
+/* The bits of a pixel that a test which is constant does not write. */
+static uint32_t kept_bits(const struct g4_depth *depth) {
+    const struct g4_stencil_set *const set = &depth->stencil[0];
+    const bool writes = depth->stencil_test && depth->stencil_write && set->zpass != G4_STENCIL_OPERATION_KEEP;
+
+    if (depth->format != G4_DEPTH_FORMAT_D24_UNORM_S8_UINT && depth->format != G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
+        return 0;
+    }
+    return writes ? ~((uint32_t)set->write_mask << 24) & 0xff000000 : 0xff000000;
 }
 
 void g4_wm_fill_begin(struct g4_worker *worker) {
@@ -281,6 +326,17 @@ static enum g4_status run_subspans(struct g4_worker *worker, uint32_t first, uin
     return status == G4_OK ? g4_wm_flush(worker) : status;
 }
 
+/* The target that the flat kernel of a mode writes; NULL: it cannot be filled. */
+static struct g4_target *flat_target(struct g4_worker *worker, enum g4_wm_mode mode) {
+    const struct g4_wm *const wm = worker->wm;
+    const struct g4_target_key key = {.index = kernel_of(wm, mode)->flat.target, .array_index = wm->setup->array_index};
+    struct g4_target *const target =
+        g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], &key, &g4_cc_of(worker)->state.blend);
+    const bool fillable =
+        target->write && !target->reads && !target->dither && target->event == G4_EVENTS && target->map.bytes == 4;
+    return fillable ? target : NULL;
+}
+
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t subspans = wm->subspans;
@@ -289,11 +345,8 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         return false;
     }
     const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
-    const struct g4_uniform_color *const flat = &kernel_of(wm, mode)->flat;
-    const struct g4_target_key key = {.index = flat->target, .array_index = wm->setup->array_index};
-    struct g4_target *const target =
-        g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], &key, &g4_cc_of(worker)->state.blend);
-    if (!target->write || target->reads || target->dither || target->event != G4_EVENTS || target->map.bytes != 4) {
+    struct g4_target *const target = flat_target(worker, mode);
+    if (!target) {
         return false;
     }
     struct g4_port *const port = &worker->port;
@@ -311,7 +364,7 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         wm->color = (struct g4_fill_value){.of = wm->setup, .value = get(sample, 4)};
     }
     if (*status == G4_OK) {
-        const struct fill fill = {.bytes = 4, .value = wm->color.value};
+        const struct fill fill = {.ops = g4_cc_of(worker)->fill_ops, .bytes = 4, .value = wm->color.value};
         const uint32_t tail = tail_of(wm, mode, subspans);
         wm->subspans = subspans - tail;
         port->unit = G4_UNIT_CC;
@@ -320,6 +373,76 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         count_threads(worker, subspans - tail - (is_known ? 0 : G4_WM_SAMPLE));
         *status = tail ? run_subspans(worker, subspans - tail, tail) : G4_OK;
     }
+    return true;
+}
+
+/* ---- whole tiles ---- */
+
+/* Whether all pages of the rows may be accessed. */
+static bool are_mapped(const struct tile_rows *rows, struct g4_pixel_map *map, struct g4_port *port) {
+    const bool columns = map->tiling == G4_TILING_Y;
+    const bool aligned = (map->y0 + rows->y + map->dy) % G4_TILE_X_HEIGHT == 0;
+    const uint32_t across = columns ? G4_PIXEL_MAP_COLUMN / map->bytes : G4_TILE_SIZE - 1;
+    const uint32_t tall = aligned && !map->line_shift ? G4_TILE_X_HEIGHT : 2;
+    const uint32_t down = columns ? rows->count - 1 : map->tiling == G4_TILING_X ? tall : 1;
+    bool mapped = true;
+
+    for (uint32_t y = 0; y < rows->count && mapped; y += down) {
+        for (uint32_t x = 0; x < G4_TILE_SIZE && mapped; x += across) {
+            mapped = g4_pixel_map_is_mapped(map, port, rows->x + x, rows->y + y);
+        }
+    }
+    return mapped;
+}
+
+/* Whether all pixels of the tile are inside an image, and may be accessed. */
+static bool has_tile(const struct tile_rows *tile, struct g4_pixel_map *map, struct g4_port *port) {
+    const uint32_t sx = tile->x + map->dx;
+    const uint32_t sy = tile->y + map->dy;
+    return map->fast && map->width >= G4_TILE_SIZE && sx <= map->width - G4_TILE_SIZE && map->height >= G4_TILE_SIZE &&
+           sy <= map->height - G4_TILE_SIZE &&
+           (g4_pixel_map_page(map, port, tile->x, tile->y) || are_mapped(tile, map, port));
+}
+
+bool g4_wm_fill_tile(struct g4_worker *worker, bool threads, enum g4_status *status) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_cc *const cc = g4_cc_of(worker);
+    struct g4_depth *const depth = &cc->depth;
+    struct g4_port *const port = &worker->port;
+    const struct tile_rows tile = {(uint32_t)wm->tile_x, (uint32_t)wm->tile_y, G4_TILE_SIZE};
+    const enum g4_wm_mode mode =
+        threads ? g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, G4_TILE_SUBSPANS) : G4_WM_8;
+    struct g4_target *target = NULL;
+
+    if ((depth->test && wm->depth.of != wm->setup) || (threads && wm->color.of != wm->setup) || depth->hiz.present) {
+        return false;
+    }
+    if (depth->test && wm->setup->array_index != depth->array_index) {
+        g4_depth_select(depth, wm->ctx->gen, wm->setup->array_index);
+    }
+    if (threads) {
+        target = flat_target(worker, mode);
+        if (!target || tail_of(wm, mode, G4_TILE_SUBSPANS) || !has_tile(&tile, &target->map, port)) {
+            return false;
+        }
+    }
+    if (depth->test) {
+        const uint32_t keep = kept_bits(depth);
+        const struct fill fill = {
+            .ops = cc->fill_ops, .bytes = depth->map.bytes, .value = wm->depth.value & ~keep, .keep = keep};
+        if (!has_tile(&tile, &depth->map, port) || !fill_tile(&tile, &fill, &depth->map, port)) {
+            return false;
+        }
+    }
+    *status = threads ? g4_wm_flush(worker) : G4_OK;
+    if (threads && *status == G4_OK) {
+        const struct fill fill = {.ops = cc->fill_ops, .bytes = 4, .value = wm->color.value};
+        if (!fill_tile(&tile, &fill, &target->map, port)) {
+            return false;
+        }
+        count_threads(worker, G4_TILE_SUBSPANS);
+    }
+    worker->eu.ps_depth_count += cc->wm_statistics ? G4_TILE_SIZE * G4_TILE_SIZE : 0;
     return true;
 }
 
@@ -344,21 +467,6 @@ static bool whole_rows(const struct g4_coverage *coverage, const struct g4_pixel
     return lit == UINT32_MAX && rows->y % 2 == 0 && rows->count % 2 == 0 && rows->count != 0;
 }
 
-/* Whether all pages of the rows may be accessed. */
-static bool are_mapped(const struct tile_rows *rows, struct g4_pixel_map *map, struct g4_port *port) {
-    const bool columns = map->tiling == G4_TILING_Y;
-    const uint32_t across = columns ? G4_PIXEL_MAP_COLUMN / map->bytes : G4_TILE_SIZE - 1;
-    const uint32_t down = columns ? rows->count - 1 : map->tiling == G4_TILING_X ? 2 : 1;
-    bool mapped = true;
-
-    for (uint32_t y = 0; y < rows->count && mapped; y += down) {
-        for (uint32_t x = 0; x < G4_TILE_SIZE && mapped; x += across) {
-            mapped = g4_pixel_map_is_mapped(map, port, rows->x + x, rows->y + y);
-        }
-    }
-    return mapped;
-}
-
 bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const struct g4_coverage *coverage,
                      struct g4_pixels *pixels) {
     struct g4_port *const port = &worker->port;
@@ -379,7 +487,7 @@ bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const s
     pixels->x[0] = first.x;
     pixels->y[0] = first.y;
     target->write(target, port, pixels);
-    const struct fill fill = {.bytes = map->bytes, .value = get(sample, map->bytes)};
+    const struct fill fill = {.ops = g4_cc_of(worker)->fill_ops, .bytes = map->bytes, .value = get(sample, map->bytes)};
     return fill_tile(&rows, &fill, map, port);
 }
 
@@ -412,16 +520,13 @@ void g4_wm_fill_depth(struct g4_worker *worker) {
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_pixel_map *const map = &cc->depth.map;
     const bool is_known = g4_wm_knows_depth(wm);
-    struct fill fill = {.bytes = map->bytes};
+    struct fill fill = {.ops = g4_cc_of(worker)->fill_ops, .bytes = map->bytes};
 
     if (!is_known) {
         const uint8_t *const sample = first_pixel(map, &worker->port, &wm->subspan[0]);
         wm->depth = (struct g4_fill_value){.of = wm->setup, .value = sample ? get(sample, fill.bytes) : 0};
     }
-    if (cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ||
-        cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
-        fill.keep = 0xff000000;
-    }
+    fill.keep = kept_bits(&cc->depth);
     fill.value = wm->depth.value & ~fill.keep;
     fill_all(wm, &fill, map, &worker->port);
     for (uint32_t i = is_known ? 0 : G4_WM_SAMPLE; i < wm->subspans && cc->wm_statistics; i++) {

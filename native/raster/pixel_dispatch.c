@@ -244,18 +244,22 @@ static void find_coverage(const struct g4_wm *wm, struct g4_pixel_block *block, 
 }
 
 static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uint32_t first, uint32_t count) {
-    static const struct g4_subspan none;
     const struct g4_subspan *const s = &wm->subspan[first];
+    uint64_t x = 0; /* stored as they are read, all four at once: loads cannot forward from several stores */
+    uint64_t y = 0;
+    uint32_t lit = 0;
+
     block->setup = wm->setup;
     block->iz_mode = wm->iz.mode;
-    block->lit = 0;
     block->alpha_passed = 0;
-    for (uint32_t i = 0; i < G4_BLOCK_SUBSPANS; i++) {
-        const struct g4_subspan *const at = i < count ? &s[i] : &none;
-        block->x[i] = at->x;
-        block->y[i] = at->y;
-        block->lit |= at->lit << (4 * i);
+    for (uint32_t i = 0; i < count; i++) {
+        x |= (uint64_t)s[i].x << (16 * i);
+        y |= (uint64_t)s[i].y << (16 * i);
+        lit |= s[i].lit << (4 * i);
     }
+    memcpy(block->x, &x, sizeof block->x);
+    memcpy(block->y, &y, sizeof block->y);
+    block->lit = lit;
     if (wm->iz.source_depth_eu) {
         memcpy(block->z, wm->z[first], count * sizeof wm->z[0]);
         memset(block->z + (size_t)4 * count, 0, (G4_BLOCK_SUBSPANS - (size_t)count) * sizeof wm->z[0]);

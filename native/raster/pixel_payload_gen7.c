@@ -1,6 +1,7 @@
 /*
  * The payload of pixel shader threads of Gen7 (IVB PRM vol. 2 part 1, Pixel Shader Thread Payload).
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "color/samples.h"
@@ -188,7 +189,7 @@ static uint32_t coverage_of(const struct g4_wm *wm, const struct g4_pixel_block 
     return wm->draw->windower.coverage_after_tests ? block->samples[pixel] : block->covered[pixel];
 }
 
-/* The optional registers of a block; returns the next one. */
+/* The optional registers of a block, whichever they are; returns the next one. */
 static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, const struct g4_pixel_block *block,
                            uint32_t halves, uint32_t grf) {
     const struct g4_windower_state *const state = &wm->draw->windower;
@@ -223,6 +224,60 @@ static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, 
         put(gang, t, grf++, mask);
     }
     return grf;
+}
+
+/* Whether all places of a pixel are its center, and its registers hold values only.  If so, *rows becomes these. */
+static bool has_centers_only(const struct g4_wm *wm, uint32_t halves, uint32_t grf, struct g4_center_rows *rows) {
+    enum {
+        Z = offsetof(struct g4_center_values, z) / sizeof(float),
+        W = offsetof(struct g4_center_values, at.w) / sizeof(float),
+    };
+    static const uint8_t start[2][2] = {
+        {offsetof(struct g4_center_values, at.perspective[0]) / sizeof(float),
+         offsetof(struct g4_center_values, at.perspective[1]) / sizeof(float)},
+        {offsetof(struct g4_center_values, at.linear[0]) / sizeof(float),
+         offsetof(struct g4_center_values, at.linear[1]) / sizeof(float)},
+    };
+    const struct g4_windower_state *const state = &wm->draw->windower;
+    uint32_t n = 0;
+
+    *rows = (struct g4_center_rows){
+        .wanted = state->uses_source_w ? G4_VALUE_W : 0u,
+        .depth = state->uses_source_depth,
+        .pixels = HALF * halves,
+    };
+    for (uint32_t mode = 0; mode < MODES; mode++) {
+        const uint32_t linear = mode >= LINEAR;
+        if (!(state->barycentrics >> mode & 1)) {
+            continue;
+        }
+        rows->wanted |= linear ? G4_VALUE_LINEAR : G4_VALUE_PERSPECTIVE;
+        for (uint32_t r = 0; r < 2 * halves; r++) {
+            rows->from[n++] = (uint8_t)(start[linear][r % 2] + HALF * (r / 2));
+        }
+    }
+    for (uint32_t h = 0; h < halves && state->uses_source_depth; h++) {
+        rows->from[n++] = (uint8_t)(Z + HALF * h);
+    }
+    for (uint32_t h = 0; h < halves && state->uses_source_w; h++) {
+        rows->from[n++] = (uint8_t)(W + HALF * h);
+    }
+    rows->count = n;
+    return wm->draw->multisampling.samples <= 1 && state->position_offset == G4_PLACE_NONE && !state->uses_coverage &&
+           grf + 2 * n <= G4_GRF_COUNT;
+}
+
+/* put_values(), by the fast path if the draw has one. */
+static uint32_t put_optional(const struct g4_wm *wm, struct g4_gang *gang, int t, const struct g4_pixel_block *block,
+                             uint32_t halves, const struct g4_center_rows *centers, uint32_t grf) {
+    if (!centers) {
+        return put_values(wm, gang, t, block, halves, grf);
+    }
+    if (centers->count) {
+        variants[g4_variant_current()]->centers(centers, block->setup->planes, &block->depth, block->x, block->y,
+                                                gang->grf[grf].f[t], sizeof gang->grf[0] / sizeof(float));
+    }
+    return grf + centers->count;
 }
 
 /* ---- push constants and attributes ---- */
@@ -354,6 +409,9 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
     const int threads = (int)wm->waiting;
     const struct g4_setup *setup = NULL;
     struct g4_plane depth;
+    g4_lanes enabled[2] = {0, 0};
+    struct g4_center_rows rows;
+    const struct g4_center_rows *const centers = has_centers_only(wm, halves, HEADER + 1, &rows) ? &rows : NULL;
     uint32_t r0[8];
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];
@@ -381,18 +439,23 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         if (wm->mode == G4_WM_32) {
             put_slots(wm, gang, t, grf++, block + 1);
         }
-        grf = put_values(wm, gang, t, block, halves, grf);
+        grf = put_optional(wm, gang, t, block, halves, centers, grf);
         if (wm->mode == G4_WM_32) {
-            (void)put_values(wm, gang, t, block + 1, halves, grf);
+            (void)put_optional(wm, gang, t, block + 1, halves, centers, grf);
             const uint32_t upper = g4_whole_subspans(block[1].lit);
             g4_gang_set_wide_dmask(gang, t, g4_whole_subspans(block->lit) | upper << 16);
         } else {
-            g4_gang_set_dmask(gang, t, g4_whole_subspans(block->lit));
+            const uint16_t dmask = g4_whole_subspans(block->lit);
+            enabled[0] |= (g4_lanes)(dmask & 0xff) << (8 * t);
+            enabled[1] |= (g4_lanes)(dmask >> 8) << (8 * t);
         }
         gang->unit_data[t] = block;
         gang->slot[t] = wm->slots[width].first + (uint32_t)t;
         x[t] = block->x[0];
         y[t] = block->y[0];
+    }
+    if (wm->mode != G4_WM_32) {
+        g4_gang_set_all_dmasks(gang, enabled);
     }
     g4_cc_prefetch(worker, wm->waiting, x, y);
     const uint32_t grf = put_constants(gang, threads, stage, draw->windower.grf_start[width]);

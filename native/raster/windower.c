@@ -151,13 +151,23 @@ static void interpolate_depth(struct g4_wm *wm) {
     }
 }
 
+static uint32_t lit_pixels(const struct g4_wm *wm) {
+    static const uint8_t ones[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    uint32_t pixels = 0;
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        pixels += ones[wm->subspan[s].lit & 15];
+    }
+    return pixels;
+}
+
 /* Mode P: depth and stencil before the shader.  Removes failing pixels, and subspans without pixels. */
 static void test_early(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_setup *const setup = wm->setup;
     uint32_t survivors = 0;
 
-    if (!g4_cc_tests(worker)) {
+    if (!g4_cc_of(worker)->depth.test) {
+        worker->eu.ps_depth_count += g4_cc_of(worker)->wm_statistics ? lit_pixels(wm) : 0;
         return;
     }
     for (uint32_t first = 0; first < wm->subspans; first += G4_BLOCK_SUBSPANS) {
@@ -289,14 +299,6 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
 
 /* ---- counters ---- */
 
-static uint32_t lit_pixels(const struct g4_wm *wm) {
-    uint32_t pixels = 0;
-    for (uint32_t s = 0; s < wm->subspans; s++) {
-        pixels += (uint32_t)__builtin_popcount(wm->subspan[s].lit);
-    }
-    return pixels;
-}
-
 /* Add `count` to the lit pixels in a map. */
 static void map_lit(struct g4_pixel_maps *maps, enum g4_counted_pixels map, const struct g4_wm *wm, uint32_t count) {
     for (uint32_t s = 0; s < wm->subspans; s++) {
@@ -368,6 +370,18 @@ static void count_covered(struct g4_worker *worker, struct g4_coverage *coverage
     }
 }
 
+static bool covers_tile(const struct g4_coverage *coverage) {
+    uint32_t lit = UINT32_MAX;
+
+    if (coverage->first != 0 || coverage->last != G4_TILE_SIZE - 1) {
+        return false;
+    }
+    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
+        lit &= coverage->row[j];
+    }
+    return lit == UINT32_MAX;
+}
+
 /* Built twice, so that counting costs nothing when it is off. */
 static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct g4_worker *worker,
                                                                          const struct g4_draw_state *draw,
@@ -393,6 +407,10 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
         }
         wm->setup = setup;
+        if ((wm->color.of == setup || wm->depth.of == setup) && covers_tile(&coverage) &&
+            g4_wm_fill_tile(worker, threads, &status)) {
+            continue;
+        }
         if (counting) {
             count_covered(worker, &coverage, threads, watched);
         } else if (watched) {
@@ -416,9 +434,17 @@ count_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const str
     return work_on_tile(worker, draw, tile, true);
 }
 
+/* Whether the sample mask leaves nothing of a pixel; that of several samples belongs to their coverage. */
+static bool masks_pixels(const struct g4_multisampling *multisampling) {
+    return multisampling->samples == 1 && !(multisampling->mask & 1);
+}
+
 enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile) {
     if (draw->windower.fast_clear) {
         g4_fast_clear_tile(worker, draw, tile);
+        return G4_OK;
+    }
+    if (masks_pixels(&draw->multisampling)) {
         return G4_OK;
     }
     if (draw->multisampling.samples > 1) {

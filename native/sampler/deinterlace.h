@@ -1,5 +1,6 @@
 /*
- * The denoise and deinterlace message: a block of a picture of two fields, with the picture before it.
+ * The denoise and deinterlace unit of the sampler and of the video enhancement engine: a block of a picture of two
+ * fields, with the picture before it.
  *
  * No public document has the arithmetic.  What is here follows the names and sizes of the state's fields, the drivers'
  * settings and the claims of Intel's patents, a function for each row of docs/decisions.md; it is exact where pictures
@@ -8,43 +9,8 @@
 #ifndef G4_SAMPLER_DEINTERLACE_H
 #define G4_SAMPLER_DEINTERLACE_H
 
+#include "api/video_enhancement.h"
 #include "sampler/media_image.h"
-
-enum g4_weave {
-    G4_WEAVE_NONE,          /* the missing lines are computed */
-    G4_WEAVE_WITH_PREVIOUS, /* they are those of a field of the previous frame */
-    G4_WEAVE_WITH_CURRENT,
-};
-
-/* DNDI_STATE of any generation. */
-struct g4_deinterlacer {
-    bool denoises, deinterlaces, first_frame, top_first;
-    bool progressive; /* denoising does not distinguish fields */
-    bool compensates; /* by motion vectors */
-    enum g4_weave second_of_previous, first_of_current;
-
-    /* denoise */
-    uint32_t stad_threshold, asd_threshold, scm_threshold, moving_pixel_threshold;
-    uint32_t history_increase, maximum_history;
-    uint32_t temporal_threshold, low_temporal_threshold, good_neighbor_threshold;
-    uint32_t noise_threshold, noise_edge_threshold;
-
-    /* spatial-temporal motion measure (STMM) */
-    uint32_t stmm_c2, stmm_shift_down, stmm_shift_up, vecm_multiplier;
-    uint32_t stmm_large, stmm_small; /* weights of old values, of 256 */
-    bool stmm_large_at_minimum;
-    uint32_t minimum_stmm, maximum_stmm, stmm_output_shift;
-
-    /* spatial deinterlacing along edges */
-    uint32_t sdi_threshold, sdi_delta, fallback_t1, fallback_t2, fallback_2;
-
-    /* film mode detection */
-    uint32_t film_temporal_threshold, film_difference_1, film_difference_2, tear_threshold;
-
-    /* motion compensation */
-    uint32_t content_slope, content_threshold_1, sad_tight, sad_a, sad_b;
-    uint32_t smooth_vector_threshold, consistency_threshold, neighbor_threshold;
-};
 
 enum {
     G4_DI_COLUMNS = 16,
@@ -106,6 +72,8 @@ static inline int32_t g4_field_step(const struct g4_deinterlacer *state) {
 void g4_deinterlace_begin(struct g4_deinterlace_block *block, uint32_t rows);
 /* Filter the noise of block->c, or only take over the history; estimate noise.  denoise.c */
 void g4_denoise(struct g4_deinterlace_block *block, uint32_t rows);
+/* Filter 16x8 samples of a chroma plane, which block->c and block->p contain, with the history of luma.  denoise.c */
+void g4_denoise_chroma(struct g4_deinterlace_block *block, const uint8_t history[G4_DN_ROWS / 4][G4_DI_COLUMNS / 4]);
 /* Fill luma, chroma and stmm.  deinterlace.c */
 void g4_deinterlace(struct g4_deinterlace_block *block);
 /* V and U of a line of 4:2:2, in turn. */

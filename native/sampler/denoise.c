@@ -1,5 +1,5 @@
 /*
- * Denoising of luma, in blocks of 4x4 pixels: over time where little moves, else over space.
+ * Denoising in blocks of 4x4 pixels: over time where little moves, else over space.
  */
 #include "sampler/deinterlace.h"
 
@@ -54,7 +54,10 @@ static bool is_moving(const struct g4_deinterlacer *state, const struct block_me
 
 /* docs/decisions.md 127. */
 static uint32_t history_after(const struct g4_deinterlacer *state, const struct block_measure *m, uint32_t before) {
-    if (state->first_frame || is_moving(state, m)) {
+    if (state->first_frame) {
+        return state->initial_history;
+    }
+    if (is_moving(state, m)) {
         return 0;
     }
     if (m->asd <= state->asd_threshold || m->complexity <= state->scm_threshold) {
@@ -184,5 +187,18 @@ void g4_denoise(struct g4_deinterlace_block *b, uint32_t rows) {
     }
     noise = flat_blocks ? (noise + flat_blocks / 2) / flat_blocks : 0;
     b->noise = noise < 255 ? noise : 255;
+    b->c = out;
+}
+
+/* docs/decisions.md 242. */
+void g4_denoise_chroma(struct g4_deinterlace_block *b, const uint8_t history[G4_DN_ROWS / 4][G4_DI_COLUMNS / 4]) {
+    struct g4_luma_window out = b->c;
+
+    for (int32_t y = 0; y < G4_DN_ROWS; y += BLOCK) {
+        for (int32_t x = 0; x < G4_DI_COLUMNS; x += BLOCK) {
+            const struct block_measure m = measure(b, x, y);
+            filter_block(b, x, y, history[y / BLOCK][x / BLOCK], is_moving(b->state, &m), &out);
+        }
+    }
     b->c = out;
 }

@@ -67,8 +67,8 @@ static bool counts_alike(const struct g4_texture_sampler *sampler) {
 
 static bool suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
     return texture->direct && !texture->cube && texture->can_sample && !texture->null && one_filter(texture, sampler) &&
-           !sampler->border_mode && !sampler->disable && !sampler->keyed && counts_alike(sampler) &&
-           sampler->mip_filter != 2 && !g4_texture_is_beyond_levels(texture) &&
+           !sampler->border_mode && !sampler->disable && !sampler->keyed && sampler->reduction == G4_REDUCTION_MEAN &&
+           counts_alike(sampler) && sampler->mip_filter != 2 && !g4_texture_is_beyond_levels(texture) &&
            texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
 }
 

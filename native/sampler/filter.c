@@ -352,9 +352,10 @@ static bool run_direct(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_texture *const texture = b->texture;
     g4_bilinear_fn *const run = g4_lookup_function(texture, b->filter != G4_MAP_FILTER_NEAREST);
+    const bool reduced = b->reduction != G4_REDUCTION_MEAN && b->filter != G4_MAP_FILTER_NEAREST;
     struct g4_bilinear job;
 
-    if (!run || b->keyed || b->shadow || r->reader->log || (may_leave(r) && !texture->cube)) {
+    if (!run || reduced || b->keyed || b->shadow || r->reader->log || (may_leave(r) && !texture->cube)) {
         return false;
     }
     struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
@@ -406,6 +407,46 @@ static void run_nearest(struct lookup *r) {
     }
 }
 
+/* ---- results of several lookups: sums in double, or the least or greatest texel of a weight above 0 ---- */
+
+static void clear_sum(struct lookup *r) {
+    struct g4_batch *const b = r->b;
+    for (uint32_t k = 0; k < r->components; k++) {
+        memset(b->work.sum[k], 0, b->n * sizeof(double));
+        for (uint32_t i = 0; b->reduction != G4_REDUCTION_MEAN && i < b->n; i++) {
+            b->out[k][i] = NAN;
+        }
+    }
+}
+
+static void add_texels(struct lookup *r) {
+    struct g4_batch *const b = r->b;
+    const struct g4_texel_lanes *const texels = &b->work.texels;
+
+    if (b->reduction == G4_REDUCTION_MEAN) {
+        r->ops->accumulate(texels, b->work.scale, r->components, is_finite(b), b->n, b->work.sum);
+        return;
+    }
+    for (uint32_t corner = 0; corner < 4; corner++) {
+        for (uint32_t k = 0; k < r->components; k++) {
+            for (uint32_t i = 0; i < b->n; i++) {
+                if (texels->weight[corner][i] > 0.0f) {
+                    b->out[k][i] = g4_reduce(b->reduction, b->out[k][i], texels->texel[corner][k][i]);
+                }
+            }
+        }
+    }
+}
+
+static void finish_sum(struct lookup *r) {
+    struct g4_batch *const b = r->b;
+    for (uint32_t k = 0; k < r->components && b->reduction == G4_REDUCTION_MEAN; k++) {
+        for (uint32_t i = 0; i < b->n; i++) {
+            b->out[k][i] = (float)b->work.sum[k][i];
+        }
+    }
+}
+
 static void run_linear(struct lookup *r) {
     struct g4_batch *const b = r->b;
 
@@ -417,6 +458,11 @@ static void run_linear(struct lookup *r) {
     r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
     set_slices(b, b->slice);
     fetch(r, 4);
+    if (b->reduction != G4_REDUCTION_MEAN) {
+        clear_sum(r);
+        add_texels(r);
+        return;
+    }
     r->ops->filter(&b->work.texels, r->components, is_finite(b), b->n, b->out);
 }
 
@@ -448,21 +494,6 @@ static void run_gather(struct lookup *r) {
     }
 }
 
-static void finish_sum(struct lookup *r) {
-    struct g4_batch *const b = r->b;
-    for (uint32_t k = 0; k < r->components; k++) {
-        for (uint32_t i = 0; i < b->n; i++) {
-            b->out[k][i] = (float)b->work.sum[k][i];
-        }
-    }
-}
-
-static void clear_sum(struct lookup *r) {
-    for (uint32_t k = 0; k < r->components; k++) {
-        memset(r->b->work.sum[k], 0, r->b->n * sizeof(double));
-    }
-}
-
 /* Filters two slices of four texels each.  A slice of weight 0 is not read. */
 static void run_volume(struct lookup *r) {
     struct g4_batch *const b = r->b;
@@ -483,7 +514,7 @@ static void run_volume(struct lookup *r) {
         }
         set_slices(b, plane ? z->second : z->first);
         fetch(r, 4);
-        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, is_finite(b), b->n, b->work.sum);
+        add_texels(r);
     }
     finish_sum(r);
 }
@@ -493,7 +524,7 @@ static g4_bilinear_add_fn *begin_sum(struct lookup *r, struct g4_bilinear *job) 
     const struct g4_batch *const b = r->b;
     g4_bilinear_add_fn *const add = g4_lookup_add_function(b->texture);
 
-    if (!add || b->keyed || b->shadow || r->reader->log || may_leave(r)) {
+    if (!add || b->reduction != G4_REDUCTION_MEAN || b->keyed || b->shadow || r->reader->log || may_leave(r)) {
         return NULL;
     }
     const struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
@@ -515,7 +546,7 @@ static void add_way(struct lookup *r) {
     }
     set_slices(b, b->slice);
     fetch(r, 4);
-    r->ops->accumulate(&b->work.texels, b->work.scale, r->components, is_finite(b), b->n, b->work.sum);
+    add_texels(r);
 }
 
 /* Bilinear samples one texel apart along the longer gradient. */

@@ -22,7 +22,8 @@ struct g4_batch {
     bool magnified;
     uint8_t filter; /* enum g4_map_filter that this texture supports */
     bool shadow;
-    bool keyed; /* chroma key */
+    bool keyed;        /* chroma key */
+    uint8_t reduction; /* enum g4_reduction */
     int32_t offset[3];
     const float *u, *v, *r;
     const float *reference;
@@ -48,6 +49,12 @@ struct g4_batch {
         double sum[4][G4_BATCH];
     } work;
 };
+
+/* The smaller or the larger of two values.  NaN only if both are NaN. */
+static inline float g4_reduce(uint8_t reduction, float a, float b) {
+    const bool first = reduction == G4_REDUCTION_MINIMUM ? a <= b : a >= b;
+    return first || b != b ? a : b;
+}
 
 void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, struct g4_texel_reader *reader);
 

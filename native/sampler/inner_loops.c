@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sampler/coordinates.h"
+#include "sampler/levels_gen7.h"
 
 /* ---- coordinates ---- */
 
@@ -110,6 +111,37 @@ static void rows(const struct g4_texture *texture, const uint32_t *y0, const int
         }
 }
 
+static uint64_t locate(const uint32_t *const coordinate[3], const uint32_t offset[3], const uint32_t size[3],
+                       int32_t *const place[3]) {
+    vi all = vi_all(-1);
+    uint64_t found = 0;
+
+    for
+        EACH_VECTOR(i, G4_BATCH) {
+            for (int axis = 0; axis < 3; axis++) {
+                const vu start = coordinate[axis] ? vu_load(&coordinate[axis][i]) : vu_all(0);
+                const vu at = start + vu_all(offset[axis]);
+                all &= (vi)(at < vu_all(size[axis]));
+                store(&place[axis][i], (vi)at);
+            }
+        }
+    int32_t each[LANES];
+    int32_t inside_all = -1;
+    store(each, all);
+    for (uint32_t k = 0; k < LANES; k++) {
+        inside_all &= each[k];
+    }
+    if (inside_all) {
+        return UINT64_MAX;
+    }
+    for (uint32_t i = 0; i < G4_BATCH; i++) {
+        const bool in =
+            (uint32_t)place[0][i] < size[0] && (uint32_t)place[1][i] < size[1] && (uint32_t)place[2][i] < size[2];
+        found |= (uint64_t)in << i;
+    }
+    return found;
+}
+
 /* ---- packed texels ---- */
 
 /* Texels are aligned, so none crosses a page. */
@@ -119,10 +151,53 @@ INLINE uint32_t load_word(struct g4_port *port, uint32_t bytes, g4_address addre
     return value;
 }
 
+enum {
+    PAIR = 8,  /* lanes of two subspans */
+    LOWER = 2, /* the bit of a lane's number that lanes of the lower row have */
+};
+
+/* Loads texels of two subspans whose upper rows are in one page, and whose lower rows are, too.  False: they are not,
+ * or a page is missing, which load_word() reports. */
+INLINE bool load_near(struct g4_port *port, g4_address base, uint32_t bytes, const uint32_t *column,
+                      const uint32_t *row, uint32_t *word) {
+    const uint32_t start = (uint32_t)(base & G4_PAGE_OFFSET);
+    uint32_t at[PAIR];
+    uint32_t far = 0;
+
+    for (uint32_t k = 0; k < PAIR; k++) {
+        const uint32_t offset = column[k] + row[k];
+        at[k] = offset + start;
+        far |= (offset | at[k]) & ~(UINT32_MAX >> 1); /* the sum may wrap around */
+    }
+    for (uint32_t k = 0; k < PAIR; k++) {
+        far |= (at[k] ^ at[k & LOWER]) & ~(uint32_t)G4_PAGE_OFFSET;
+    }
+    if (__builtin_expect(far != 0, 0)) {
+        return false;
+    }
+    const g4_address page = base - start;
+    const uint8_t *const upper = g4_mem_ptr(port->mem, page + (at[0] & ~(uint32_t)G4_PAGE_OFFSET));
+    const uint8_t *const lower = g4_mem_ptr(port->mem, page + (at[LOWER] & ~(uint32_t)G4_PAGE_OFFSET));
+    if (__builtin_expect(!upper || !lower, 0)) {
+        return false;
+    }
+    for (uint32_t k = 0; k < PAIR; k++) {
+        word[k] = 0;
+        memcpy(&word[k], (k & LOWER ? lower : upper) + (at[k] & G4_PAGE_OFFSET), bytes);
+    }
+    return true;
+}
+
 INLINE void load_words(struct g4_port *port, g4_address base, uint32_t bytes, const uint32_t *column,
                        const uint32_t *row, uint32_t n, uint32_t *word) {
-    for (uint32_t i = 0; i < n; i++) {
-        word[i] = load_word(port, bytes, base + (column[i] + row[i]));
+    for (uint32_t i = 0; i < n; i += PAIR) {
+        const uint32_t end = n - i < PAIR ? n : i + PAIR;
+        if (end - i == PAIR && load_near(port, base, bytes, &column[i], &row[i], &word[i])) {
+            continue;
+        }
+        for (uint32_t k = i; k < end; k++) {
+            word[k] = load_word(port, bytes, base + (column[k] + row[k]));
+        }
     }
 }
 
@@ -521,7 +596,7 @@ static void length(const struct g4_gradient_lanes *gradients, uint32_t n, int32_
 
 /* The differences of a coordinate from the upper left pixels of eight subspans to the upper right and lower left ones.
  */
-INLINE void differences(const float *coordinate, float texels, float *dx, float *dy) {
+INLINE void differences(const float *coordinate, float texels, vf *dx, vf *dy) {
     const vf a = vf_load(coordinate);
     const vf b = vf_load(coordinate + LANES);
     const vf c = vf_load(coordinate + 2 * (size_t)LANES);
@@ -533,8 +608,8 @@ INLINE void differences(const float *coordinate, float texels, float *dx, float 
     const vf ab_below = __builtin_shufflevector(a, b, 2, 6, 10, 14, 2, 6, 10, 14);
     const vf cd_below = __builtin_shufflevector(c, d, 2, 6, 10, 14, 2, 6, 10, 14);
     const vf below = __builtin_shufflevector(ab_below, cd_below, 0, 1, 2, 3, 8, 9, 10, 11);
-    store(dx, (vi)((right - left) * vf_all(texels)));
-    store(dy, (vi)((below - left) * vf_all(texels)));
+    *dx = (right - left) * vf_all(texels);
+    *dy = (below - left) * vf_all(texels);
 }
 
 static void lengths(const float *const u[2], const float *const v[2], float width, float height,
@@ -544,13 +619,42 @@ static void lengths(const float *const u[2], const float *const v[2], float widt
     for (uint32_t i = 0; i < G4_SUBSPANS; i += LANES) {
         const uint32_t half = i / (G4_SUBSPANS / 2);
         const uint32_t lane = 4 * (i % (G4_SUBSPANS / 2));
-        differences(u[half] + lane, width, &ux[i], &uy[i]);
-        differences(v[half] + lane, height, &vx[i], &vy[i]);
+        vf d[4];
+        differences(u[half] + lane, width, &d[0], &d[1]);
+        differences(v[half] + lane, height, &d[2], &d[3]);
+        store(&ux[i], (vi)d[0]);
+        store(&uy[i], (vi)d[1]);
+        store(&vx[i], (vi)d[2]);
+        store(&vy[i], (vi)d[3]);
     }
     for (uint32_t i = 0; i < G4_SUBSPANS; i++) {
         const double x = (double)ux[i] * ux[i] + (double)vx[i] * vx[i];
         const double y = (double)uy[i] * uy[i] + (double)vy[i] * vy[i];
         out[i] = logarithm(x, y);
+    }
+}
+
+/* g4_level_of_square() of the larger of two numbers. */
+INLINE vi levels_of_squares(vf a, vf b) {
+    const vf larger = vf_max(a, b);
+    const vu bits = (vu)vf_select(vf_is_nan(larger), vf_all(1.0f), larger);
+    const vf exponent = vf_of_int((vi)(bits >> 23)) - 127.0f;
+    const vf t = (vf)((bits & 0x7fffff) | 0x3f800000) - 1.0f;
+    return vi_truncate(G4_SHIFTED_LEVEL_GEN7(exponent, t)) - 32768;
+}
+
+static void levels_gen7(const float *const u[2], const float *const v[2], float width, float height,
+                        int32_t out[G4_SUBSPANS]) {
+    for (uint32_t i = 0; i < G4_SUBSPANS; i += LANES) {
+        const uint32_t half = i / (G4_SUBSPANS / 2);
+        const uint32_t lane = 4 * (i % (G4_SUBSPANS / 2));
+        vf ux;
+        vf uy;
+        vf vx;
+        vf vy;
+        differences(u[half] + lane, width, &ux, &uy);
+        differences(v[half] + lane, height, &vx, &vy);
+        store(&out[i], levels_of_squares(ux * ux + vx * vx, uy * uy + vy * vy));
     }
 }
 
@@ -589,6 +693,7 @@ static void choose(const struct g4_level_choice *choice, const int32_t *lod, uin
 
 const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .axis = axis_lanes,
+    .locate = locate,
     .slices = slices,
     .columns = columns,
     .rows = rows,
@@ -604,6 +709,7 @@ const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .choose = choose,
     .length = length,
     .lengths = lengths,
+    .levels_gen7 = levels_gen7,
     .merge = merge,
     .fill = fill,
 };

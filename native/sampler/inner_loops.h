@@ -61,6 +61,9 @@ struct g4_way_lanes {
 
 struct g4_sampler_ops {
     void (*axis)(const struct g4_axis *axis, const float *coordinate, uint32_t n, struct g4_axis_lanes *out);
+    /* Adds offsets to 64 places, and returns the lanes whose places are inside of a size.  NULL: coordinates are 0. */
+    uint64_t (*locate)(const uint32_t *const coordinate[3], const uint32_t offset[3], const uint32_t size[3],
+                       int32_t *const place[3]);
     /* Computes the position of slices in their surface. */
     void (*slices)(const struct g4_level *level, const int32_t *slice, uint32_t n, uint32_t *x0, uint32_t *y0);
     /* Computes the byte offsets of columns x0 + x, and of rows y0 + y with the base added.  Texels outside are clamped.
@@ -104,6 +107,9 @@ struct g4_sampler_ops {
     /* Computes length() for the subspans of a message, [half][lane], in an image of so many texels. */
     void (*lengths)(const float *const u[2], const float *const v[2], float width, float height,
                     int32_t out[G4_SUBSPANS]);
+    /* Computes the levels of these subspans by the rules from Gen7 on (lod_gen7.c). */
+    void (*levels_gen7)(const float *const u[2], const float *const v[2], float width, float height,
+                        int32_t out[G4_SUBSPANS]);
 };
 
 #endif

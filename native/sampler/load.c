@@ -89,37 +89,43 @@ static uint32_t first_lane(g4_lanes lanes) {
 }
 
 /* Returns the lanes that are inside the level; x, y and slice of the others repeat those of the first lane inside. */
-static g4_lanes place(const struct g4_texture *texture, const struct g4_level *level, const struct g4_load_lanes *load,
-                      g4_lanes active, int32_t x[G4_BATCH], int32_t y[G4_BATCH], int32_t slice[G4_BATCH]) {
-    const uint32_t minimum = first_slice(texture);
-    g4_lanes found = 0;
-
-    for (uint32_t i = 0; i < G4_BATCH; i++) {
-        uint32_t spot[3];
-        const bool in = locate(texture, level, (const uint32_t[3]){load->u[i], load->v[i], load->r[i]}, load->offset,
-                               &spot[0], &spot[1], &spot[2]);
-        x[i] = (int32_t)spot[0];
-        y[i] = (int32_t)spot[1];
-        slice[i] = (int32_t)(spot[2] + minimum);
-        found |= (g4_lanes)in << i;
-    }
-    found &= active;
+static g4_lanes place(const struct g4_texture *texture, const struct g4_sampler_ops *ops, const struct g4_level *level,
+                      const struct g4_load_lanes *load, g4_lanes active, struct g4_load_work *work) {
+    const bool one_dimension = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D;
+    const uint32_t *const coordinate[3] = {load->u, one_dimension ? NULL : load->v, one_dimension ? load->v : load->r};
+    const uint32_t offset[3] = {(uint32_t)load->offset[0], one_dimension ? 0 : (uint32_t)load->offset[1],
+                                texture->volume ? (uint32_t)load->offset[2] : 0};
+    const uint32_t size[3] = {level->width, level->height, level->depth};
+    const g4_lanes found =
+        active & ops->locate(coordinate, offset, size, (int32_t *const[3]){work->x, work->y, work->slice});
     const uint32_t first = found ? first_lane(found) : 0;
+    const uint32_t minimum = first_slice(texture);
+
     for (g4_lanes left = ~found; left; left &= left - 1) {
         const uint32_t i = first_lane(left);
-        x[i] = x[first];
-        y[i] = y[first];
-        slice[i] = slice[first];
+        work->x[i] = work->x[first];
+        work->y[i] = work->y[first];
+        work->slice[i] = work->slice[first];
+    }
+    for (uint32_t i = 0; minimum && i < G4_BATCH; i++) {
+        work->slice[i] += (int32_t)minimum;
     }
     return found;
 }
 
 static bool same_level(const struct g4_load_lanes *load, g4_lanes active) {
-    bool same = true;
-    for (uint32_t i = 0; i < G4_BATCH; i++) {
-        same &= (load->lod[i] == load->lod[first_lane(active)]) | !(active >> i & 1);
+    const uint32_t *const lod = load->lod;
+    const uint32_t first = lod[first_lane(active)];
+
+    if (memcmp(lod, lod + 1, (G4_BATCH - 1) * sizeof *lod) == 0) {
+        return true;
     }
-    return same;
+    for (g4_lanes left = active; left; left &= left - 1) {
+        if (lod[first_lane(left)] != first) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void fill(uint32_t out[G4_BATCH], uint32_t value) {
@@ -138,7 +144,7 @@ bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *text
                    uint32_t *const out[4]) {
     const uint32_t number = load->lod[first_lane(active)] + texture->min_lod;
     const struct g4_level *const level = &texture->level[number];
-    const g4_lanes found = place(texture, level, load, active, work->x, work->y, work->slice);
+    const g4_lanes found = place(texture, ops, level, load, active, work);
     uint32_t none[4];
 
     outside(texture, none);
@@ -148,9 +154,9 @@ bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *text
         ops->rows(texture, work->y0, work->y, level->height, G4_BATCH, work->row[0]);
         ops->fetch(texture, reader->port, work->column, work->row, 1, G4_BATCH, work->texel);
     }
-    bool beyond_first = false;
-    for (uint32_t i = 0; i < G4_BATCH; i++) {
-        beyond_first |= (found >> i & 1) && work->slice[i] >= 1;
+    bool silicon_differs = false;
+    for (g4_lanes left = found; left && differs(texture, number, true); left &= left - 1) {
+        silicon_differs |= work->slice[first_lane(left)] >= 1;
     }
     for (int channel = 0; channel < 4; channel++) {
         const uint8_t source = texture->source[channel];
@@ -163,7 +169,7 @@ bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *text
             out[channel][first_lane(left)] = none[channel];
         }
     }
-    return differs(texture, number, beyond_first);
+    return silicon_differs;
 }
 
 void g4_load_info(const struct g4_texture *texture, uint32_t lod, uint32_t out[4]) {

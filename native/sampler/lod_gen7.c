@@ -6,11 +6,11 @@
  */
 #include <math.h>
 
-#include "core/util.h"
+#include "sampler/levels_gen7.h"
 #include "sampler/sample.h"
 
 enum {
-    LOD_ONE = 256,
+    LOD_ONE = G4_LEVEL_GEN7,
     LOD_LOW = -16 * LOD_ONE,
     LOD_HIGH = 16 * LOD_ONE - 1,
 };
@@ -28,40 +28,11 @@ static int32_t quantize(float lod) {
     return (float)whole > scaled ? whole - 1 : whole;
 }
 
-/* The level of a length, given its square: log2 to the nearest 1/256, exact for powers of two.  The polynomial is off
- * by less than 1/40000 level.  NaN counts as 1. */
-static inline int32_t level_of_square(float square) {
-    const uint32_t bits = g4_hw_bits(square == square ? square : 1.0f);
-    const float exponent = (float)(int32_t)(bits >> 23) - 127.0f;
-    const float t = g4_hw_float((bits & 0x7fffff) | 0x3f800000) - 1.0f;
-    const float bend = 0.4417403f + t * (-0.26602988f + t * (0.14631434f + t * -0.04400469f));
-    const float logarithm = exponent + t + t * (1.0f - t) * bend;
-    return (int32_t)(logarithm * (0.5f * LOD_ONE) + 32768.5f) - 32768;
-}
-
-static float larger(float a, float b) {
-    return a > b ? a : b;
-}
-
 /* The levels of the subspans of a message in a 2D image. */
 static void plane_levels(const struct g4_texture *texture, const struct g4_texture_sampler *sampler,
-                         const struct g4_parameter *u, const struct g4_parameter *v, int32_t lod[G4_SUBSPANS]) {
-    const float width = g4_lod_scale(texture, sampler, 0);
-    const float height = g4_lod_scale(texture, sampler, 1);
-    float square[G4_SUBSPANS];
-
-    for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
-        const float *const x = &u->half[s / (G4_SUBSPANS / 2)][4 * (s % (G4_SUBSPANS / 2))];
-        const float *const y = &v->half[s / (G4_SUBSPANS / 2)][4 * (s % (G4_SUBSPANS / 2))];
-        const float ux = (x[1] - x[0]) * width;
-        const float uy = (x[2] - x[0]) * width;
-        const float vx = (y[1] - y[0]) * height;
-        const float vy = (y[2] - y[0]) * height;
-        square[s] = larger(ux * ux + vx * vx, uy * uy + vy * vy);
-    }
-    for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
-        lod[s] = level_of_square(square[s]);
-    }
+                         const struct g4_parameter *u, const struct g4_parameter *v, const struct g4_sampler_ops *ops,
+                         int32_t lod[G4_SUBSPANS]) {
+    ops->levels_gen7(u->half, v->half, g4_lod_scale(texture, sampler, 0), g4_lod_scale(texture, sampler, 1), lod);
 }
 
 static float square_of(const float d[3][G4_BATCH], uint32_t i) {
@@ -92,7 +63,7 @@ static struct direction_gen7 direction_of(const struct g4_gradient_lanes *g, uin
     out.ratio = ratio > 1.0f ? ratio : 1.0f;
     out.step[0] = (along_x ? g->dx[0][i] : g->dy[0][i]) / major;
     out.step[1] = (along_x ? g->dx[1][i] : g->dy[1][i]) / major;
-    out.lod = level_of_square(major / out.ratio * (major / out.ratio));
+    out.lod = g4_level_of_square(major / out.ratio * (major / out.ratio));
     return out;
 }
 
@@ -105,17 +76,17 @@ static void set_lane(struct g4_sample_work *work, uint32_t lane, const struct di
     work->step[1][lane] = direction->step[1];
 }
 
-static void levels_of_subspans(const struct g4_request *request, struct g4_sample_work *work, bool anisotropic,
-                               float most) {
+static void levels_of_subspans(const struct g4_request *request, struct g4_sample_work *work,
+                               const struct g4_sampler_ops *ops, bool anisotropic, float most) {
     int32_t lod[G4_SUBSPANS];
     struct g4_gradient_lanes gradients;
 
     if (request->texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D && !anisotropic) {
-        plane_levels(request->texture, request->sampler, &request->u, &request->v, lod);
+        plane_levels(request->texture, request->sampler, &request->u, &request->v, ops, lod);
     } else {
         g4_lod_subspan_gradients(request, work, &gradients);
         for (uint32_t s = 0; !anisotropic && s < G4_SUBSPANS; s++) {
-            lod[s] = level_of_square(larger(square_of(gradients.dx, s), square_of(gradients.dy, s)));
+            lod[s] = g4_level_of_square(g4_larger(square_of(gradients.dx, s), square_of(gradients.dy, s)));
         }
     }
     for (uint32_t s = 0; anisotropic && s < G4_SUBSPANS; s++) {
@@ -143,14 +114,15 @@ static void levels_of_gradients(const struct g4_request *request, struct g4_samp
                 const struct direction_gen7 direction = direction_of(&gradients, i, most);
                 set_lane(work, lane, &direction);
             } else {
-                work->lod[lane] = level_of_square(larger(square_of(gradients.dx, i), square_of(gradients.dy, i)));
+                work->lod[lane] = g4_level_of_square(g4_larger(square_of(gradients.dx, i), square_of(gradients.dy, i)));
             }
         }
     }
 }
 
 /* Fills lod[], with the biases of the sampler and the message. */
-static void find_levels(const struct g4_request *request, struct g4_sample_work *work, bool anisotropic) {
+static void find_levels(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                        bool anisotropic) {
     const float most = (float)request->sampler->maximum_anisotropy;
     const int32_t bias = request->sampler->lod_bias;
     /* Lengths are in texels of level 0, but levels count from the first of the view. */
@@ -166,7 +138,7 @@ static void find_levels(const struct g4_request *request, struct g4_sample_work 
         }
     }
     if (request->lod_source == G4_LOD_COMPUTED) {
-        levels_of_subspans(request, work, anisotropic, most);
+        levels_of_subspans(request, work, ops, anisotropic, most);
     } else if (request->lod_source == G4_LOD_GRADIENTS) {
         levels_of_gradients(request, work, anisotropic, most);
     }
@@ -255,14 +227,13 @@ static void sample_lod(const struct g4_request *request, struct g4_sample_work *
                        bool anisotropic) {
     const struct choice choice = choice_of(request->texture, request->sampler);
 
-    (void)ops;
     if (!anisotropic && always_the_same(request->sampler, &choice)) {
         memset(work->magnified, 0, sizeof work->magnified);
         memset(work->level, (choice.single + choice.first) >> 8, sizeof work->level);
         memset(work->beta, 0, sizeof work->beta);
         return;
     }
-    find_levels(request, work, anisotropic);
+    find_levels(request, work, ops, anisotropic);
     choose(&choice, work->lod, G4_SAMPLE_LANES, work->level, work->magnified, work->beta);
 }
 
@@ -280,9 +251,8 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
     uint8_t level_bytes[G4_SUBSPANS];
     uint8_t magnified[G4_SUBSPANS];
 
-    (void)ops;
     *mixed = false;
-    plane_levels(in->texture, in->sampler, &in->u, &in->v, lod);
+    plane_levels(in->texture, in->sampler, &in->u, &in->v, ops, lod);
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         lod[s] += in->sampler->lod_bias - (int32_t)in->texture->min_lod * LOD_ONE;
     }
@@ -296,11 +266,11 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
     return g4_lod_alike(levels, in->active);
 }
 
-void g4_lod_query_gen7(const struct g4_request *request, struct g4_sample_work *work, float level[G4_SAMPLE_LANES],
-                       float unlimited[G4_SAMPLE_LANES]) {
+void g4_lod_query_gen7(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                       float level[G4_SAMPLE_LANES], float unlimited[G4_SAMPLE_LANES]) {
     const struct choice choice = choice_of(request->texture, request->sampler);
 
-    find_levels(request, work, false);
+    find_levels(request, work, ops, false);
     for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
         bool magnified;
         level[lane] = (float)chosen_level(&choice, work->lod[lane], &magnified) * (1.0f / LOD_ONE);

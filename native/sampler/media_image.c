@@ -83,3 +83,48 @@ void g4_media_image_read(const struct g4_media_image *image, struct g4_port *por
         i += run;
     }
 }
+
+static void write_byte(struct g4_port *port, g4_address address, uint8_t byte) {
+    uint8_t *const place = g4_mem_write_ptr(port, address);
+    if (place) {
+        *place = byte;
+    }
+}
+
+/* With an odd pitch, the two bytes of a sample may be in different pages. */
+static void write_sample(const struct g4_media_image *image, struct g4_port *port, g4_address address, uint8_t sample) {
+    if (image->doubled) {
+        write_byte(port, address - 1, 0);
+    }
+    write_byte(port, address, sample);
+}
+
+void g4_media_image_write(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
+                          int32_t x, int32_t y, uint32_t count, const uint8_t *samples) {
+    const struct g4_media_plane *const plane = &image->plane[channel];
+
+    if (!image->present || !plane->step || plane->bits || x < 0 || y < 0 || (uint32_t)y >= plane->height ||
+        (uint32_t)x >= plane->width) {
+        return;
+    }
+    const uint32_t row = plane->y0 + (uint32_t)y * image->row_step + image->first_row;
+    const uint32_t column = (uint32_t)x;
+    const uint32_t inside = plane->width - column < count ? plane->width - column : count;
+    for (uint32_t i = 0; i < inside;) {
+        const g4_address address = address_of(image, plane, column + i, row);
+        if (plane->step != 1) {
+            write_byte(port, address, samples[i++]);
+            if (image->doubled) { /* which may be in the page before, if the pitch is odd */
+                write_byte(port, address - 1, 0);
+            }
+            continue;
+        }
+        const uint32_t bytes = contiguous(image->tiling, plane->x0 + column + i, address);
+        const uint32_t run = inside - i < bytes ? inside - i : bytes;
+        uint8_t *const place = g4_mem_write_ptr(port, address);
+        if (place) {
+            memcpy(place, samples + i, run);
+        }
+        i += run;
+    }
+}

@@ -40,6 +40,7 @@ struct g4_media_image {
     uint32_t row_step, first_row;    /* rows of the frame that are rows of the picture: 2 for a field */
     bool packed;                     /* 4:2:2 in one plane */
     uint32_t bits;                   /* of a sample: 8 or 10 */
+    bool doubled;                    /* a byte that is 0 precedes each sample */
     uint32_t chroma_x, chroma_y;     /* chroma has every 2^n-th sample */
     uint32_t chroma_offset_quarters; /* of chroma lines, below the luma line */
     struct g4_media_plane plane[G4_MEDIA_CHANNELS];
@@ -57,6 +58,10 @@ g4_media_image_load_fn g4_media_image_load, g4_media_image_load_gen9;
 struct gen7_media_surface_state;
 void g4_media_image_setup(struct g4_media_image *image, const struct gen7_media_surface_state *state);
 
+/* A surface of the video enhancement engine.  False: its format is not modelled there. */
+struct g4_video_surface;
+bool g4_media_image_of_video(struct g4_media_image *image, const struct g4_video_surface *surface, g4_address base);
+
 /* Read `count` samples of row y from column x on, 8 bits each.  Coordinates outside are those of the nearest edge;
  * absent channels are 0. */
 void g4_media_image_read(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
@@ -64,5 +69,8 @@ void g4_media_image_read(const struct g4_media_image *image, struct g4_port *por
 /* With all bits of the surface: 8 or 10. */
 void g4_media_image_read_wide(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
                               int32_t x, int32_t y, uint32_t count, uint16_t *out);
+/* Write `count` samples of 8 bits; those outside are lost. */
+void g4_media_image_write(const struct g4_media_image *image, struct g4_port *port, enum g4_media_channel channel,
+                          int32_t x, int32_t y, uint32_t count, const uint8_t *samples);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * MEDIA_SURFACE_STATE of Ivy Bridge and Haswell (layout as in intel-vaapi-driver, i965_structs.h).
  */
+#include "api/video_enhancement.h"
 #include "core/surface.h"
 #include "sampler/media_image.h"
 #include "state_gen7.h"
@@ -123,6 +124,39 @@ void g4_media_image_setup(struct g4_media_image *image, const struct gen7_media_
     image->first_row = state->picture_structure == GEN7_SURFACE_PICTURE_STRUCTURE_BOTTOM_FIELD_PICTURE;
     image->chroma_offset_quarters = state->cbcr_vertical_pixel_offset;
     image->present = unpack_format(image, state);
+}
+
+/* Samples of 16 bits: their upper bytes (docs/decisions.md 243). */
+static void take_upper_bytes(struct g4_media_image *image) {
+    image->doubled = true;
+    for (enum g4_media_channel c = G4_MEDIA_RED; c <= G4_MEDIA_BLUE; c++) {
+        struct g4_media_plane *const plane = &image->plane[c];
+        plane->x0 = 2 * plane->x0 + 1;
+        plane->step *= 2;
+    }
+}
+
+bool g4_media_image_of_video(struct g4_media_image *image, const struct g4_video_surface *surface, g4_address base) {
+    const struct gen7_media_surface_state state = {
+        .surface_format = surface->format,
+        .width = surface->width,
+        .height = surface->height,
+        .surface_pitch = surface->pitch,
+        .interleave_chroma = surface->interleaved,
+        .half_pitch_for_chroma = surface->half_pitch,
+        .tiled_surface = surface->tiling != G4_TILING_LINEAR,
+        .tile_walk = surface->tiling == G4_TILING_Y ? GEN7_TILE_WALK_YMAJOR : GEN7_TILE_WALK_XMAJOR,
+        .x_offset_for_cb = surface->cb_x,
+        .y_offset_for_cb = surface->cb_y,
+        .x_offset_for_cr = surface->cr_x,
+        .y_offset_for_cr = surface->cr_y,
+    };
+    g4_media_image_setup(image, &state);
+    image->base = base; /* which may have 48 bits */
+    if (surface->sample_bytes == 2) {
+        take_upper_bytes(image);
+    }
+    return image->present && image->chroma_x == 1;
 }
 
 void g4_media_image_load(struct g4_media_image *image, struct g4_port *port, const struct g4_surface_loader *surfaces,

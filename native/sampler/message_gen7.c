@@ -325,7 +325,7 @@ static void query_lod(struct g4_sampler_call *c) {
     }
     const struct g4_request request = request_of(c, sampler);
     g4_sample_prepare(&request, &c->cache->work, g4_sampler_ops_of_variant());
-    g4_lod_query_gen7(&request, &c->cache->work, level, unlimited);
+    g4_lod_query_gen7(&request, &c->cache->work, g4_sampler_ops_of_variant(), level, unlimited);
     for
         EACH_ACTIVE(lane, c) {
             const uint32_t value[4] = {g4_hw_bits(level[lane]), g4_hw_bits(unlimited[lane])};

@@ -10,7 +10,8 @@ struct sampling {
     struct g4_parameter u, v, r; /* for cubes on the face */
     bool anisotropic;
     bool keyed;
-    bool cubes; /* an array of cubes */
+    uint8_t reduction; /* enum g4_reduction */
+    bool cubes;        /* an array of cubes */
 };
 
 /* ---- coordinates ---- */
@@ -228,6 +229,7 @@ static void run_lanes(struct sampling *s, uint32_t half, uint64_t lanes, uint32_
         b->first_slice = b->texture->surface.minimum_array_element + (s->cubes ? 6 * (uint32_t)work->cube[first] : 0);
     }
     b->keyed = s->keyed;
+    b->reduction = s->reduction;
     b->anisotropy = &work->anisotropy;
     memcpy(b->offset, s->q->offset, sizeof b->offset);
     g4_filter_run(b, s->ops, s->reader);
@@ -296,6 +298,7 @@ void g4_sample(const struct g4_request *request, struct g4_sample_work *work, co
         .reader = reader,
         .anisotropic = !request->gather && is_anisotropic(request),
         .keyed = request->sampler->keyed && (texture->format->chroma_key & texture->gen) && !texture->volume,
+        .reduction = request->shadow ? G4_REDUCTION_MEAN : request->sampler->reduction,
     };
     s.cubes = texture->cube && texture->surface.faces_are_elements && texture->surface.depth > 1;
     work->killed[0] = work->killed[1] = 0;
@@ -325,7 +328,13 @@ void g4_sample(const struct g4_request *request, struct g4_sample_work *work, co
         const uint32_t components = request->shadow ? 1 : texture->components;
         for (uint32_t k = 0; k < components; k++) {
             float *const low = &work->result[0][k][half * G4_BATCH];
-            ops->between(low, &work->result[1][k][half * G4_BATCH], &work->beta[half * G4_BATCH], G4_BATCH, low);
+            const float *const high = &work->result[1][k][half * G4_BATCH];
+            if (s.reduction == G4_REDUCTION_MEAN) {
+                ops->between(low, high, &work->beta[half * G4_BATCH], G4_BATCH, low);
+            }
+            for (uint32_t i = 0; s.reduction != G4_REDUCTION_MEAN && i < G4_BATCH; i++) {
+                low[i] = mixed >> i & 1 ? g4_reduce(s.reduction, low[i], high[i]) : low[i];
+            }
         }
     }
 }

@@ -100,8 +100,8 @@ extern const struct g4_lod_rules g4_lod_rules_gen4, g4_lod_rules_gen7;
 
 /* The lod message of Gen7: for each lane the level that is accessed, from the first of the view, and the level with its
  * biases before any limit. */
-void g4_lod_query_gen7(const struct g4_request *request, struct g4_sample_work *work, float level[G4_SAMPLE_LANES],
-                       float unlimited[G4_SAMPLE_LANES]);
+void g4_lod_query_gen7(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                       float level[G4_SAMPLE_LANES], float unlimited[G4_SAMPLE_LANES]);
 
 /* The number of texels of level 0 in a unit of a coordinate (lod.c). */
 float g4_lod_scale(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, int dimension);

@@ -6,6 +6,15 @@
 
 _Static_assert((int)G4_HALF_BORDER == (int)GEN9_ADDRESS_CONTROL_MODE_HALF_BORDER, "as the state has it");
 
+static uint8_t reduction_of(const struct gen9_sampler_state *state) {
+    if (!state->reduction_type_enable) {
+        return G4_REDUCTION_MEAN;
+    }
+    return state->reduction_type == GEN9_REDUCTION_TYPE_MINIMUM   ? G4_REDUCTION_MINIMUM
+           : state->reduction_type == GEN9_REDUCTION_TYPE_MAXIMUM ? G4_REDUCTION_MAXIMUM
+                                                                  : G4_REDUCTION_MEAN;
+}
+
 static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
                        g4_address dynamic_state_base, g4_address address) {
     struct gen9_sampler_state state;
@@ -34,6 +43,7 @@ static g4_address load(struct g4_texture_sampler *sampler, struct g4_port *port,
     sampler->max_lod = state.max_lod_u4_8;
     sampler->maximum_anisotropy = state.maximum_anisotropy;
     sampler->shadow_function = state.shadow_function;
+    sampler->reduction = reduction_of(&state);
     sampler->keyed = state.chromakey_enable;
     sampler->key_replaces = state.chromakey_mode == GEN9_CHROMA_KEY_MODE_REPLACE_BLACK;
     sampler->key = state.chromakey_index;

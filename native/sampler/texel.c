@@ -21,13 +21,13 @@ static uint32_t small_float(uint32_t value, uint32_t mantissa_bits) {
     const uint32_t shift = 23 - mantissa_bits;
     const uint32_t exponent = value >> mantissa_bits;
     const uint32_t mantissa = value & ((UINT32_C(1) << mantissa_bits) - 1);
+    if (exponent - 1 < 30) {
+        return (value << shift) + (UINT32_C(112) << 23);
+    }
     if (exponent == 31) {
         return UINT32_C(0x7f800000) | mantissa << shift;
     }
-    if (exponent == 0) {
-        return g4_hw_bits((float)mantissa * g4_hw_float((127 - 14 - mantissa_bits) << 23));
-    }
-    return (exponent + 112) << 23 | mantissa << shift;
+    return g4_hw_bits((float)mantissa * g4_hw_float((127 - 14 - mantissa_bits) << 23));
 }
 
 static uint32_t half_float(uint32_t value) {
@@ -102,7 +102,8 @@ static void plain_color(const struct g4_texel_reader *reader, const struct g4_fo
 /* ---- memory ---- */
 
 enum {
-    BUFFER = 24 /* bytes: the widest texel, and those that bits_at() may read beyond it */
+    WIDEST = 16, /* bytes of a texel or block */
+    BUFFER = 24  /* and those that bits_at() may read beyond it */
 };
 
 static void log_texel(struct g4_texel_log *log, g4_address address, uint32_t bytes) {
@@ -114,7 +115,8 @@ static void log_texel(struct g4_texel_log *log, g4_address address, uint32_t byt
     log->count++;
 }
 
-static void read_bytes(const struct g4_texel_reader *reader, g4_address address, uint8_t *bytes, uint32_t count) {
+static __attribute__((noinline)) void read_exactly(const struct g4_texel_reader *reader, g4_address address,
+                                                   uint8_t *bytes, uint32_t count) {
     struct g4_port *const port = reader->port;
     if (reader->log) {
         log_texel(reader->log, address, count);
@@ -124,6 +126,17 @@ static void read_bytes(const struct g4_texel_reader *reader, g4_address address,
     } else {
         (void)g4_mem_read(port, address, bytes, count); /* missing pages read as 0 and are in the port's log */
     }
+}
+
+/* Reads a texel or block of `count` bytes; the rest of the buffer may have any value.  Almost always a copy of constant
+ * length is possible, which is faster than calling memcpy(). */
+static void read_bytes(const struct g4_texel_reader *reader, g4_address address, uint8_t bytes[BUFFER],
+                       uint32_t count) {
+    if (reader->log || (address & G4_PAGE_OFFSET) + WIDEST > G4_PAGE_SIZE) {
+        read_exactly(reader, address, bytes, count);
+        return;
+    }
+    memcpy(bytes, g4_mem_read_ptr(reader->port, address), WIDEST);
 }
 
 /* Reads the bytes of a plain texel.  A texel of less than a byte is moved to the lowest bits of a byte. */

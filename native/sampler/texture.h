@@ -56,6 +56,13 @@ enum g4_direct_kind {
 
 struct g4_srgb_decoder;
 
+/* How a filter combines its texels.  A compare uses their mean in any case (docs/decisions.md 210). */
+enum g4_reduction {
+    G4_REDUCTION_MEAN,
+    G4_REDUCTION_MINIMUM,
+    G4_REDUCTION_MAXIMUM,
+};
+
 /* Whether a level of a texture is contiguous in host memory, as it is in guest memory. */
 enum g4_contiguity {
     G4_CONTIGUITY_UNKNOWN,
@@ -70,7 +77,7 @@ struct g4_contiguous_level {
     uintptr_t base;   /* if contiguous: host address that graphics address 0 would have; else 0 */
 };
 
-/* The number of texels that a block has along an axis, and what divides by it: 2^18 / size, rounded up. */
+/* The number of texels that a block has along an axis, and its reciprocal: 2^18 / size, rounded up. */
 struct g4_block_axis {
     uint32_t size, reciprocal;
 };
@@ -147,6 +154,7 @@ struct g4_texture_sampler {
     uint32_t maximum_anisotropy;      /* n in n:1 */
     uint32_t shadow_function;         /* enum g4_prefilter_operation */
     uint32_t mono_width, mono_height; /* 0: those of the context */
+    uint8_t reduction;                /* enum g4_reduction */
     bool keyed;                       /* by a chroma key */
     bool key_replaces;                /* matching texels become black, else they kill the pixel */
     uint32_t key;

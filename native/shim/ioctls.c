@@ -276,10 +276,20 @@ static int run(struct drm_file *file, unsigned long request, void *argument) {
     return error;
 }
 
-/* DMA_BUF_IOCTL_SYNC needs no action: the contents are always up to date. */
-static bool is_dma_buf_sync(int fd, unsigned long request) {
-    return request_type(request) == DMA_BUF_IOCTL_TYPE && request_number(request) == DMA_BUF_SYNC &&
-           drm_file_ever_opened() && memfd_find(fd) != NULL;
+/* DMA_BUF_IOCTL_SYNC needs no action: contents are always up to date.  False: the descriptor is not one
+ * of our buffers. */
+static bool dma_buf_ioctl(int fd, unsigned long request, const void *argument, int *error) {
+    uint64_t flags;
+
+    if (request_number(request) != DMA_BUF_SYNC || !drm_file_ever_opened() || !memfd_find(fd)) {
+        return false;
+    }
+    if (!user_read(&flags, (uintptr_t)argument, sizeof flags)) {
+        *error = EFAULT;
+    } else if (flags & ~(uint64_t)(DMA_BUF_SYNC_READ_WRITE | DMA_BUF_SYNC_END) || !(flags & DMA_BUF_SYNC_READ_WRITE)) {
+        *error = EINVAL;
+    }
+    return true;
 }
 
 bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result) {
@@ -301,7 +311,7 @@ bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result) 
     } else if (type == SYNC_FILE_IOCTL_TYPE) {
         ours = sync_file_ioctl(fd, request, argument, &error);
     } else {
-        ours = is_dma_buf_sync(fd, request);
+        ours = dma_buf_ioctl(fd, request, argument, &error);
     }
     shim_unlock();
     errno = error ? error : before;

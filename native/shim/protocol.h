@@ -8,14 +8,15 @@
  * Memory lives in memfds, sealed against shrinking, which the shim creates and passes to the server; file 0 is the
  * arena, which comes with HELLO.  Each connection has its own graphics address space: the shim binds its buffers there
  * (BIND) and refers to them by graphics address only.  Packets are handled in order.  Each EXEC is answered by a RESULT
- * after it has been executed, in the same order.
+ * after it has been executed, in the same order; if the shim has named a struct g4_live_progress in its arena, a batch
+ * that ended well is reported there, and the RESULT is sent only if the shim sleeps.
  */
 #ifndef G4_SHIM_PROTOCOL_H
 #define G4_SHIM_PROTOCOL_H
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 7,
+    G4_LIVE_VERSION = 8,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_MAX_CONTEXTS = 16384, /* of a connection; their numbers are smaller */
@@ -53,6 +54,18 @@ struct g4_live_hello {
     uint32_t pid;
     uint64_t arena_size;
     char program[64];
+    uint64_t progress;     /* offset in the arena of a struct g4_live_progress, a multiple of its size */
+    uint32_t has_progress; /* 0: there is none */
+    uint32_t pad;
+};
+
+/* Progress of submissions, in memory that both ends write.  Neither believes more of it than a packet could say: the
+ * server reads only `sleeping`, and the shim accepts only submissions that it has made. */
+struct g4_live_progress {
+    uint32_t completed; /* server: the low half of the sequence of the last EXEC that ended with G4_LIVE_DONE */
+    uint32_t failed;    /* server: how many ended otherwise, counted before the RESULT of each is sent */
+    uint32_t sleeping;  /* shim: not 0 while it sleeps until a packet arrives */
+    uint32_t pad;
 };
 
 enum g4_live_engine {

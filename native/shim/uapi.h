@@ -338,6 +338,8 @@ enum {
     SYNC_FILE_MERGE = 3,
     SYNC_FILE_INFO = 4,
     DMA_BUF_SYNC = 0,
+    DMA_BUF_SYNC_READ_WRITE = 3,
+    DMA_BUF_SYNC_END = 4,
 };
 struct sync_merge {
     char name[32];

@@ -172,6 +172,7 @@ def test_a_damaged_file_of_digests_is_bad_input(damage: Any, text: str, tmp_path
     ([str(GEARS)], "give two traces, or one with exactly one of"),
     ([str(GEARS), str(GEARS), "--devices", "g45,gm45"], "give two traces, or one with exactly one of"),
     ([str(GEARS), "--devices", "g45"], "'g45' is not two devices"),
+    ([str(GEARS), "--devices", "g45,ivb"], "ivb is too different: take two of g965, "),
     ([str(GEARS), "--devices", "g45,g4x5"], "unknown device 'g4x5'"),
     ([str(GEARS), "--options", "rounding=rtz,rtne"], "unknown option 'rounding' (known: fp-rounding, general"),
     ([str(GEARS), "--options", "general=on"], "'on' is not two of off, on, such as general=off,on"),

@@ -7,8 +7,8 @@ import random
 import numpy as np
 
 from gen4emu._native import ffi, lib
-from gen4emu.hw.gen import Gen
 from tests.harness.native import harness
+from tests.harness.parts import GEN4_PARTS
 from tests.harness.pixel_probe import BINDING_TABLE, SURFACE_STATES, PixelProbe
 from tests.harness.probe import THREADS
 
@@ -25,7 +25,7 @@ def play(seed: int, rounds: int, variant: int) -> bytes:
     lib.g4_set_variant(variant)
     rng = random.Random(seed)
     noise = np.random.default_rng(seed)
-    probe = PixelProbe(rng.choice([Gen.BW, Gen.CL, Gen.CTG, Gen.EL]))
+    probe = PixelProbe(rng.choice(GEN4_PARTS))
     memory = probe.memory
     memory.write(REGION, noise.bytes(REGION_BYTES))
     floats = [0.0, 1.0, float("nan"), float("inf"), -1e35, 1e35, 0.5]

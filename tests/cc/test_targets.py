@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gen4emu._native import lib
 from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.hw.formats import FORMATS, Channel, ChannelType, Encoding, FormatInfo
 from gen4emu.hw.gen import Gen
@@ -202,6 +203,29 @@ def test_every_pixel_of_a_surface_gets_its_own_colour(name: str, tiling: Tiling)
                     assert value >> channel.at & 0xFFFFFFFF == int(np.float32(picture[y, x, c]).view(np.uint32))
 
 
+@pytest.mark.parametrize("name", ["R32G32B32A32_UINT", "R32G32B32A32_SINT"])
+@pytest.mark.parametrize("variant", range(lib.g4_variant_best() + 1))
+def test_integers_of_32_bits_are_stored_as_they_are_in_columns_of_a_y_tile(variant: int, name: str) -> None:
+    before = lib.g4_variant_current()
+    lib.g4_set_variant(variant)
+    rng = np.random.default_rng(13)
+    board = Canvas(name, width=17, height=35, tiling=Tiling.Y)  # three tiles across, two down, cut in a subspan
+    board.target.layout.write(board.memory, rng.bytes(board.target.pitch * board.target.layout.height))
+    board.begin()
+    lane = np.arange(16)
+    dx, dy = lane // 4 * 2 + lane % 2, lane // 2 % 2
+    for i in range(80):
+        x, y = int(rng.integers(0, 10)) * 2, int(rng.integers(0, 18)) * 2
+        pixels = 0xFFFF if i % 2 else int(rng.integers(1, 1 << 16))
+        colors = rng.integers(0, 1 << 32, (16, 4), dtype=np.uint32)
+        want = board.target.image().copy().view(np.uint32)
+        inside = (pixels >> lane & 1).astype(bool) & (x + dx < 17) & (y + dy < 35)
+        want[y + dy[inside], x + dx[inside]] = colors[inside]
+        board.draw(colors, x, y, pixels=pixels)
+        assert np.array_equal(board.target.image().view(np.uint32), want)
+    lib.g4_set_variant(before)
+
+
 @pytest.mark.parametrize("tiling", [Tiling.LINEAR, Tiling.Y])
 def test_pixels_outside_of_the_surface_are_dropped(tiling: Tiling) -> None:
     board = Canvas(width=5, height=3, tiling=tiling)
@@ -325,7 +349,6 @@ def test_missing_surface_state_is_reported() -> None:
 
 
 def test_random_pictures_are_the_same_in_every_vector_variant() -> None:
-    from gen4emu._native import lib
     before = lib.g4_variant_current()
     pictures = []
     for variant in range(lib.g4_variant_best() + 1):

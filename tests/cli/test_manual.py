@@ -57,6 +57,16 @@ def test_man_prints_and_writes_pages(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "no such verb: 'lnt'; did you mean lint?" in capsys.readouterr().err
 
 
+def test_man_writes_all_pages_even_if_nobody_reads_their_names(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-u", "-m", "gen4emu", "man", "--write", str(tmp_path)], stdout=writer,
+                          check=False, cwd=ROOT, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    os.close(writer)
+    assert done.returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in PAGES.iterdir()}
+
+
 @pytest.mark.parametrize("shell", PLACES)
 def test_completion_scripts_are_printed_and_committed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The program chooses the words; the scripts only call it."""

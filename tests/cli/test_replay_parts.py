@@ -18,6 +18,7 @@ from gen4emu.cli.replay_parts import parts_of
 from gen4emu.cli.replay_run import Writer
 from gen4emu.device import bookmark_file
 from gen4emu.device.options import Options
+from gen4emu.sandbox import Mode
 from gen4emu.selection import ALL, Selection
 from tests.harness.joined import join
 
@@ -62,7 +63,7 @@ def test_the_result_is_that_of_one_process(options: tuple[str, ...], trace: str,
         divided = document(capsys, 0, f"divided-{processes}", trace, *options, "--processes", processes)
         assert divided == straight
         assert files(f"divided-{processes}") == files("straight") != {}
-    assert straight["pictures"] and len(parts_of(trace, Options(), ALL, 2)) == 4
+    assert straight["pictures"] and len(parts_of(trace, Options(), ALL, 2, Mode.OFF)[1]) == 4
 
 
 def test_paths_and_the_summary_are_those_of_one_process(trace: str, capsys: Text) -> None:
@@ -76,14 +77,16 @@ def test_paths_and_the_summary_are_those_of_one_process(trace: str, capsys: Text
 
 
 def test_parts_have_about_as_many_draws(trace: str) -> None:
-    bookmarks = bookmark_file.read(trace).bookmarks
-    parts = parts_of(trace, Options(), ALL, 2)
+    bookmarks = bookmark_file.signed(trace).contents().bookmarks
+    _, parts = parts_of(trace, Options(), ALL, 2, Mode.OFF)
     assert [part.is_last for part in parts] == [False, False, False, True]
     assert parts[0].at is None and parts[-1].frames.last is None
     for before, part in itertools.pairwise(parts):
-        assert part.at is not None and part.at in bookmarks
+        assert part.at is not None
+        found = bookmarks[part.at.number]
+        assert (part.at.frames, part.at.draws) == (found.frames, found.checkpoint.draws)
         assert part.at.frames == part.frames.first == (before.frames.last or 0) + 1
-    (only,) = parts_of(trace, Options(), Selection.parse("3"), 4)
+    _, (only,) = parts_of(trace, Options(), Selection.parse("3"), 4, Mode.OFF)
     assert only.at is not None and only.at.frames == 3 and only.is_last
 
 
@@ -130,7 +133,7 @@ def test_damage_of_the_trace_is_that_of_one_process(trace: str, tmp_path: Path, 
 def test_a_process_that_dies_is_named_and_later_pictures_are_removed(trace: str, capsys: Text,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(["-q", "replay", trace, "-o", "straight"]) == 0
-    parts = parts_of(trace, Options(), ALL, 2)
+    _, parts = parts_of(trace, Options(), ALL, 2, Mode.OFF)
     dying = parts[1].frames.first
     write = Writer.write
 
@@ -177,7 +180,7 @@ def test_what_cannot_be_divided(options: tuple[str, ...], text: str, trace: str,
 
 def test_a_short_trace_without_checkpoints_is_one_part(trace: str, capsys: Text) -> None:
     assert run(["-q", "index", trace, "--interval", "3600"]) == 0
-    assert [part.at for part in parts_of(trace, Options(), ALL, 4)] == [None]
+    assert [part.at for part in parts_of(trace, Options(), ALL, 4, Mode.OFF)[1]] == [None]
     capsys.readouterr()
     straight = document(capsys, 0, "straight", trace)
     assert document(capsys, 0, "divided", trace, "--processes", "4") == straight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import gen4emu
 from gen4emu.cli.main import run
 
-GEARS = str(Path(__file__).parents[2] / "traces" / "gears-g4x.aub.xz")
+TRACES = Path(__file__).parents[2] / "traces"
+GEARS = str(TRACES / "gears-g4x.aub.xz")
 
 
 def test_the_text_names_what_is_in_force_and_who_set_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,3 +36,19 @@ def test_the_json_is_that_of_the_api(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_draw_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["state", GEARS, "--draw", "6"]) == 2
     assert capsys.readouterr().err == f"gen4emu: {GEARS}: no draw 6: it has 6 draws, 0 to 5\n"
+
+
+def test_from_gen6_on_memory_is_as_the_trace_wrote_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The batch stores 1.0 to the blend constant before COLOR_CALC_STATE is loaded; the trace has written 0."""
+    trace = str(TRACES / "later" / "triangle-kbl.aub.xz")
+    assert run(["-q", "export", trace, "--draw", "2", "-o", str(tmp_path / "repro")]) == 0
+    batch = tmp_path / "repro" / "batch.txt"
+    store = "dwords 0x10000002 0xfffef208 0x00000002 0x3f800000\n"  # MI_STORE_DATA_IMM
+    batch.write_text(batch.read_text().replace("3DSTATE_CC_STATE_POINTERS\n", f"{store}3DSTATE_CC_STATE_POINTERS\n"))
+    assert run(["-q", "build", str(batch), "-o", str(tmp_path / "store.aub")]) == 0
+    with gen4emu.open(tmp_path / "store.aub") as built:
+        assert built.at(draw=0).read(0x2_FFFE_F208, 4) == struct.pack("<f", 1)
+    assert run(["state", str(tmp_path / "store.aub"), "--draw", "0"]) == 0
+    assert "blend_constant_color_red=0\n" in capsys.readouterr().out
+    assert run(["state", "--help"]) == 0
+    assert "From Gen6 on, TRACE is decoded up to the draw" in " ".join(capsys.readouterr().out.split())

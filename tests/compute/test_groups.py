@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gen4emu.device.device import EuHang
@@ -9,11 +10,12 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.media import SimdSize
 from gen4emu.hw.gen7.pipeline import RoundingMode
 from gen4emu.isa.encodings import encoding_of
-from tests.harness.compute import BARRIER, DYNAMIC, SCRATCH, SHARED, Compute
+from tests.harness.compute import BARRIER, DYNAMIC, INDIRECT, SCRATCH, SHARED, Compute
 from tests.harness.group_kernels import LANES, offset, per_thread, reversed_through_shared_memory, rows
 from tests.harness.messages import operand
+from tests.harness.parts import names
 
-DEVICES = pytest.mark.parametrize("device", ["ivb", "byt", "hsw", "skl", "kbl"])
+DEVICES = pytest.mark.parametrize("device", names(Gen.GEN7 | Gen.GEN75 | Gen.GEN9))
 
 
 @DEVICES
@@ -84,7 +86,7 @@ mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
 def test_subroutines_return_to_addresses_as_ip_has_them(device: str) -> None:
     """The second return is to an address that the kernel has computed from ip."""
     machine = Compute(device)
-    unit = encoding_of(machine.gen).jump_unit
+    unit = encoding_of(machine.gen).jmpi_unit  # of call, too
     kernel = LANES + f"""
 mov(8) g21<1>UD 1UD {{ align1 1Q }};
 mov(1) g22<1>UD ip<0,1,0>UD {{ align1 WE_all 1N }};
@@ -115,7 +117,57 @@ add(8) g21<1>UD g1<8,8,1>UD g2<8,8,1>UD { align1 1Q };
     assert machine.dwords(0, 24) == [100 + i for _ in range(3) for i in range(8)]
 
 
+@pytest.mark.parametrize("device", names(Gen.GEN9))
+def test_indirect_data_take_the_place_of_constants(device: str) -> None:
+    """A payload has the rows of its thread first, then those that all threads share."""
+    machine = Compute(device)
+    kernel = LANES + """
+mul(8) g20<1>UD g1<0,1,0>UD 32UW { align1 1Q };
+add(8) g20<1>UD g20<8,8,1>UD g11<8,8,1>UD { align1 1Q };
+add(8) g21<1>UD g2<8,8,1>UD g3<8,8,1>UD { align1 1Q };
+""" + machine.store(20)
+    data = [list(range(8)), [100] * 8, *([t, *[0] * 7] for t in range(3))]
+    start = machine.far + INDIRECT
+    machine.memory.write(start + 64, np.array(data, np.uint32).tobytes())
+    base = machine.command("STATE_BASE_ADDRESS", indirect_object_base_address=start,
+                           indirect_object_base_address_modify_enable=True, indirect_object_buffer_size=0x10000,
+                           indirect_object_buffer_size_modify_enable=True)
+    batch = machine.state(kernel, constants=[[9] * 8] * 5, number_of_threads_in_gpgpu_thread_group=3,
+                          constant_urb_entry_read_length=1, cross_thread_constant_data_read_length=2)
+    machine.run(batch + base + machine.walker((1, 1, 1), 3, indirect_data_start_address=64,
+                                              indirect_data_length=160))
+    assert machine.dwords(0, 24) == [100 + i for _ in range(3) for i in range(8)]
+
+
+@pytest.mark.parametrize("length", [1, 33, 0x1FFFF])
+def test_indirect_data_that_nothing_maps_are_zero(length: int) -> None:
+    machine = Compute("kbl")
+    kernel = LANES + """
+mov(8) g20<1>UD g11<8,8,1>UD { align1 1Q };
+or(8) g21<1>UD g1<8,8,1>UD g2<8,8,1>UD { align1 1Q };
+""" + machine.store(20)
+    machine.dispatch(kernel, constants=[[9] * 8] * 2, constant_urb_entry_read_length=1,
+                     cross_thread_constant_data_read_length=1,
+                     walker={"indirect_data_length": length, "indirect_data_start_address": 0xFFFFFFC0})
+    assert machine.dwords(0, 8) == [0] * 8
+
+
 # --- barriers and shared local memory ---------------------------------------------------------------------------------
+@DEVICES
+def test_offsets_in_shared_local_memory_have_16_bits(device: str) -> None:
+    machine = Compute(device)
+    kernel = LANES + f"""
+add(8) g20<1>UD g11<8,8,1>UD 0x10000000UD {{ align1 1Q }};
+mov(8) g21<1>UD 5UD {{ align1 1Q }};
+{machine.store(20, SHARED)}
+{machine.add(30, 20, SHARED)}
+{machine.load(21, 11, SHARED)}
+mov(8) g20<1>UD g11<8,8,1>UD {{ align1 1Q }};
+{machine.store(20)}"""
+    machine.dispatch(kernel)
+    assert machine.dwords(0, 8) == [10] * 8
+
+
 @DEVICES
 @pytest.mark.parametrize("threads", [2, 8, 9, 20, 64])
 def test_threads_wait_for_all_others_of_their_group(device: str, threads: int) -> None:

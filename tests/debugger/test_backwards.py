@@ -9,15 +9,20 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from tempfile import mkdtemp
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gen4emu.cli.main import run
 from gen4emu.debugger.debugger import Debugger
+from gen4emu.debugger.session import Session
+from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.timeline import Bookmarks
+from gen4emu.errors import Gen4emuError
 from tests.harness.joined import join, join_submissions
+from tests.harness.noted_replays import note_beginnings
 from tests.live.real_client import TIMEOUT, client, environment, needs_client
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -187,7 +192,7 @@ def test_back_to_the_stops_that_were(capsys: Text) -> None:
     assert [item["hits"] for item in lines[-1]["items"]] == [1, 0]
     assert debug(capsys, path, "trap pixel 100 100", "c", "reverse-continue", status=2)[-1]["error"] == (
         "no trap or breakpoint was hit before this")
-    assert debug(capsys, path, "reverse-continue", status=2)[-1]["error"] == "no traps, no breakpoints"
+    assert debug(capsys, path, "reverse-continue", status=2)[-1]["error"] == "there are no traps or breakpoints"
 
 
 def test_back_from_the_end_to_the_last_write(capsys: Text) -> None:
@@ -218,15 +223,7 @@ class NoBookmarks(Bookmarks):
 
 def begins(monkeypatch: pytest.MonkeyPatch, kind: type[Bookmarks]) -> list[int]:
     """Use these bookmarks, taken as often as possible, and note the draws at which executions begin."""
-    begun: list[int] = []
-
-    class Noted(Replay):
-        def __init__(self, *arguments: Any, at: Any = None, **more: Any) -> None:
-            begun.append(0 if at is None else at.checkpoint.draws)
-            super().__init__(*arguments, at=at, **more)
-
-    for module in ("session", "backwards"):
-        monkeypatch.setattr(f"gen4emu.debugger.{module}.Replay", Noted)
+    begun = note_beginnings(monkeypatch, ("debugger.session", "debugger.backwards"))
     monkeypatch.setattr("gen4emu.debugger.session.Bookmarks", lambda: kind(interval=0))
     return begun
 
@@ -273,3 +270,9 @@ def test_the_stop_before_is_found_near_it(tmp_path: Path, capsys: Text, monkeypa
     assert 170 <= back <= there + 6
     assert begun[0] == 0
     assert min(begun[2:]) > 150
+
+
+def test_an_execution_that_differs_says_where() -> None:
+    lost = SimpleNamespace(_moment=object(), draw_stop=SimpleNamespace(at=None), place=lambda: Place(1, 2, 3))
+    with pytest.raises(Gen4emuError, match="frame 1, submission 2, draw 3: the instruction was not reached again"):
+        Session.draw_done(lost)  # type: ignore[arg-type]

@@ -72,7 +72,7 @@ def test_a_kernel_that_was_not_printed_has_the_source_of_the_draw(tmp_path: Path
 
 @pytest.mark.parametrize(("commands", "message"), [
     (("source",), "no thread is stopped"), ((*PIXEL, "source spv"), "unknown form 'spv' (known: glsl, nir, assembly)"),
-    (("trap every in vs", "continue", "source"), "the notes have no source of kernel 0x"),
+    (("trap every in vs", "continue", "source"), "the GL notes have no source for kernel 0x"),
     (("gl 1",), "usage: gl"), ((*PIXEL, "source nir x"), "usage: source [glsl|nir|assembly]"),
 ])
 def test_what_cannot_be_shown_is_an_error(tmp_path: Path, capsys: Text, commands: tuple[str, ...],

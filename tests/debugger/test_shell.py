@@ -138,7 +138,7 @@ def test_single_steps_show_one_instruction_after_the_other(capsys: Text) -> None
 def test_until_runs_to_an_instruction_once(capsys: Text) -> None:
     lines = debug(capsys, FBO, "trap pixel 100 100 2", "c", "delete 1", "until 0x0010e5e0", "list", "c")
     assert any("(until 0x0010e5e0)" in line for line in lines)
-    assert "no traps, no breakpoints" in lines
+    assert "there are no traps or breakpoints" in lines
     assert lines[-1] == "the trace has ended"
 
 
@@ -260,7 +260,7 @@ def test_the_first_command_that_fails_ends_a_script(capsys: Text, monkeypatch: p
 
 @pytest.mark.parametrize(("command", "text"), [
     ("contnue", "unknown command 'contnue'; did you mean 'continue'?; `help` lists all"),
-    ("e", "ambiguous command 'e': errors, exceptions, eu"),
+    ("e", "ambiguous command 'e': edit, errors, exceptions, eu"),
     ("history 9999 1", "x must be 0 to 8191, not 9999"), ("history 1 -1", "y must be 0 to 8191, not -1"),
     ("history a 1", "x must be a number, not 'a'"), ("gang 9", "count of threads must be 1 to 8, not 9"),
     ("trap pxel 1 2", "unknown trap 'pxel'; did you mean 'pixel'?"),

@@ -100,6 +100,32 @@ def test_an_interpolated_color_ends_in_the_bytes_of_three_vertices(device: str,
     assert red == pytest.approx(1 - green - blue, abs=2e-6)
 
 
+@pytest.mark.parametrize("device", ["skl", "kbl"])
+def test_a_thread_with_a_vertex_in_each_channel_is_followed_to_bytes(device: str,
+                                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    """The three corners are channels of one thread, and a split send writes them."""
+    trace = str(TRACES / f"later/triangle-{device}.aub.xz")
+    assert run(["debug", "--json", trace, "-c", "draw 3", "-c", "why 32 40"]) == 0
+    found = next(answer["tree"] for answer in map(json.loads, capsys.readouterr().out.splitlines())
+                 if answer["kind"] == "why")
+    colors: dict[int, tuple[float, ...]] = {}
+    for vertex in nodes(found, "vertex"):
+        for one in nodes(vertex, "memory"):
+            colors[vertex["index"]] = floats(one)
+            assert one["written"]["kind"] == "upload"
+        for one in nodes(vertex, "instruction"):
+            assert one["channel"] == vertex["index"]
+    assert colors == {0: (1.0, 0.0, 0.0, 1.0), 1: (0.0, 1.0, 0.0, 1.0), 2: (0.0, 0.0, 1.0, 1.0)}
+    assert not list(nodes(found, "limit"))
+
+
+def test_integers_in_a_payload_are_shown_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last draw of the trace copies a picture as integers."""
+    trace = str(TRACES / "later/triangle-kbl.aub.xz")
+    assert run(["debug", trace, "-c", "why 32 40 alpha"]) == 0
+    assert "alpha g125.0:f = 255 (3.57331108e-43 as a float) <- " in capsys.readouterr().out
+
+
 @gen4
 def test_a_blended_pixel_names_the_value_before_and_the_constant(device: str,
                                                                  capsys: pytest.CaptureFixture[str]) -> None:

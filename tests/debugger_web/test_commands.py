@@ -191,7 +191,8 @@ def test_draws_are_reached_in_any_order(client: Client) -> None:
 
 @pytest.mark.parametrize(("command", "error"), [
     ("picture", "usage: picture"), ("picture x", "draw must be a number"), ("picture 3 sideways", "usage: picture"),
-    ("picture 3 after 9", "target must be 0 to 1"), ("picture 99", "99"), ("picture 0 before", "before draw 0"),
+    ("picture 3 after 9", "target must be 0 to 1"), ("picture 99", "99"),
+    ("picture 0 before", "draw 0 has no draw before it"),
     ("picture 'x", "quotation"), ("chunk ../../etc/passwd", "no data"), ("chunk ", "no data"),
     ("x\ny", "one line"),
     ("memory 0 65537 3", "size must be"), ("memory 0 4", "usage: memory"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -55,8 +56,21 @@ def opened(page: Page, debugger: WebDebugger) -> Iterator[Page]:
     assert [url for url in page.requests if not url.startswith(places)] == []
 
 
+def settle(page: Page) -> None:
+    """Wait until the canvas of the shown pane has kept its place for 0.2 s: parts around it may still arrive."""
+    place, since = None, time.monotonic()
+    while time.monotonic() < since + 0.2:
+        now = page.evaluate(f"""(() => {{ const canvas = {SHOWN}.querySelector('.picture canvas');
+            const box = canvas.getBoundingClientRect();
+            return [box.left, box.top, box.width, box.height, canvas.width, canvas.height]; }})()""")
+        if now != place:
+            place, since = now, time.monotonic()
+        time.sleep(0.02)
+
+
 def canvas(page: Page) -> npt.NDArray[np.uint8]:
     """The canvas of the shown pane with its picture at 1:1."""
+    settle(page)
     page.evaluate(f"[...{SHOWN}.querySelectorAll('.picture button')].find(b => b.textContent === '1:1').click()")
     uri = page.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
     with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
@@ -132,6 +146,28 @@ def test_overlays_are_counted_for_any_draw(opened: Page) -> None:
     opened.wait(f"{legend} === ''")
 
 
+def test_nothing_is_left_out(opened: Page) -> None:
+    opened.go("pane=overview", "document.querySelector('.pane.overview .facts') !== null")
+    assert not opened.evaluate("document.querySelector('.pane.overview .facts').textContent.includes('left out')")
+
+
+def test_the_picture_stays_visible_in_a_narrow_window(opened: Page) -> None:
+    """Below, the pixel box and the state; the pane scrolls."""
+    opened.resize(900, 800)
+    try:
+        opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+        note(opened, "after draw 4:")
+        settle(opened)
+        click_pixel(opened, 100, 150, 256)
+        opened.wait("document.querySelector('.pixel li button') !== null")
+        settle(opened)
+        picture, box = opened.evaluate("""['.middle .picture', '.pixel'].map(name =>
+            document.querySelector(`.pane.draw ${name}`).getBoundingClientRect()).map(box => [box.top, box.bottom])""")
+        assert picture[1] - picture[0] >= 100 and picture[1] <= box[0] < box[1]
+    finally:
+        opened.resize(1280, 800)
+
+
 def test_every_draw_has_a_mesh(opened: Page) -> None:
     opened.go("draw=4&pane=mesh", "document.querySelector('.pane.mesh .bar')?.textContent.includes('960 vertices')")
     opened.go("draw=5&pane=mesh", "document.querySelector('.pane.mesh .bar')?.textContent.includes('3 vertices')")
@@ -141,7 +177,8 @@ def test_a_click_on_a_dword_names_its_origin(opened: Page) -> None:
     opened.go("draw=5&pane=memory", "document.querySelector('.pane.memory .dump') !== null")
     opened.evaluate("""(() => { const input = document.querySelector('.pane.memory input'); input.value = '0x0010e004';
         input.dispatchEvent(new Event('change')); })()""")
-    opened.wait("document.querySelector('.pane.memory .note').textContent.includes('written last by draw 4')")
+    opened.wait("document.querySelector('.pane.memory .note').textContent"
+                ".includes('last written by draw 4; no later draw')")
     opened.evaluate("document.querySelector('.pane.memory .dword').click()")
     opened.wait("[...document.querySelectorAll('.pane.memory .note')].some(p => p.textContent === "
                 "'0x0010e004: written by draw 1')")
@@ -182,13 +219,13 @@ def press(page: Page, selector: str, text: str) -> None:
     page.evaluate(f"[...document.querySelectorAll({selector!r})].find(b => b.textContent === {text!r}).click()")
 
 
-def click_pixel(page: Page, x: int, y: int) -> None:
+def click_pixel(page: Page, x: int, y: int, size: int = 256) -> None:
     """Click a pixel of the picture, which is in the middle at 1:1."""
     canvas(page)
     place = page.evaluate(f"""(() => {{ const canvas = {SHOWN}.querySelector('.picture canvas');
         const box = canvas.getBoundingClientRect();
         return [box.left + canvas.clientWidth / 2, box.top + canvas.clientHeight / 2]; }})()""")
-    at = {"x": place[0] - 128 + x + 0.5, "y": place[1] - 128 + y + 0.5}
+    at = {"x": place[0] - size // 2 + x + 0.5, "y": place[1] - size // 2 + y + 0.5}
     for kind in ("mousePressed", "mouseReleased"):
         page.send("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
 
@@ -203,6 +240,22 @@ def test_a_click_shows_the_history_of_the_pixel(opened: Page) -> None:
     opened.evaluate("document.querySelector('.pixel li.written a').click()")
     opened.wait("location.hash.includes('draw=3')")
     opened.wait("document.querySelector('.pixel h2').textContent.includes('after draw 3')")
+
+
+def test_a_picture_stays_in_the_middle_when_its_pane_gets_smaller(opened: Page) -> None:
+    opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+    note(opened, "after draw 4:")
+    before = canvas(opened)
+    click_pixel(opened, 160, 140)
+    opened.wait("document.querySelector('.pixel .verdict') !== null")
+    opened.wait(f"{SHOWN}.querySelector('.picture canvas').height < {before.shape[0]}")
+    settle(opened)
+    uri = opened.evaluate(f"{SHOWN}.querySelector('.picture canvas').toDataURL()")
+    with Image.open(BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
+        now = np.array(image.convert("RGB"))
+    top = (before.shape[0] - now.shape[0]) // 2
+    rows = [np.array_equal(now[5:40], before[top + 5 + d:top + 40 + d]) for d in (-1, 0, 1)]
+    assert any(rows), "the mark of the pixel is below"
 
 
 def drag(page: Page, *pixels: tuple[int, int]) -> None:
@@ -288,7 +341,8 @@ def registers(page: Page) -> list[str]:
 
 
 def steps(page: Page, count: int) -> None:
-    page.wait(f"document.querySelector('.thread .note').textContent.endsWith(', {count} instructions after its start')")
+    instructions = f"{count} instruction{'' if count == 1 else 's'}"
+    page.wait(f"document.querySelector('.thread .note').textContent.endsWith(', {instructions} after its start')")
 
 
 def debug_fragment(page: Page) -> None:
@@ -320,12 +374,19 @@ def test_ten_steps_forward_and_back_lead_to_the_same_registers(opened: Page) -> 
     assert opened.evaluate(f"{BUTTON}('◀ back').disabled && {BUTTON}('◀◀ continue back').disabled")
 
 
+def click_line(page: Page, line: int) -> None:
+    """The listing is written again after each answer of the server: the line may not be there at once."""
+    place = f"document.querySelectorAll('.listing .instruction')[{line}]"
+    page.wait(f"{place} !== undefined")
+    page.evaluate(f"{place}.click()")
+
+
 def test_continue_back_leads_to_the_breakpoint_before(opened: Page) -> None:
     debug_fragment(opened)
     current = "[...document.querySelectorAll('.listing .instruction')].findIndex(l => l.classList.contains('current'))"
     for line in (4, 8):
-        opened.evaluate(f"document.querySelectorAll('.listing .instruction')[{line}].click()")
-        opened.wait(f"document.querySelectorAll('.listing .instruction')[{line}].classList.contains('has-stop')")
+        click_line(opened, line)
+        opened.wait(f"document.querySelectorAll('.listing .instruction')[{line}]?.classList.contains('has-stop')")
     for line in (4, 8):
         press(opened, ".thread .bar button", "continue")
         opened.wait(f"{current} === {line}")
@@ -337,10 +398,10 @@ def test_continue_back_leads_to_the_breakpoint_before(opened: Page) -> None:
 
 def test_breakpoints_are_set_in_the_code_and_deleted(opened: Page) -> None:
     debug_fragment(opened)
-    opened.evaluate("document.querySelectorAll('.listing .instruction')[8].click()")
+    click_line(opened, 8)
     opened.wait("document.querySelector('.listing .instruction.has-stop') !== null")
     press(opened, ".thread .bar button", "continue")
-    opened.wait("document.querySelectorAll('.listing .instruction')[8].classList.contains('current')")
+    opened.wait("document.querySelectorAll('.listing .instruction')[8]?.classList.contains('current')")
     press(opened, ".thread .stops .stop button", "delete")
     opened.wait("document.querySelector('.thread .stops .stop button') === null")
     press(opened, ".thread .stops .add-stop button", "denormal")
@@ -396,8 +457,69 @@ def test_an_edited_register_changes_pixels_that_are_compared(opened: Page) -> No
     opened.go("draw=3&pane=draw", "document.querySelector('.pane.draw:not([hidden])') !== null")
     note(opened, "after draw 3:")
     press(opened, ".draw .bar button", "edited")
-    opened.wait("document.querySelector('.pane.draw .note').textContent.startsWith('differences of the device')")
+    opened.wait("document.querySelector('.pane.draw .note').textContent.startsWith('differences between')")
     shown = canvas(opened).astype(int)
     lit = int(((shown[:, :, 0] >= 80) & (shown[:, :, 1] >= 40) & (shown[:, :, 2] == 0)).sum())
     assert 1 <= lit <= 5, "the five pixels of the object in that thread; the mark covers some"
     press(opened, ".draw .bar button", "after")
+
+
+def compared(page: Page, *commands: str) -> str:
+    """The line of `compare` about the color, after these commands."""
+    for command in (*commands, "compare"):
+        lines = page.evaluate("document.querySelector('.log').textContent.length")
+        type_command(page, command)
+        page.wait(f"document.querySelector('.log').textContent.length > {lines} && "
+                  "!document.querySelector('.console').classList.contains('busy')")
+    page.wait("document.querySelector('.log').textContent.trim().split('compare').pop().includes('depth 0x')")
+    text = page.evaluate("document.querySelector('.log').textContent.split('compare').pop()")
+    return str(text).partition("depth 0x")[0]
+
+
+@pytest.mark.parametrize(("device", "draw", "kernel", "register", "block"), [
+    ("ivb", 4, 0x0010B080, 124, "0x00107560"), ("hsw", 3, 0x0010B080, 124, "0x00107560"),
+    ("kbl", 2, 0xFFFFB080, 123, "0x1ff7ef140")])
+def test_registers_code_and_state_are_edited_on_later_chips(device: str, draw: int, kernel: int, register: int,
+                                                            block: str, page: Page) -> None:
+    trace = str(TRACES / "later" / f"triangle-{device}.aub.xz")
+    made = WebDebugger(lambda: open_trace(trace, again=True), trace, None, Options())
+    made.start()
+    try:
+        page.console.clear()
+        page.open(made.server.url)
+        page.go(f"draw={draw}&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
+        note(page, f"after draw {draw}:")
+        click_pixel(page, 30, 30, 64)
+        page.wait("document.querySelector('.pixel li.written button') !== null")
+        press(page, ".pixel li.written button", "debug this")
+        page.wait("document.querySelector('.pane.thread .instruction.current') !== null")
+        steps(page, 0)
+        before = registers(page)
+        for _ in range(3):
+            press(page, ".thread .bar button", "step ▶")
+        steps(page, 3)
+        assert registers(page) != before
+        for _ in range(3):
+            press(page, ".thread .bar button", "◀ back")
+        steps(page, 0)
+        assert registers(page) == before
+        page.evaluate("""(() => { const cell = document.querySelectorAll('.grf tr')[4].cells[4];
+            cell.dispatchEvent(new MouseEvent('dblclick')); const input = cell.querySelector('input');
+            input.value = '0.25'; input.dispatchEvent(new Event('change')); })()""")
+        page.wait("document.querySelectorAll('.grf tr')[4].cells[4].textContent === '0.25'")
+        press(page, ".thread .bar button", "next draw")
+        page.wait("document.querySelector('.thread .note').textContent.startsWith('No thread is stopped')")
+        assert " 4 of 4096 pixels differ, in 30,30 to 31,31" in compared(page)
+        page.go(f"draw={draw}&pane=draw", "document.querySelector('.pane.draw:not([hidden])') !== null")
+        press(page, ".draw .bar button", "edited")
+        page.wait("document.querySelector('.pane.draw .note').textContent.startsWith('differences between')")
+        lit = (canvas(page).astype(int).sum(2) > 60).sum()
+        assert lit >= 1, "the four pixels of the block; the mark covers some"
+        here = (f"draw {draw}", "delete all")
+        red = compared(page, *here, f"patch {kernel:#x} 'mov(8) g{register}<1>F 0.5F {{ align1 1Q }};'", "next")
+        assert ": 13 of 4096 pixels differ" in red, "of threads with eight channels"
+        swapped = compared(page, *here, f"edit RENDER_SURFACE_STATE {block} surface_format B8G8R8A8_UNORM", "next")
+        assert ": 1253 of 4096 pixels differ" in swapped and "[4, 3, 248] unchanged, [248, 3, 4] now" in swapped
+        assert page.console == []
+    finally:
+        made.close()

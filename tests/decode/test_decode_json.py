@@ -15,7 +15,7 @@ from gen4emu.decode.json_text import counted
 from gen4emu.decode.nodes import Tally
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
-from tests.harness.batch import BATCH, Machine, pixel_pipeline, table, triangle
+from tests.harness.batch import BATCH, BatchDecoder, pixel_pipeline, table, triangle
 
 TRACES = Path(__file__).parents[2] / "traces"
 
@@ -33,7 +33,7 @@ def document(items: Any) -> dict[str, Any]:
 
 
 def test_shape_of_a_document() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     machine.batch([0x680B0001], [0x60010000, 7])
     found = document(machine.submit(0x18800080, BATCH, acthd=BATCH))
     assert (found["schema"], found["file"]) == (SCHEMA, "file")
@@ -55,7 +55,7 @@ def test_shape_of_a_document() -> None:
 
 
 def test_state_hangs_below_its_command() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     found = document(machine.run(pointers, pointers, table(machine), *triangle(machine)))
     (batch,) = found["items"]
@@ -71,7 +71,7 @@ def test_state_hangs_below_its_command() -> None:
 
 
 def test_what_json_has_no_numbers_for() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     color = [0x79010003, 0x7F800000, 0xFF800000, 0x7FC00000, 0x3F800000]
     (batch,) = document(machine.run(color))["items"]
     assert list(batch["commands"][0]["fields"].values()) == ["Infinity", "-Infinity", "NaN", 1.0]

@@ -12,11 +12,14 @@ from gen4emu.decode import Command, Data, Item, JsonRenderer, Kernel, TextRender
 from gen4emu.decode.address_space import AddressSpace
 from gen4emu.decode.nodes import Register
 from gen4emu.errors import FieldError
+from gen4emu.hw.gen import Gen
 from gen4emu.trace.events import Engine, Submission
 from tests.harness.batch import BATCH, commands, diagnostics, names, nodes, rules, states
-from tests.harness.later import DEVICES, DYNAMIC, KERNELS, SURFACES, LaterMachine
+from tests.harness.commands import register_write
+from tests.harness.later import DEVICES, DYNAMIC, KERNELS, SURFACES, LaterDecoder
+from tests.harness.parts import names as chips_of
 
-GEN8_ON = ("bdw", "skl", "kbl")
+GEN8_ON = chips_of(Gen.GEN8 | Gen.GEN9)
 
 
 def below(items: Sequence[Item], command: str) -> list[str]:
@@ -31,7 +34,7 @@ def kernels(items: Sequence[Item]) -> list[tuple[str, int]]:
 # --- bases and blocks -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("device", DEVICES)
 def test_state_base_address_moves_only_what_its_modify_bits_say(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     machine.run(machine.bases(), machine.command("STATE_BASE_ADDRESS", dynamic_state_base_address=0x7000))
     bases = machine.decoder.context.bases
     assert bases["dynamic_state"] == machine.high + DYNAMIC
@@ -41,7 +44,7 @@ def test_state_base_address_moves_only_what_its_modify_bits_say(device: str) -> 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_block_is_found_from_the_dynamic_state_base(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     address = machine.block("COLOR_CALC_STATE", DYNAMIC + 0x140)
     on = {"color_calc_state_pointer_valid": True} if device in ("snb", *GEN8_ON) else {}
     items = machine.run(machine.bases(), machine.command("3DSTATE_CC_STATE_POINTERS", color_calc_state_pointer=0x140,
@@ -50,7 +53,7 @@ def test_a_block_is_found_from_the_dynamic_state_base(device: str) -> None:
 
 
 def test_sandy_bridge_follows_only_the_pointers_with_a_change_bit() -> None:
-    machine = LaterMachine("snb")
+    machine = LaterDecoder("snb")
     machine.block("DEPTH_STENCIL_STATE", DYNAMIC + 0x40)
     items = machine.run(machine.bases(), machine.command(
         "3DSTATE_CC_STATE_POINTERS", pointer_to_depth_stencil_state=0x40, depth_stencil_state_change=True))
@@ -60,7 +63,7 @@ def test_sandy_bridge_follows_only_the_pointers_with_a_change_bit() -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_blend_state_has_as_many_entries_as_the_shader_has_targets(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     machine.block("BLEND_STATE", DYNAMIC + 0x80)
     machine.target_kernel(0, 2)
     machine.words(SURFACES, 0x40, 0x40, 0x40)
@@ -80,7 +83,7 @@ def test_blend_state_has_as_many_entries_as_the_shader_has_targets(device: str) 
 # --- stages -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_binding_table_waits_for_the_draw_and_its_kernel(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     machine.words(SURFACES, 0x40, 0x80)
     machine.block("RENDER_SURFACE_STATE", SURFACES + 0x40)
     address = machine.block("RENDER_SURFACE_STATE", SURFACES + 0x80)
@@ -101,7 +104,7 @@ def test_a_binding_table_waits_for_the_draw_and_its_kernel(device: str) -> None:
 def test_each_width_of_the_pixel_shader_has_its_kernel(device: str, widths: Sequence[int],
                                                        used: dict[int, int]) -> None:
     """A width that is alone uses the first kernel pointer."""
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     starts = [machine.target_kernel(0x40 * i, 0) for i in range(3)]
     values: dict[str, int] = {f"dispatch_{width}_pixel_enable": 1 for width in widths}
     values |= {f"kernel_start_pointer_{i}": 0x40 * i for i in range(3)}
@@ -112,7 +115,7 @@ def test_each_width_of_the_pixel_shader_has_its_kernel(device: str, widths: Sequ
 @pytest.mark.parametrize("device", ["ivb", "hsw", "kbl"])
 def test_a_pixel_shader_is_followed_when_it_is_enabled(device: str) -> None:
     """The command that enables it may come later: then the draw shows the kernel."""
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     machine.target_kernel(0, 0)
     setup, enable = machine.pixel_shader()
     disable = machine.command("3DSTATE_PS_EXTRA" if machine.has("3DSTATE_PS_EXTRA") else "3DSTATE_WM")
@@ -124,7 +127,7 @@ def test_a_pixel_shader_is_followed_when_it_is_enabled(device: str) -> None:
 @pytest.mark.parametrize("device", ["ivb", "hsw", "bdw", "kbl"])
 @pytest.mark.parametrize("stage", ["VS", "HS", "DS", "GS"])
 def test_a_stage_runs_its_kernel_while_it_is_enabled(device: str, stage: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     start = machine.target_kernel(0x80, 0)
     enable = "function_enable" if stage == "DS" and device in GEN8_ON else "enable"
     command = f"3DSTATE_{stage}"
@@ -137,7 +140,7 @@ def test_a_stage_runs_its_kernel_while_it_is_enabled(device: str, stage: str) ->
 
 @pytest.mark.parametrize("device", ["ivb", "hsw", "bdw", "skl", "kbl"])
 def test_constants_are_counted_in_rows_and_the_first_buffer_is_relative(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     machine.words(DYNAMIC + 0x200, *([0x3F800000] * 8))
     length = 32 if device in GEN8_ON else 1
     command = machine.command("3DSTATE_CONSTANT_VS", pointer_to_constant_buffer_0=0x200,
@@ -147,12 +150,12 @@ def test_constants_are_counted_in_rows_and_the_first_buffer_is_relative(device: 
     assert (data.address, data.size, data.values[0]) == (machine.high + DYNAMIC + 0x200, 32, [1.0] * 4)
 
 
-@pytest.mark.parametrize(("device", "register", "bit"), [("ivb", 0x20C0, 6), ("kbl", 0x20D8, 4)])
-def test_a_register_makes_the_first_constant_buffer_absolute(device: str, register: int, bit: int) -> None:
-    machine = LaterMachine(device)
+@pytest.mark.parametrize(("device", "register"), [("ivb", "RENDER_INSTPM"), ("kbl", "CS_DEBUG_MODE2")])
+def test_a_register_makes_the_first_constant_buffer_absolute(device: str, register: str) -> None:
+    machine = LaterDecoder(device)
     machine.dwords(0x5000, *([0] * 8))
     switch = machine.command("MI_LOAD_REGISTER_IMM", writes=[
-        {"register_offset": register, "data": 1 << bit | 1 << bit + 16}])
+        register_write(register, machine.gen, constant_buffer_address_offset_disable=True)])
     items = machine.run(machine.bases(), switch, machine.command(
         "3DSTATE_CONSTANT_VS", pointer_to_constant_buffer_0=0x5000,
         constant_buffer_0_read_length=32 if device == "kbl" else 1))
@@ -162,14 +165,15 @@ def test_a_register_makes_the_first_constant_buffer_absolute(device: str, regist
 @pytest.mark.parametrize("device", ["snb", "ivb", "hsw", "kbl"])
 def test_a_register_tiles_the_operands_of_blits_in_y(device: str) -> None:
     """BCS_SWCTRL is the engine's: other contexts keep it.  The pitch counts dwords in both tilings."""
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     copy = machine.command("XY_SRC_COPY_BLT", color_depth=3, destination_tiled=True, destination_pitch=128,
                            destination_x2=20, destination_y2=10, source_tiled=True, source_pitch=64)
 
-    def load(value: int) -> list[int]:
-        return machine.command("MI_LOAD_REGISTER_IMM", writes=[{"register_offset": 0x22200, "data": value}])
+    def load(**tiled: bool) -> list[int]:
+        return machine.command("MI_LOAD_REGISTER_IMM", writes=[register_write("BCS_SWCTRL", machine.gen, **tiled)])
 
-    items = machine.run(copy, load(1 << 17 | 1 << 1), copy, load(1 << 16 | 1 << 0), copy, load(3 << 16), copy)
+    items = machine.run(copy, load(destination_is_y_tiled=True), copy, load(source_is_y_tiled=True), copy,
+                        load(source_is_y_tiled=False, destination_is_y_tiled=False), copy)
     found = [n.values[0] for n in nodes(items) if isinstance(n, Data)]
     assert [(o["side"], o["pitch_bytes"], o["tiling"]) for o in found] == [
         (side, pitch, tiling) for tilings in ("XX", "YX", "YY", "XX")
@@ -177,7 +181,7 @@ def test_a_register_tiles_the_operands_of_blits_in_y(device: str) -> None:
 
 
 def test_operands_of_fast_copies_have_tilings_of_their_own() -> None:
-    machine = LaterMachine("kbl")
+    machine = LaterDecoder("kbl")
     copy = machine.command("XY_FAST_COPY_BLT", color_depth=3, destination_tiling_method=2, destination_tile_y_type=1,
                            destination_pitch=128, source_tiling_method=1, source_pitch=64)
     found = [n.values[0] for n in nodes(machine.run(copy)) if isinstance(n, Data)]
@@ -187,7 +191,7 @@ def test_operands_of_fast_copies_have_tilings_of_their_own() -> None:
 
 # --- registers, MI_MATH -----------------------------------------------------------------------------------------------
 def test_a_loaded_register_is_shown_with_its_fields() -> None:
-    machine = LaterMachine("ivb")
+    machine = LaterDecoder("ivb")
     items = machine.run(machine.command("MI_LOAD_REGISTER_IMM", writes=[
         {"register_offset": 0x20C0, "data": 0x400040}]))
     (register,) = (n for n in nodes(items) if isinstance(n, Register))
@@ -199,7 +203,7 @@ def test_a_loaded_register_is_shown_with_its_fields() -> None:
 
 @pytest.mark.parametrize("device", ["hsw", "kbl"])
 def test_mi_math_is_shown_as_instructions(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     items = machine.run([0x0D000003, 0x08008000, 0x08008401, 0x10000000, 0x18000831])
     text = "".join(TextRenderer().render(c) for c in commands(items))
     assert [line.split(None, 1)[1] for line in text.splitlines()[1:5]] == [
@@ -209,7 +213,7 @@ def test_mi_math_is_shown_as_instructions(device: str) -> None:
 # --- batches and contexts ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("device", ["hsw", "bdw", "kbl"])
 def test_a_second_level_batch_returns(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     machine.batch(machine.command("MI_USER_INTERRUPT"), address=0x20_0000)
     start = machine.command("MI_BATCH_BUFFER_START", batch_buffer_start_address=0x20_0000, second_level_batch_buffer=1)
     items = machine.run(start, machine.command("MI_ARB_CHECK"))
@@ -219,7 +223,7 @@ def test_a_second_level_batch_returns(device: str) -> None:
 
 @pytest.mark.parametrize("device", GEN8_ON)
 def test_a_batch_chains_above_4_gib(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     machine.batch(machine.command("MI_ARB_CHECK"), address=0x12_3456_7000)
     items = machine.run(machine.command("MI_BATCH_BUFFER_START", batch_buffer_start_address=0x12_3456_7000))
     assert [hex(c.address) for c in commands(items)] == [hex(BATCH), "0x1234567000", "0x1234567004"]
@@ -227,7 +231,7 @@ def test_a_batch_chains_above_4_gib(device: str) -> None:
 
 @pytest.mark.parametrize("device", ["ivb", "hsw"])
 def test_each_context_keeps_its_state(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     enter = [machine.command("MI_SET_CONTEXT", logical_context_address=a) for a in (0x8000, 0x9000)]
     machine.run(enter[0], machine.bases(), enter[1])
     assert machine.decoder.context.bases["instruction"] == 0
@@ -237,7 +241,7 @@ def test_each_context_keeps_its_state(device: str) -> None:
 
 def test_an_execution_list_reads_through_its_page_table() -> None:
     """Four levels; the entry for 0x10_0000_5000 leads to the physical page 0x70000."""
-    machine = LaterMachine("kbl")
+    machine = LaterDecoder("kbl")
     memory = machine.decoder.memory
     address, tables = 0x10_0000_5000, (0x1000, 0x2000, 0x3000, 0x4000)
     for level, (table, entry) in enumerate(zip(tables, (*tables[1:], 0x70000), strict=True)):
@@ -258,7 +262,7 @@ def test_an_execution_list_reads_through_its_page_table() -> None:
     ("ivb", 0x78010004, "3DSTATE_BINDING_TABLE_POINTERS of gen4"),
 ])
 def test_a_command_of_another_generation_is_named(device: str, header: int, text: str) -> None:
-    found = diagnostics(LaterMachine(device).run([header, 0, 0, 0, 0, 0]))
+    found = diagnostics(LaterDecoder(device).run([header, 0, 0, 0, 0, 0]))
     assert found[0].rule == "unknown-command"
     assert text in found[0].text
 
@@ -270,14 +274,14 @@ def test_a_command_of_another_generation_is_named(device: str, header: int, text
     ("kbl", 0x70000007, "MEDIA_VFE_STATE"),
 ])
 def test_an_opcode_has_the_meaning_of_its_generation(device: str, header: int, name: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     found = commands(machine.run([header, *([0] * (machine.catalogue.length(header) - 1))]))
     assert found[0].body.name == name
 
 
 @pytest.mark.parametrize("device", ["ivb", "hsw", "bdw", "kbl"])
 def test_a_walker_is_a_draw_and_starts_its_descriptor(device: str) -> None:
-    machine = LaterMachine(device)
+    machine = LaterDecoder(device)
     start = machine.target_kernel(0x40, 0)
     machine.words(SURFACES, 0x40)
     machine.block("RENDER_SURFACE_STATE", SURFACES + 0x40)
@@ -347,7 +351,7 @@ def test_a_table_that_refers_to_itself_is_bounded() -> None:
 
 
 def test_commands_of_a_machine_with_48_bits_are_aligned_in_text() -> None:
-    machine = LaterMachine("kbl")
+    machine = LaterDecoder("kbl")
     found = commands(machine.run(machine.command("PIPE_CONTROL")))
     lines = TextRenderer().render(found[0]).splitlines()
     assert lines[0].startswith(f"0x{BATCH:012x}  7a000004")

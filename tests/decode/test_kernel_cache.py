@@ -50,3 +50,20 @@ def test_only_changed_bytes_are_scanned_again(monkeypatch: pytest.MonkeyPatch) -
     assert read(LONG + bytes(80)) == (2, LONG) and len(scans) == 3, "a jump may lead further"
     assert read(LONG[:-8] + LONG[-16:-8] + bytes(80))[0] == 3 and len(scans) == 4
     assert read(SHORT + room) == (1, SHORT) and len(scans) == 5
+
+
+def test_a_kernel_may_be_longer_than_the_bytes_that_are_usually_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """iris compiles domain shaders of more than 256 KiB."""
+    scans = []
+    length = kernels.kernel_length
+    monkeypatch.setattr(kernels, "kernel_length", lambda data, gen: scans.append(len(data)) or length(data, gen))
+    memory = _Bytes()
+    known = Kernels(Gen.CTG, cast("ResourceOf", lambda *_: None))
+    code = SHORT[:16] * (kernels._WINDOW // 16) + SHORT
+    memory.data = code + bytes(4096)
+    for scanned in (2, 2, 2):
+        known.new_submission(len(memory.data))
+        known.forget()
+        found = known.at(cast("MemoryReader", memory), 0x1000)
+        assert found is not None and found.code == code and found.complete
+        assert len(scans) == scanned

@@ -16,18 +16,21 @@ from gen4emu.decode.decoded_state import state_at
 from gen4emu.decode.document import Decoder
 from gen4emu.decode.kernel_uses import KernelUses
 from gen4emu.hw.chips import BY_NAME
-from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen import Gen, generation_name
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine, Submission
 from tests.decode.goldens import TRACES, decoded, golden
 from tests.harness.commands import command
-from tests.harness.later import DEVICES, LaterMachine
+from tests.harness.later import DEVICES, LaterDecoder
 
 every_trace = pytest.mark.parametrize("capture", TRACES, ids=lambda path: path.name.partition(".")[0])
 
 
-def test_each_device_has_a_trace() -> None:
-    assert {path.name.partition(".")[0].rpartition("-")[2] for path in TRACES} == set(DEVICES)
+def test_each_generation_has_a_trace() -> None:
+    with_trace = {path.name.partition(".")[0].rpartition("-")[2] for path in TRACES}
+    assert with_trace == {"snb", "ivb", "byt", "hsw", "bdw", "skl", "kbl"} <= set(DEVICES)
+    assert {generation_name(BY_NAME[name].gen) for name in with_trace} == {
+        generation_name(BY_NAME[name].gen) for name in DEVICES}
 
 
 @every_trace
@@ -107,7 +110,7 @@ def test_the_state_at_a_draw_has_the_last_command_of_each_part(capture: Path) ->
 
 
 def test_state_of_a_part_lasts_until_the_part_is_set_again() -> None:
-    machine = LaterMachine("hsw")
+    machine = LaterDecoder("hsw")
     first = machine.command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[{"vertex_buffer_index": i} for i in (0, 1)])
     second = machine.command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[{"vertex_buffer_index": 1}])
     address = machine.batch(first, second, machine.draw())

@@ -11,43 +11,43 @@ from gen4emu import trace
 from gen4emu.decode import Document, Item, Options, lint_rules
 from gen4emu.decode.lint_rules import RULES, Severity, documentation
 from gen4emu.hw.formats import SurfaceFormat
-from tests.harness.batch import PS, Machine, bases, diagnostics, pixel_pipeline, rules, surface, table, triangle
+from tests.harness.batch import PS, BatchDecoder, bases, diagnostics, pixel_pipeline, rules, surface, table, triangle
 from tests.harness.messages import PLANES, WRITE_16, operand, target_write, urb_write
 
 TRACES = Path(__file__).parents[2] / "traces"
 UNITS = ("vs", "gs", "clip", "sf", "cs")
-FLUSH, MEDIA, THREE_D = (Machine().command(*name, **fields) for name, fields in (
+FLUSH, MEDIA, THREE_D = (BatchDecoder().command(*name, **fields) for name, fields in (
     (("MI_FLUSH",), {}), (("PIPELINE_SELECT",), {"pipeline_selection": "MEDIA"}), (("PIPELINE_SELECT",), {})))
 
 
 def fences(*rows: int) -> list[int]:
     """URB_FENCE with the ends of the regions of all units; media has none."""
     values: dict[str, object] = {f"{unit}_fence": row for unit, row in zip(UNITS, rows, strict=True)}
-    return Machine().command("URB_FENCE", **values, **{f"{unit}_urb_reallocation_request": True
+    return BatchDecoder().command("URB_FENCE", **values, **{f"{unit}_urb_reallocation_request": True
                                                        for unit in (*UNITS, "vfe")})
 
 
 FENCE = fences(64, 72, 82, 98, 384)
 
 
-def lint(*commands: list[int], machine: Machine | None = None) -> list[str]:
-    machine = machine or Machine()
+def lint(*commands: list[int], machine: BatchDecoder | None = None) -> list[str]:
+    machine = machine or BatchDecoder()
     machine = _with_lint(machine)
     return [d.rule for d in diagnostics(machine.run(*commands)) if d.severity is not Severity.ERROR]
 
 
-def _with_lint(machine: Machine) -> Machine:
+def _with_lint(machine: BatchDecoder) -> BatchDecoder:
     if machine.decoder.options.lint:
         return machine
-    other = Machine(machine.device.name, lint=True)
+    other = BatchDecoder(machine.device.name, lint=True)
     other.decoder.memory = machine.decoder.memory
     other.decoder.peek.memory = machine.decoder.memory
     return other
 
 
-def drawing(**changes: object) -> tuple[Machine, list[list[int]]]:
+def drawing(**changes: object) -> tuple[BatchDecoder, list[list[int]]]:
     """A batch that draws a triangle and breaks no rule."""
-    machine = Machine(lint=True)
+    machine = BatchDecoder(lint=True)
     pointers = pixel_pipeline(machine, kernel=str(changes.get("kernel", PS)))
     machine.dwords(0x40, 0x80)
     surface(machine, 0x80)
@@ -85,7 +85,7 @@ def test_fences_rise_and_end_within_the_urb() -> None:
     assert lint(fences(64, 72, 70, 98, 384)) == ["urb-overlap"]
     assert lint(fences(64, 72, 82, 98, 385)) == ["urb-capacity"]
     assert lint(FENCE) == []
-    assert lint(FENCE, machine=Machine("965gm")) == ["urb-capacity"]
+    assert lint(FENCE, machine=BatchDecoder("965gm")) == ["urb-capacity"]
 
 
 @pytest.mark.parametrize(("noops", "found"), [(13, []), (14, ["urb-fence-line"]), (15, ["urb-fence-line"]), (16, [])])
@@ -100,7 +100,7 @@ def test_entries_fit_their_region() -> None:
 
 
 def test_constants_need_entries_and_must_fit() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     machine.dwords(0x1000, *[0] * 1024)
     buffer = machine.command("CONSTANT_BUFFER", valid=True, buffer_starting_address=0x1000, buffer_length=4)
     entries = machine.command("CS_URB_STATE", number_of_urb_entries=1, urb_entry_allocation_size=3)
@@ -142,12 +142,12 @@ def element(at: int, *controls: int, **more: object) -> dict[str, object]:
 ])
 def test_vertex_elements(elements: list[dict[str, object]], found: list[str]) -> None:
     """The destination vertex has no holes and is written in order."""
-    assert lint(Machine().command("3DSTATE_VERTEX_ELEMENTS", vertex_elements=elements)) == found
+    assert lint(BatchDecoder().command("3DSTATE_VERTEX_ELEMENTS", vertex_elements=elements)) == found
 
 
 def test_vertex_buffer_is_listed_once() -> None:
     buffers = [{"vertex_buffer_index": 1}, {"vertex_buffer_index": 1}]
-    assert lint(Machine().command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=buffers)) == ["vertex-buffer-twice"]
+    assert lint(BatchDecoder().command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=buffers)) == ["vertex-buffer-twice"]
 
 
 def test_topologies() -> None:
@@ -172,13 +172,13 @@ def test_cut_index_with_a_topology_that_has_none() -> None:
 
 
 def test_index_buffer_alignment_and_range() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     assert lint(machine.command("3DSTATE_INDEX_BUFFER", index_format=2, buffer_starting_address=0x1002,
                                 buffer_ending_address=0x1000)) == ["index-alignment", "index-range"]
 
 
 def test_depth_buffer_alignment() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     depth = machine.command("3DSTATE_DEPTH_BUFFER", surface_type=1, tiled_surface=True, tile_walk=1, surface_format=5,
                             surface_base_address=0x1800, surface_pitch=192)
     assert lint(depth) == ["depth-alignment", "depth-pitch"]
@@ -246,18 +246,18 @@ def test_what_shipped_kernels_do(kernel: str, found: list[str]) -> None:
 
 
 def test_privileged_commands_in_a_batch() -> None:
-    store = Machine().command("MI_STORE_DATA_IMM", use_global_gtt=True, address=0x1000, data=1)
+    store = BatchDecoder().command("MI_STORE_DATA_IMM", use_global_gtt=True, address=0x1000, data=1)
     assert lint(store) == ["privileged"]
 
 
 def test_set_context_is_followed_by_a_noop() -> None:
-    switch = Machine().command("MI_SET_CONTEXT", logical_context_address=0x1000)
+    switch = BatchDecoder().command("MI_SET_CONTEXT", logical_context_address=0x1000)
     assert lint(switch, [0]) == []
     assert lint(switch, FLUSH) == ["set-context-noop"]
 
 
 def test_blits() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     fill = {"color_depth": 3, "raster_operation": 0xF0, "destination_x2": 4, "destination_y2": 4}
     assert lint(machine.command("XY_COLOR_BLT", **fill, destination_pitch=64)) == ["blit-mask"]
     assert lint(machine.command("XY_COLOR_BLT", **fill, write_rgb=True, destination_pitch=66)) == ["blit-pitch"]

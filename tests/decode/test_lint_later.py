@@ -16,7 +16,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.later_formats import AstcSurfaceFormat as Format
 from gen4emu.trace.events import Engine, Submission
 from tests.harness.batch import diagnostics
-from tests.harness.later import DEVICES, DYNAMIC, KERNELS, SAMPLING_KERNEL, SURFACES, LaterMachine
+from tests.harness.later import DEVICES, DYNAMIC, KERNELS, SAMPLING_KERNEL, SURFACES, LaterDecoder
 
 Values = dict[str, Any]
 
@@ -186,7 +186,7 @@ CASES: tuple[tuple[str, str, str, Values, Values], ...] = (
                          ids=[f"{rule}-{device}-{i}" for i, (rule, device, *_) in enumerate(CASES)])
 def test_a_command_that_breaks_a_rule_is_found(rule: str, device: str, command: str, good: Values,
                                                bad: Values) -> None:
-    machine = LaterMachine(device, lint=True, follow=False)
+    machine = LaterDecoder(device, lint=True, follow=False)
     assert rule not in lint(machine.run(machine.command(command, **good)))
     assert lint(machine.run(machine.command(command, **bad))).count(rule) == 1
 
@@ -224,7 +224,7 @@ LAYOUT_CASES: tuple[tuple[str, Sequence[int], str], ...] = (
 @pytest.mark.parametrize(("name", "words", "rule"), LAYOUT_CASES,
                          ids=[f"{c[0]}-{i}" for i, c in enumerate(LAYOUT_CASES)])
 def test_layouts_report_what_no_device_defines(name: str, words: Sequence[int], rule: str) -> None:
-    machine = LaterMachine("kbl", follow=False)
+    machine = LaterDecoder("kbl", follow=False)
     items = machine.run(list(words))
     assert {d.rule for d in diagnostics(items) if d.where == name} == {rule}
 
@@ -262,8 +262,8 @@ STATE: dict[str, Values | None] = {
 }
 
 
-def scene(device: str = "kbl") -> LaterMachine:
-    machine = LaterMachine(device, lint=True)
+def scene(device: str = "kbl") -> LaterDecoder:
+    machine = LaterDecoder(device, lint=True)
     machine.block("BLEND_STATE", DYNAMIC + 0x80)
     machine.block("COLOR_CALC_STATE", DYNAMIC + 0x40)
     machine.target_kernel(0, 0)
@@ -273,7 +273,7 @@ def scene(device: str = "kbl") -> LaterMachine:
     return machine
 
 
-def state(machine: LaterMachine, changes: Mapping[str, Values | None]) -> list[list[int]]:
+def state(machine: LaterDecoder, changes: Mapping[str, Values | None]) -> list[list[int]]:
     """The commands of the state, with other fields in some of them and others added."""
     names = [*STATE, *(name for name in changes if name not in STATE)]
     values = {name: changes.get(name, {}) if name not in STATE else
@@ -502,7 +502,7 @@ def reach(device: str, changes: Mapping[str, Any]) -> list[str]:
 
 def _drawn_again(*between: Step) -> Any:
     """A second primitive, which samples the render target of the first one; `between` are commands between them."""
-    def again(machine: LaterMachine) -> list[list[int]]:
+    def again(machine: LaterDecoder) -> list[list[int]]:
         machine.words(SURFACES + 0x40, 0x200, 0x100)
         return [*steps(machine, between), machine.table("ps", 0x40), machine.draw()]
     return again
@@ -732,7 +732,7 @@ ORDER_CASES: tuple[tuple[str, str, Sequence[Step], Sequence[Step]], ...] = (
 )
 
 
-def steps(machine: LaterMachine, found: Sequence[Step]) -> list[list[int]]:
+def steps(machine: LaterDecoder, found: Sequence[Step]) -> list[list[int]]:
     return [machine.command(name, **values) for name, values in found]
 
 
@@ -740,15 +740,15 @@ def steps(machine: LaterMachine, found: Sequence[Step]) -> list[list[int]]:
                          ids=[f"{c[0]}-{c[1]}-{i}" for i, c in enumerate(ORDER_CASES)])
 def test_an_order_that_breaks_a_rule_is_found(rule: str, device: str, good: Sequence[Step],
                                               bad: Sequence[Step]) -> None:
-    machine = LaterMachine(device, lint=True)
+    machine = LaterDecoder(device, lint=True)
     assert rule not in lint(machine.run(*steps(machine, good)))
-    machine = LaterMachine(device, lint=True)
+    machine = LaterDecoder(device, lint=True)
     assert lint(machine.run(*steps(machine, bad))).count(rule) == bool(bad)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_new_bases_need_new_pointers(device: str) -> None:
-    machine = LaterMachine(device, lint=True)
+    machine = LaterDecoder(device, lint=True)
     machine.target_kernel(0, 0)
     for base in (SURFACES, SURFACES + 0x1000):
         machine.words(base, 0x40)
@@ -766,14 +766,14 @@ def test_new_bases_need_new_pointers(device: str) -> None:
     (Engine.RENDER, "3DSTATE_SAMPLE_MASK", False), (Engine.BLT, "3DSTATE_SAMPLE_MASK", True),
 ])
 def test_each_command_has_its_engine(engine: Engine, command: str, found: bool) -> None:
-    machine = LaterMachine("ivb", lint=True)
+    machine = LaterDecoder("ivb", lint=True)
     ring = b"".join(word.to_bytes(4, "little") for word in machine.command(command))
     items = list(machine.decoder.submission(Submission(0, engine, ring, 0x1000)))
     assert ("wrong-engine" in lint(items)) is found
 
 
 def test_the_kernel_flushes_between_submissions() -> None:
-    machine = LaterMachine("kbl", lint=True)
+    machine = LaterDecoder("kbl", lint=True)
     ring = b"".join(w.to_bytes(4, "little") for w in machine.draw())
     list(machine.decoder.submission(Submission(0, Engine.RENDER, ring, 0x1000)))
     ring = b"".join(w.to_bytes(4, "little") for w in machine.command("STATE_BASE_ADDRESS"))
@@ -789,7 +789,7 @@ def test_every_rule_has_a_case() -> None:
 
 def test_each_rule_of_a_command_applies_to_some_device() -> None:
     """A field that is renamed must not switch a rule off."""
-    machines = [LaterMachine(device) for device in DEVICES]
+    machines = [LaterDecoder(device) for device in DEVICES]
     for rule in COMMAND_RULES:
         for command in rule.commands:
             layouts = [(m, c) for m in machines for c in m.catalogue.commands if c.name == command]

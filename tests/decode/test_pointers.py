@@ -13,7 +13,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import blt
 from tests.harness.batch import (
     PS,
-    Machine,
+    BatchDecoder,
     bases,
     commands,
     diagnostics,
@@ -36,7 +36,7 @@ send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} {{ align1 }};
 
 
 def test_pointers_are_relative_to_their_bases() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine, GENERAL)
     machine.dwords(SURFACE + 0x40, 0x80)
     surface(machine, SURFACE + 0x80)
@@ -49,7 +49,7 @@ def test_pointers_are_relative_to_their_bases() -> None:
 
 
 def test_base_without_its_modify_bit_stays() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine, GENERAL)
     keep = machine.command("STATE_BASE_ADDRESS", general_state_base_address=0x00700000)
     items = machine.run(bases(machine, GENERAL), keep, pointers)
@@ -58,7 +58,7 @@ def test_base_without_its_modify_bit_stays() -> None:
 
 def test_kernel_decides_which_surfaces_are_followed_when_the_count_is_zero() -> None:
     """The entry count is only a prefetch hint."""
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
     machine.dwords(0x40, *(0x80 + 0x20 * i for i in range(8)))
     for i in range(8):
@@ -71,7 +71,7 @@ def test_kernel_decides_which_surfaces_are_followed_when_the_count_is_zero() -> 
 
 def test_kernel_decides_how_many_samplers_there_are() -> None:
     """Counts come in fours and reach into whatever follows: the message names sampler 1."""
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
     machine.put("SAMPLER_STATE", 0x600)
     machine.put("SAMPLER_STATE", 0x610)
@@ -82,7 +82,7 @@ def test_kernel_decides_how_many_samplers_there_are() -> None:
 
 
 def test_border_colour_is_followed_only_by_samplers_that_use_it() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
     machine.put("SAMPLER_STATE", 0x600, border_color_pointer=0x700)
     machine.put("SAMPLER_STATE", 0x610, border_color_pointer=0x720, tcx_address_control_mode="CLAMP_BORDER")
@@ -92,7 +92,7 @@ def test_border_colour_is_followed_only_by_samplers_that_use_it() -> None:
 
 
 def test_disabled_units_are_not_followed() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pixel_pipeline(machine)
     pointers = machine.command(
         "3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=0x100, pointer_to_sf_state=0x200, pointer_to_wm_state=0x300,
@@ -104,7 +104,7 @@ def test_disabled_units_are_not_followed() -> None:
 
 
 def test_unchanged_state_is_referred_to() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     items = machine.run(pointers, pointers, pointers)
     assert [s.same for s in states(items, "WM_STATE")] == [False, True, True]
@@ -113,14 +113,14 @@ def test_unchanged_state_is_referred_to() -> None:
 
 
 def test_repeat_shows_everything_again() -> None:
-    machine = Machine(repeat=True)
+    machine = BatchDecoder(repeat=True)
     pointers = pixel_pipeline(machine)
     items = machine.run(pointers, pointers)
     assert [s.same for s in states(items, "CC_VIEWPORT")] == [False, False]
 
 
 def test_state_that_changed_between_submissions_is_shown_again() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     assert [s.same for s in states(machine.run(pointers), "CC_VIEWPORT")] == [False]
     assert [s.same for s in states(machine.run(pointers), "CC_VIEWPORT")] == [True]
@@ -131,7 +131,7 @@ def test_state_that_changed_between_submissions_is_shown_again() -> None:
 
 
 def test_one_kernel_at_two_addresses_is_shown_once() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     machine.kernel(0x3000, PS)
     machine.put("WM_STATE", 0x340, kernel_start_pointer=0x3000, thread_dispatch_enable=True,
@@ -143,7 +143,7 @@ def test_one_kernel_at_two_addresses_is_shown_once() -> None:
 
 
 def test_unmapped_state_names_block_and_address() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     items = machine.run(machine.command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=0x00F00000))
     found = diagnostics(items)[0]
     assert (found.rule, found.value) == ("unmapped", 0x00F00000)
@@ -151,14 +151,14 @@ def test_unmapped_state_names_block_and_address() -> None:
 
 
 def test_kernel_without_end_is_reported() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine, kernel="mov(8) g1<1>F g2<8,8,1>F { align1 };")
     machine.dwords(0x2010, *[0] * 8)
     assert "kernel-end" in rules(machine.run(pointers))
 
 
 def test_vertices_are_shown_by_their_elements_formats() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     items = machine.run(pixel_pipeline(machine), table(machine), *triangle(machine))
     (data,) = [n for n in nodes(items) if isinstance(n, Data) and n.name == "VERTEX_DATA"]
     assert data.rows == ["[0] (0, 1, 2)", "[1] (3, 4, 5)", "[2] (6, 7, 8)"]
@@ -166,7 +166,7 @@ def test_vertices_are_shown_by_their_elements_formats() -> None:
 
 
 def test_indices_select_the_vertices() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     setup = triangle(machine)[:2]
     machine.dwords(0x0060_0000, 0x0002_0001, 0xFFFF_0000)
     index = machine.command("3DSTATE_INDEX_BUFFER", index_format=1, cut_index_enable=True,
@@ -181,14 +181,14 @@ def test_indices_select_the_vertices() -> None:
 @pytest.mark.parametrize(("count", "missing"), [(341, False), (342, True)])
 def test_all_vertices_of_a_primitive_must_be_there(count: int, missing: bool) -> None:
     """A page holds 341 vertices of 12 bytes."""
-    machine = Machine()
+    machine = BatchDecoder()
     setup = triangle(machine)[:2]
     draw = machine.command("3DPRIMITIVE", primitive_topology_type=1, vertex_count_per_instance=count, instance_count=1)
     assert ("unmapped" in rules(machine.run(*setup, draw))) is missing
 
 
 def test_constants_are_shown_as_floats() -> None:
-    machine = Machine(max_rows=2)
+    machine = BatchDecoder(max_rows=2)
     machine.dwords(0x0070_0000, *struct.unpack("<16I", struct.pack("<16f", *range(16))))
     items = machine.run(machine.command("CONSTANT_BUFFER", valid=True, buffer_starting_address=0x0070_0000,
                                         buffer_length=1))
@@ -198,7 +198,7 @@ def test_constants_are_shown_as_floats() -> None:
 
 def test_picture_of_the_va_driver() -> None:
     """VLD mode: the remap table of VLD_STATE says which descriptors count."""
-    machine = Machine()
+    machine = BatchDecoder()
     remap = {f"interface_descriptor_remap_{i}": [0, 1, 0, 1][i % 4] for i in range(16)}
     machine.put("VLD_STATE", 0x100, picture_structure=3, picture_coding_type=1, **remap)
     machine.put("VFE_STATE", 0x140, extended_vfe_state_present=True, maximum_number_of_threads=28,
@@ -228,7 +228,7 @@ def test_picture_of_the_va_driver() -> None:
 
 def test_operands_of_a_copy_are_surfaces() -> None:
     """Pitches are dwords when tiled."""
-    machine = Machine()
+    machine = BatchDecoder()
     copy = machine.command(
         "XY_SRC_COPY_BLT", write_alpha=True, write_rgb=True, color_depth=3, raster_operation=0xCC,
         destination_tiled=True, destination_pitch=128, destination_x1=4, destination_y1=2, destination_x2=20,
@@ -241,7 +241,7 @@ def test_operands_of_a_copy_are_surfaces() -> None:
 
 
 def test_blocks_by_name() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     surface(machine, 0x80)
     machine.kernel(0x2000, PS)
     (holder,) = commands(list(machine.decoder.block("surface_state", 0x80)))
@@ -252,7 +252,7 @@ def test_blocks_by_name() -> None:
 
 def test_tables_that_no_primitive_used_are_shown_at_the_end() -> None:
     """A dump may stop before the first primitive."""
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     machine.dwords(0x40, 0x80)
     surface(machine, 0x80)
@@ -262,7 +262,7 @@ def test_tables_that_no_primitive_used_are_shown_at_the_end() -> None:
 
 
 def test_rows_are_bounded_by_memory_even_when_all_are_asked_for() -> None:
-    machine = Machine(max_rows=-1)
+    machine = BatchDecoder(max_rows=-1)
     setup = triangle(machine)[:2]
     draw = machine.command("3DPRIMITIVE", primitive_topology_type=1, vertex_count_per_instance=0x7FFFFFFF,
                            instance_count=1)
@@ -273,7 +273,7 @@ def test_rows_are_bounded_by_memory_even_when_all_are_asked_for() -> None:
 
 
 def test_kernels_that_overlap_are_not_looked_at_for_ever() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     machine.kernel(0x0100_0000, "mov(8) g1<1>F g2<8,8,1>F { align1 };\n" * 4096)
     pointers = []
     for i in range(400):
@@ -304,7 +304,7 @@ def test_operands_of_every_blit_agree_with_its_fields() -> None:
 
 def test_only_pipelined_pointers_change_the_units() -> None:
     """The third equal CONSTANT_BUFFER once brought back the units of the second, and with them other kernels."""
-    machine = Machine()
+    machine = BatchDecoder()
     first = pixel_pipeline(machine)
     second = pixel_pipeline(machine, general=0x10000, kernel="mov(8) g5<1>F g4<8,8,1>F { align1 };\n" + PS)
     constants = machine.command("CONSTANT_BUFFER")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gen4emu.decode import AubinatorRenderer, LibdrmRenderer, TextRenderer
 from gen4emu.decode.fieldtext import COLOR
-from tests.harness.batch import BATCH, Machine, bases, commands, pixel_pipeline, surface, table, triangle
+from tests.harness.batch import BATCH, BatchDecoder, bases, commands, pixel_pipeline, surface, table, triangle
 
 RECTANGLE = [0x79000002, 0x00000000, 0x00FF00FF, 0x00000000]
 
 
-def text(renderer: TextRenderer, *batch: list[int], machine: Machine | None = None) -> str:
-    return "".join(renderer.render(item) for item in (machine or Machine()).run(*batch))
+def text(renderer: TextRenderer, *batch: list[int], machine: BatchDecoder | None = None) -> str:
+    return "".join(renderer.render(item) for item in (machine or BatchDecoder()).run(*batch))
 
 
 def test_compact_layout_has_a_line_a_dword() -> None:
@@ -30,7 +30,7 @@ def test_compact_layout_has_a_line_a_dword() -> None:
 
 def test_libdrm_layout() -> None:
     """`0x%08x:      0x%08x: name`, operands indented."""
-    lines = text(LibdrmRenderer(), bases(Machine(), 0x1000), [0x02000000]).split("\n")
+    lines = text(LibdrmRenderer(), bases(BatchDecoder(), 0x1000), [0x02000000]).split("\n")
     assert lines[2] == "0x00100000:      0x61010004: STATE_BASE_ADDRESS"
     assert lines[3] == ("0x00100004:      0x00001001:    general_state_base_address=0x00001000, "
                         "general_state_base_address_modify_enable")
@@ -38,14 +38,14 @@ def test_libdrm_layout() -> None:
 
 
 def test_libdrm_layout_of_arrays_keeps_every_address() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     setup = triangle(machine)[:2]
     lines = [line for line in text(LibdrmRenderer(), *setup, machine=machine).split("\n") if line.startswith("0x")]
     assert [int(line[:10], 16) for line in lines] == [BATCH + 4 * i for i in range(len(lines))]
 
 
 def test_libdrm_layout_marks_where_the_gpu_stopped() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     machine.batch(RECTANGLE)
     items = machine.submit(0x18800000, BATCH, acthd=BATCH)
     out = "".join(LibdrmRenderer().render(i) for i in items)
@@ -64,7 +64,7 @@ def test_headers_only() -> None:
 
 
 def test_without_offsets_no_address_and_no_raw_dword_is_left() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     machine.dwords(0x40, 0x80)
     surface(machine, 0x80)
@@ -75,13 +75,13 @@ def test_without_offsets_no_address_and_no_raw_dword_is_left() -> None:
 
 
 def test_colours_are_complete() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     out = text(TextRenderer(COLOR), pixel_pipeline(machine), table(machine), *triangle(machine), machine=machine)
     assert out.count("\x1b[0m") == out.count("\x1b[") - out.count("\x1b[0m")
 
 
 def test_diagnostics_and_the_guilty_command_are_marked() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     machine.batch([0x79060000, 0x00100000])
     items = machine.submit(0x18800000, BATCH, acthd=BATCH)
     out = "".join(TextRenderer().render(i) for i in items)
@@ -90,7 +90,7 @@ def test_diagnostics_and_the_guilty_command_are_marked() -> None:
 
 
 def test_state_is_indented_below_its_command() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     out = text(TextRenderer(), pointers, pointers, machine=machine)
     assert "\n    0x00000300  WM_STATE\n        00002002    kernel_start_pointer=0x00002000, grf_register_count=16\n" \
@@ -109,7 +109,7 @@ def test_unknown_commands_show_their_dwords() -> None:
 
 
 def test_shared_children_have_the_same_text_as_others() -> None:
-    machine = Machine()
+    machine = BatchDecoder()
     pointers = pixel_pipeline(machine)
     items = machine.run(pointers, pointers, pointers, pointers)
     texts = [TextRenderer().command(c)[10:] for c in commands(items)[1:4]]

@@ -18,7 +18,7 @@ from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import blt
-from tests.harness.commands import BATCH, END, Machine, Words, command, joined, load_register
+from tests.harness.commands import BATCH, END, Machine, Words, command, joined, register_write
 
 SURFACES = 0x100000
 SIZE = 0x40000  # of the memory of surfaces, from SURFACES on
@@ -113,7 +113,8 @@ def test_rows_are_copied_as_pixels_are(name: str, source: str, destination: str,
     """A color compare that never holds makes the blitter draw pixel by pixel; so does a pattern of pixels."""
     rng, gen = random.Random(pitch), BY_NAME[name].gen
     (source_tiled, source_in_y), (tiled, in_y) = TILINGS[source], TILINGS[destination]
-    control = [load_register(0x22200, 0x30000 | in_y << 1 | source_in_y)] if name == "kbl" else []
+    control = [command("MI_LOAD_REGISTER_IMM", writes=[register_write(
+        "BCS_SWCTRL", gen, destination_is_y_tiled=in_y, source_is_y_tiled=source_in_y)])] if name == "kbl" else []
     for _ in range(8):
         x, y = rng.randrange(120), rng.randrange(9)
         place = FULL | {
@@ -140,17 +141,16 @@ def test_rows_are_copied_as_pixels_are(name: str, source: str, destination: str,
 def test_tiled_surfaces_are_tiled_in_y_if_the_register_says_so(name: str, by_core: bool) -> None:
     machine = Machine(name)
     machine.device._finds_targets = not by_core
-    registers, memory = machine.device.registers, machine.device.memory
+    memory = machine.device.memory
     rows = np.arange(64 * 64, dtype=np.uint32).reshape(64, 64)
     linear, in_y, in_x = SURFACES, SURFACES + 0x10000, SURFACES + 0x20000
     for address in (in_y, in_x):
         memory.write(address, bytes(0x8000))
     memory.write(linear, rows.tobytes())
-    control = registers.offset("BCS_SWCTRL")
 
     def tile_in_y(**sides: int) -> Words:
-        mask = registers.bits("BCS_SWCTRL", ("source_is_y_tiled", "destination_is_y_tiled"))
-        return load_register(control, mask << 16 | registers.pack("BCS_SWCTRL", **sides))
+        both = {"source_is_y_tiled": 0, "destination_is_y_tiled": 0}
+        return command("MI_LOAD_REGISTER_IMM", writes=[register_write("BCS_SWCTRL", machine.gen, **both | sides)])
 
     box = {"raster_operation": 0xCC, "destination_x2": 64, "destination_y2": 64} | FULL
     machine.run(

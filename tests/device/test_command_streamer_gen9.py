@@ -131,7 +131,7 @@ def test_skipping_of_a_batch_that_does_not_end_hangs() -> None:
     machine.streamer.max_batch_dwords = 256
     machine.put(SECOND_BATCH, command("MI_SET_PREDICATE", machine.gen, predicate_enable=15),
                 [0] * 100, command("MI_BATCH_BUFFER_START", machine.gen, batch_buffer_start_address=SECOND_BATCH))
-    with pytest.raises(HangError, match="goes on after 256 dwords"):
+    with pytest.raises(HangError, match="does not end after 256 dwords"):
         machine.do(("MI_BATCH_BUFFER_START", {"batch_buffer_start_address": SECOND_BATCH}))
     assert machine.streamer.commands < 10
 
@@ -311,21 +311,26 @@ def test_a_fast_copy_with_other_tiles_is_reported(fields: dict[str, Any]) -> Non
 
 
 # --- draws ------------------------------------------------------------------------------------------------------------
-def test_a_depth_operation_clears_its_rectangle_and_ends_without_being_a_draw() -> None:
+@pytest.mark.parametrize(("own_mask", "mask", "clears"), [
+    (0xFFFF, 0x1, True), (0x1, 0x0, True), (0xFFFE, 0x1, False)])
+def test_a_depth_operation_clears_its_rectangle_and_ends_without_being_a_draw(own_mask: int, mask: int,
+                                                                              clears: bool) -> None:
+    """It has a sample mask of its own."""
     machine = kaby_lake()
     machine.do(
+        ("3DSTATE_SAMPLE_MASK", {"sample_mask": mask}),
         ("3DSTATE_DRAWING_RECTANGLE", {"clipped_drawing_rectangle_x_max": 63, "clipped_drawing_rectangle_y_max": 63}),
         ("3DSTATE_DEPTH_BUFFER", {"surface_type": 1, "surface_format": 1, "depth_write_enable": True, "width": 16,
                                   "height": 16, "depth": 1, "render_target_view_extent": 1, "surface_pitch": 128,
                                   "surface_qpitch": 16, "surface_base_address": CANONICAL & ~0xFFF}),
         ("3DSTATE_CLEAR_PARAMS", {"depth_clear_value": 0.5, "depth_clear_value_valid": True}),
         ("3DSTATE_WM_HZ_OP", {"depth_buffer_clear_enable": True, "clear_rectangle_x_max": 8,
-                              "clear_rectangle_y_max": 4, "sample_mask": 0xFFFF}))
+                              "clear_rectangle_y_max": 4, "sample_mask": own_mask}))
     base = CANONICAL & ~0xFFF & (1 << 48) - 1
     # a row of a Y tile has 16 bytes of each column of 512; columns are 4 pixels wide
     cleared = [[machine.device.memory.read_dwords(base + x // 4 * 512 + y * 16 + x % 4 * 4, 1)[0] == HALF
                 for x in range(12)] for y in range(6)]
-    assert cleared == [[x < 8 and y < 4 for x in range(12)] for y in range(6)]
+    assert cleared == [[clears and x < 8 and y < 4 for x in range(12)] for y in range(6)]
     assert machine.draws == []
     assert machine.state.gen9.wm_hz_op[1] == 0
 

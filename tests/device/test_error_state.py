@@ -146,7 +146,7 @@ def test_an_endless_kernel_hangs_again_when_its_error_state_is_replayed(tmp_path
     scene = endless_pixels()
     with pytest.raises(EuHang) as first:
         scene.draw([vertex(1, 1), vertex(14, 2), vertex(3, 13)])
-    assert not scene.device.registers.read(0x206C) & 1 << 21  # the windower waits
+    assert not scene.device.registers.view("RENDER_INSTDONE").windower  # it waits
     path = tmp_path / "hang.error"
     write_error_state(scene.device, path, reason=str(first.value))
     run = Replay(open_trace(str(path)), None, Options(workers=1, watchdog=1))
@@ -162,7 +162,7 @@ def test_a_reset_device_draws_again() -> None:
     with pytest.raises(EuHang):
         scene.draw([vertex(1, 1), vertex(14, 2), vertex(3, 13)])
     scene.device.reset()
-    assert scene.device.registers.read(0x2074) == 0
+    assert scene.device.registers.view("RENDER_ACTHD").address == 0
     assert scene.device.streamers[Engine.RENDER].state.raw.wm_state == 0
     scene.pixel_kernel = good
     scene.draw([vertex(1, 1), vertex(14, 2), vertex(3, 13)])

@@ -353,5 +353,5 @@ def test_the_watchdog_stops_endless_blits() -> None:
     scene.run(blit * 2)
     with pytest.raises(BlitHang, match="in XY_COLOR_BLT"):
         scene.run(blit * 3)
-    assert not scene.device.registers.read(0x207C) & 1 << 18
+    assert not scene.device.registers.view("INSTDONE1").blt_busy
     scene.run(blit)

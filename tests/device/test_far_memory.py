@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from tempfile import TemporaryFile
 
 import pytest
 from hypothesis import given, settings
@@ -114,6 +115,17 @@ def test_external_pages_are_shared_and_unmapped() -> None:
             memory.map_external(END - PAGE_SIZE, buffer)
 
 
+def test_external_pages_may_be_more_than_4_gib() -> None:
+    with TemporaryFile() as file:
+        file.truncate(5 * GIB)
+        buffer = mmap.mmap(file.fileno(), 5 * GIB)
+    with buffer, far_memory() as memory:
+        memory.map_external(PAGE_SIZE, buffer)
+        memory.write(PAGE_SIZE + 5 * GIB - 4, b"last")
+        assert buffer[-4:] == b"last"
+        memory.unmap_external(PAGE_SIZE, 5 * GIB)
+
+
 def test_changes_are_tracked() -> None:
     with far_memory() as memory:
         memory.write(6 * GIB, bytes(3 * PAGE_SIZE))
@@ -130,6 +142,20 @@ def test_hashes_are_those_of_near_pages_with_the_same_contents() -> None:
         memory.write(7 * GIB, b"same")
         memory.write(0, b"same")
         assert memory.hash_pages(7 * GIB // PAGE_SIZE, 2).tolist() == memory.hash_pages(0, 2).tolist()
+
+
+@pytest.mark.parametrize("windows", [1, 2, 255, 256, 257, 4096])
+def test_pages_at_any_distance_are_apart(windows: int) -> None:
+    """Those 4 GiB apart share a window, which only the first of them has."""
+    addresses = [base + windows * n * (16 << 20) for n in range(3) for base in (5 * GIB, 7 * GIB + PAGE_SIZE)]
+    with far_memory() as memory:
+        for value, address in enumerate(addresses):
+            memory.write(address, bytes([value + 1]) * 4)
+        assert [memory.read(address, 1)[0] for address in addresses] == list(range(1, len(addresses) + 1))
+        assert [read32(memory, address)[1] for address in addresses] == [0] * len(addresses)
+        assert read32(memory, addresses[-1] + windows * (16 << 20)) == (0, 1)
+        memory.clear()
+        assert [read32(memory, address) for address in addresses] == [(0, 1)] * len(addresses)
 
 
 def test_clear_forgets_far_pages() -> None:

@@ -21,7 +21,7 @@ from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.device_contents import everything
-from tests.harness.scene import KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
+from tests.harness.scene import DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
 ALL = [*sorted(TRACES.glob("*.aub.xz")), *(path for chip in ("ivb", "byt", "hsw", "kbl", "skl")
@@ -164,6 +164,70 @@ def test_another_target_ends_the_wait() -> None:
                               pointer_to_ps_binding_table=SURFACES + (0xC00 if i // 2 % 2 else 0x400))
 
     assert together(lambda scene: draws(scene, 8, lambda i: other(scene, i))) == 4
+
+
+DEPTH_ONLY = 0x50000
+
+
+def depth_only(scene: Scene) -> bytes:
+    """Switch to the state of a draw without threads, and so without colors."""
+    scene._block("WM_STATE", "depth only", DEPTH_ONLY, early_depth_test_enable=True, setup_urb_entry_read_length=8,
+                 depth_coefficient_urb_read_offset=3, maximum_number_of_threads=32)
+    return scene._command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=STATE, pointer_to_sf_state=STATE + 0x40,
+                          pointer_to_wm_state=DEPTH_ONLY, pointer_to_color_calc_state=STATE + 0x100)
+
+
+def with_colors(scene: Scene) -> bytes:
+    """Switch back."""
+    return scene._command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=STATE, pointer_to_sf_state=STATE + 0x40,
+                          pointer_to_wm_state=STATE + 0x80, pointer_to_color_calc_state=STATE + 0x100)
+
+
+def no_depth(scene: Scene) -> bytes:
+    return scene._command("3DSTATE_DEPTH_BUFFER", surface_type=7)
+
+
+def depth(scene: Scene) -> bytes:
+    """The command of `Scene`."""
+    return scene._command("3DSTATE_DEPTH_BUFFER", surface_type=1, surface_format=1, surface_pitch=scene.depth_pitch,
+                          surface_base_address=DEPTH, width=scene.width, height=scene.height, depth=1,
+                          tiled_surface=True, tile_walk=1)
+
+
+def test_a_draw_of_depth_alone_joins_those_with_colors() -> None:
+    """As clears do that drivers make of rectangles: first depth, then colors."""
+    def between(scene: Scene, i: int) -> bytes:
+        return depth_only(scene) if i == 0 else with_colors(scene) if i == 2 else b""
+
+    assert together(lambda scene: draws(scene, 6, lambda i: between(scene, i)), cc=DEPTH_TEST, depth_format=1,
+                    depth_clear=0x3F200000) == 5
+
+
+def test_a_draw_of_colors_alone_joins_those_with_depth() -> None:
+    def between(scene: Scene, i: int) -> bytes:
+        return no_depth(scene) if i == 0 else depth(scene) if i == 2 else b""
+
+    assert together(lambda scene: draws(scene, 6, lambda i: between(scene, i)), cc=DEPTH_TEST, depth_format=1,
+                    depth_clear=0x3F200000) == 5
+
+
+def test_a_target_that_a_waiting_draw_has_read_ends_the_wait() -> None:
+    """Vertices of a draw of depth alone are in the target that the next draw writes."""
+    def between(scene: Scene, i: int) -> bytes:
+        if i > 1:
+            return b""
+        if i == 1:
+            source = VERTICES
+            state = with_colors(scene)
+        else:
+            scene.memory.write(TARGET, scene.peek(VERTICES, 3 * 48))
+            source = TARGET
+            state = depth_only(scene)
+        return state + scene._command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[
+            {"buffer_pitch": 48, "buffer_starting_address": source}])
+
+    assert together(lambda scene: draws(scene, 4, lambda i: between(scene, i)), cc=DEPTH_TEST, depth_format=1,
+                    depth_clear=0x3F200000) == 2
 
 
 def test_draws_to_a_target_join_when_its_pages_are_there() -> None:

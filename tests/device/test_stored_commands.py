@@ -100,3 +100,16 @@ def test_constants_that_are_not_in_memory_are_zeros() -> None:
     machine.state.curbe[0] = 1
     machine.run(command("CONSTANT_BUFFER", valid=True, buffer_starting_address=0x7000000))
     assert (machine.state.curbe_rows, machine.state.curbe[0]) == (2, 0)
+
+
+@pytest.mark.parametrize("modified", [False, True])
+def test_the_core_keeps_a_line_stipple_and_leaves_its_position_to_python(modified: bool) -> None:
+    machine = Machine()
+    machine.state.line_stipple_position = 7
+    stipple = command("3DSTATE_LINE_STIPPLE", line_stipple_pattern=0x1234, line_stipple_repeat_count=3,
+                      modify_enable=modified, current_stipple_index=5, current_repeat_counter=2)
+    machine.run(stipple, stipple)  # the core knows the second one
+    run = machine.device.streamers[events.Engine.RENDER].state.stored.run
+    assert list(machine.state.line_stipple) == list(stipple)
+    assert machine.state.line_stipple_position == (5 * 3 + 2 if modified else 7)
+    assert run.commands == (0 if modified else 2)

@@ -18,10 +18,11 @@ from gen4emu.isa import Instruction, encode_bytes, listing
 from tests.eu.generate import Generator, register_dwords
 from tests.eu.reference import Thread, Unspecified, run, step
 from tests.harness.native import harness
+from tests.harness.parts import GEN4_PARTS
 from tests.harness.probe import KERNEL_ADDRESS, Event, Probe, Status
 
 THREADS = 8
-PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
+PARTS = GEN4_PARTS
 DMASKS = (0xFFFF, 0xFFFF, 0xFFFF, 0x00FF, 0x000F, 0x0001, 0xF0F0, 0x0FF0, 0x8001, 0xFF00)
 
 
@@ -97,6 +98,21 @@ class Bench:
 
     def _events(self) -> dict[Event, int]:
         return {event: found.count for event, found in self.probe.events().items()}
+
+
+def compare(bench: Bench, case: Case) -> None:
+    """Fast handlers and machine code have the results and counts of the general handler."""
+    expected = bench.run(case, general_only=True)
+    for _ in range(2):
+        found = bench.run(case, general_only=False)
+        assert found.status == expected.status, text(case)
+        assert np.array_equal(found.grf, expected.grf), text(case)
+        assert np.array_equal(found.mrf, expected.mrf), text(case)
+        assert found.flags == expected.flags, text(case)
+        assert found.instructions == expected.instructions, text(case)
+        assert found.channel_ops == expected.channel_ops, text(case)
+        assert found.math_messages == expected.math_messages, text(case)
+        assert found.events == expected.events, text(case)
 
 
 def random_start(seed: int, gen: Gen) -> Case:

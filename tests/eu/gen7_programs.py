@@ -550,14 +550,17 @@ class FlowProgram:
 
     `plain`: only instructions that native/eu/jit/loops.c can translate, with floats in r80 to r110 and their constants
     in r6.  `wide`: branches have 32 channels, other instructions follow each other for 16, in two sets of registers.
+    `overlaps`: floats begin in any register, so that instructions use one in both halves.
     """
 
-    def __init__(self, seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -> None:
+    def __init__(self, seed: int, gen: Gen, *, plain: bool = False, wide: bool = False,
+                 overlaps: bool = False) -> None:
         self.rng = random.Random(seed)
         self.gen = gen
         self.unit = 16 if gen is Gen.KBL else 2  # of jumps, in an instruction: bytes, or 64 bits
         self.plain = plain
         self.wide = wide
+        self.overlaps = overlaps
         self.size = 32 if wide else self.rng.choice((8, 16, 16))
         self.code: list[Instruction] = []
         self.loops: list[tuple[int, int]] = []  # branches of open loops: loop, index
@@ -594,12 +597,15 @@ class FlowProgram:
         shape = DestRegion(1) if dst else _SCALAR if scalar else _PACKED
         return DirectOperand(RegFile.GRF, T.D, 10 + 2 * self.rng.randrange(15) if nr is None else nr, 0, shape)
 
+    def float_number(self) -> int:
+        return 80 + 2 * self.rng.randrange(15) + (self.rng.randrange(2) if self.overlaps else 0)
+
     def float_source(self) -> DirectOperand:
         rng = self.rng
         negate = rng.random() < 0.2
         if rng.random() < 0.25:
             return DirectOperand(RegFile.GRF, T.F, 6, 4 * rng.randrange(8), _SCALAR, negate)
-        return DirectOperand(RegFile.GRF, T.F, 80 + 2 * rng.randrange(15), 0, _PACKED, negate)
+        return DirectOperand(RegFile.GRF, T.F, self.float_number(), 0, _PACKED, negate)
 
     def ternary(self, name: str, dst: DirectOperand) -> None:
         """Sixteen channels take two instructions."""
@@ -618,7 +624,7 @@ class FlowProgram:
         for _ in range(rng.randint(1, 4)):
             name = rng.choice(("add", "mul", "add", "mul", "mad", "mad", "lrp", "math", "frc", "rndd", "rnde", "rndz",
                                "sel", "cmp", "constant"))
-            dst = DirectOperand(RegFile.GRF, T.F, 80 + 2 * rng.randrange(15), 0, DestRegion(1))
+            dst = DirectOperand(RegFile.GRF, T.F, self.float_number(), 0, DestRegion(1))
             if name == "constant":
                 number = rng.choice((0x3F800000, 0xBF000000, 0x40490FDB, 0x3E800000))
                 place = DirectOperand(RegFile.GRF, T.D, 6, 4 * rng.randrange(8), DestRegion(1))
@@ -712,12 +718,17 @@ class FlowProgram:
         self.emit("cmp", dst=null, src0=self.register(counter), src1=self.register(8), cond_modifier=3)
         self.loops.append((top, self.emit("break", predicate=1)))
         self.block()
-        last = self.emit("while", **(self.condition() if self.rng.random() < 0.3 else {}))
-        self.point(last, jip=top)
+        last = self.repeat(top)
         for _, branch in self.loops[1:]:
             self.point(branch, uip=last)
         self.loops = before
         self.depth -= 1
+
+    def repeat(self, top: int) -> int:
+        """End a loop."""
+        last = self.emit("while", **(self.condition() if self.rng.random() < 0.3 else {}))
+        self.point(last, jip=top)
+        return last
 
     def point(self, branch: int, **targets: int) -> None:
         changes = {name: self.unit * (target - branch) for name, target in targets.items()}
@@ -729,9 +740,9 @@ class FlowProgram:
         for at in range(index + 1, len(self.code)):
             inst = self.code[at]
             name = inst.info.name if inst.info else ""
-            if name == "if":
+            if name == "if" or (name == "goto" and inst.uip > 0):
                 depth += 1
-            elif name == "endif":
+            elif name in ("endif", "join"):
                 if depth == 0:
                     return at
                 depth -= 1
@@ -757,7 +768,7 @@ class FlowProgram:
             self.point(last, jip=last + 1, uip=last + 1)
         for index, inst in enumerate(self.code[:-1]):
             name = inst.info.name if inst.info else ""
-            if name in ("break", "cont", "endif", "halt"):
+            if name in ("break", "cont", "endif", "join", "halt"):
                 end_of = self.block_end(index)
                 self.point(index, jip=last + 1 if end_of is None else end_of)
             if name == "halt":
@@ -774,9 +785,9 @@ def flow_start(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) 
     return case
 
 
-def flow_case(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False) -> Case:
+def flow_case(seed: int, gen: Gen, *, plain: bool = False, wide: bool = False, overlaps: bool = False) -> Case:
     case = flow_start(seed, gen, plain=plain, wide=wide)
-    make = FlowProgram(seed, gen, plain=plain, wide=wide)
+    make = FlowProgram(seed, gen, plain=plain, wide=wide, overlaps=overlaps)
     case.code = b"".join(encode_bytes(inst) for inst in make.program())
     return case
 

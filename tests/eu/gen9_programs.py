@@ -94,6 +94,8 @@ class LaterGenerator(Generator):
         if name in _UNARY:
             return replace(base, dst=self.to(rng.choice((kind, T.Q, T.UQ)) if name == "mov" else kind), src0=src0)
         if name in ("shl", "shr", "asr"):
+            if rng.random() < 0.3:
+                src0 = self.plain(rng.choice((T.D, T.UD)), base.channels, modifiers=False)
             shift = rng.choice((T.UD, T.UW, kind))
             src1: Operand = Immediate(ImmType.UD, rng.choice((0, 1, 31, 32, 40, 63, 64)))
             if rng.random() < 0.5:
@@ -226,7 +228,28 @@ def flow_case(seed: int, *, wide: bool = False) -> Case:
 
 
 class LaterFlowProgram(FlowProgram):
-    """Half floats are in r80 to r95, integers of 64 bits in r96 to r111."""
+    """Half floats are in r80 to r95, integers of 64 bits in r96 to r111.
+
+    Some blocks are skipped, or repeated, with `goto`.
+    """
+
+    def conditional(self) -> None:
+        if self.rng.random() < 0.5:
+            super().conditional()
+            return
+        self.depth += 1
+        first = self.emit("goto", **self.condition())
+        self.block()
+        last = self.emit("join")
+        self.point(first, jip=last, uip=last)
+        self.depth -= 1
+
+    def repeat(self, top: int) -> int:
+        if self.rng.random() < 0.5:
+            return super().repeat(top)
+        last = self.emit("goto", acc_write=True, **self.condition())  # the bit is BranchCtrl here
+        self.point(last, jip=self.emit("join"), uip=top)
+        return last
 
     def body(self) -> None:
         rng = self.rng

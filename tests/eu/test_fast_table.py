@@ -30,6 +30,11 @@ static const char *const names[G4_TABLES][G4_FAST_ROOM] = {
     [G4_TABLE_FLOAT] = {G4_FAST_FLOAT(NAME)}, [G4_TABLE_INT] = {G4_FAST_INT(NAME)},
     [G4_TABLE_DOUBLE] = {G4_FAST_DOUBLE(NAME)}, [G4_TABLE_QUAD] = {G4_FAST_QUAD(NAME)}};
 
+static g4_decode_instruction_fn *decoder_of(uint32_t gen)
+{
+    return gen & GEN9 ? g4_decode_gen9 : gen & GEN75 ? g4_decode_gen75 : gen & GEN7 ? g4_decode_gen7 : g4_decode_gen4;
+}
+
 int main(void) {
     uint32_t in[6]; /* generation, whether the accumulator is read later, instruction */
     while (fread(in, sizeof in, 1, stdin) == 1) {
@@ -38,8 +43,7 @@ int main(void) {
         const bool is_gen4 = in[0] & G4_GEN_GEN4;
         const struct g4_model model = {
             .chip = &chip, .layout_gen = in[0], .quirks = {.cmp_converts_to_destination_type = is_gen4}};
-        (in[0] == G4_GEN_HSW ? g4_decode_gen75 : in[0] == G4_GEN_IVB ? g4_decode_gen7 : g4_decode_gen4)(
-            &op, in + 2, &model, 0, 16);
+        decoder_of(in[0])(&op, in + 2, &model, 0, 16);
         op.acc_write = op.acc_write && in[1];
         const char *const reason = g4_fast_select(&op, &model.quirks);
         const unsigned handler = op.handler == G4_HANDLER_INDIRECT ? op.ordinary : op.handler;
@@ -51,7 +55,7 @@ int main(void) {
 }
 """
 
-BW, EL, IVB, HSW = Gen.BW, Gen.EL, Gen.IVB, Gen.HSW
+BW, EL, IVB, HSW, KBL = Gen.BW, Gen.EL, Gen.IVB, Gen.HSW, Gen.KBL
 
 # generation, instruction, handler
 HANDLERS = [
@@ -135,6 +139,23 @@ HANDLERS = [
     (HSW, "mov(4) g20<1>DF g22.4<4,4,1>F { align1 2N };", "MOV_Q"),
     (HSW, "mov(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "MOV_Q"),
     (HSW, "mov(4) g20<2>UD g6<0,1,0>UD { align1 2N };", "COPY_32"),
+    (KBL, "add(8) g20<1>F g22<8,8,1>F g23<8,8,1>F { align1 1Q };", "ADDF_DIRECT_PP"),
+    (KBL, "mov(8) g20<1>DF -g6<0,1,0>DF { align1 2Q };", "MOV_Q"),
+    (KBL, "add(8) g20<1>D g22<8,8,1>D 5D { align1 1Q };", "ADD_PI"),
+    (KBL, "mul(16) g20<1>D g22<8,8,1>D g24<0,1,0>D { align1 1H };", "MUL_SP"),
+    (KBL, "mul(8) g20<1>Q g22<8,8,1>D g24<8,8,1>UD { align1 1Q };", "MUL_L"),
+    (KBL, "mul(8) acc0<1>UD g22<8,8,1>UD 0x8ccdUW { align1 WE_all 1Q };", "dwords"),
+    (KBL, "mov(8) g20<2>D g22<8,8,1>D { align1 3Q };", "COPY_32"),
+    (KBL, "mov(8) g20<1>Q g22<8,8,1>UD { align1 4Q };", "MOV_L"),
+    (KBL, "mov(1) g20<1>Q 0xf6aac66680000000Q { align1 WE_all 1N };", "MOV_L"),
+    (KBL, "add(8) g20<1>Q g22<0,1,0>Q g24<8,8,1>D { align1 1Q };", "ADD_L"),
+    (KBL, "shr(8) g20<1>Q g22<4,4,1>UQ 33W { align1 1Q };", "SHR_L"),
+    (KBL, "shr(8) g20<1>Q g22<4,4,1>Q g24<8,8,1>UD { align1 1Q };", "ASR_L"),
+    (KBL, "shl(8) g20<1>Q g22<8,8,1>D 2W { align1 1Q };", "SHL_L"),
+    (KBL, "and(8) g20<1>Q g22<4,4,1>Q -g24<4,4,1>Q { align1 1Q };", "AND_L"),
+    (KBL, "cmp.l.f0.0(8) null<1>D g22<4,4,1>UQ g24<4,4,1>UQ { align1 1Q };", "CMP_L"),
+    (KBL, "(+f0.0) sel(8) g20<1>Q g22<4,4,1>Q g24<4,4,1>Q { align1 2Q };", "SEL_L"),
+    (KBL, "and(8) g20<1>D g22<8,8,1>D -g24<8,8,1>D { align1 1Q };", "AND_PP"),
 ]
 
 # generation, instruction, a part of the reason
@@ -167,6 +188,11 @@ GENERAL = [
     (HSW, "math intdivmod(8) g20<1>D g22<8,8,1>D g24<8,8,1>D { align1 1Q };", "one result"),
     (HSW, "mov.nz.f0.0(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "doubles"),
     (HSW, "rndd(8) g20<1>DF g22<4,4,1>DF { align1 1Q };", "doubles"),
+    (KBL, "add.nz.f0.0(8) g20<1>Q g22<4,4,1>Q g24<4,4,1>Q { align1 1Q };", "64-bit integers"),
+    (KBL, "add.sat(8) g20<1>Q g22<4,4,1>Q g24<4,4,1>Q { align1 1Q };", "64-bit integers"),
+    (KBL, "cmp.l.f0.0(8) null<1>D g22<4,4,1>UQ g24<4,4,1>Q { align1 1Q };", "64-bit integers"),
+    (KBL, "add(8) g20<1>HF g22<8,8,1>HF g24<8,8,1>HF { align1 1Q };", "half floats"),
+    (KBL, "mul.nz.f0.0(8) g20<1>D g22<8,8,1>D g24<8,8,1>D { align1 1Q };", "low bits"),
 ]
 
 # instruction whose implicit accumulator write is read later, its handler or a part of the reason
@@ -187,8 +213,9 @@ def selector(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_headers = "import sys, build; from pathlib import Path; build.write_derived_headers(Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", write_headers, folder], cwd=NATIVE, check=True)
     (folder / "selector.c").write_text(PROGRAM)
-    subprocess.run(["cc", "-std=c11", "-Wno-psabi", f"-I{NATIVE}", f"-I{folder}", "-o", folder / "selector",
-                    folder / "selector.c", *(NATIVE / name for name in SOURCES)], check=True)
+    generations = [f"-D{name}={int(Gen[name])}" for name in ("GEN7", "GEN75", "GEN9")]
+    subprocess.run(["cc", "-std=c11", "-Wno-psabi", *generations, f"-I{NATIVE}", f"-I{folder}", "-o",
+                    folder / "selector", folder / "selector.c", *(NATIVE / name for name in SOURCES)], check=True)
     return folder / "selector"
 
 

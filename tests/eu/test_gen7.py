@@ -8,7 +8,9 @@ import pytest
 from gen4emu._native import lib
 from gen4emu.core_enums import Status
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.messages import MathFunctionGen6
 from gen4emu.isa import assemble, encode_bytes
+from gen4emu.isa.encodings import encoding_of
 from tests.eu.differential import Bench
 from tests.eu.gen7_programs import PARTS, check, check_flow, end, first_difference, flow_case, result, straight_case
 from tests.harness.probe import Probe
@@ -185,6 +187,27 @@ def test_the_accumulator_receives_the_carry(gen: Gen, name: str, a: int, b: int,
 
 
 @every
+@pytest.mark.parametrize(("add", "kind", "a", "b", "expected"), [
+    ("add.z", "D", 0x80000000, 0x80000000, 1), ("add.nz", "D", 0x80000000, 0x80000000, 0),
+    ("add.nz", "UD", 0xFFFFFFFF, 1, 0), ("add.g", "UD", 0xFFFFFFFF, 2, 1), ("add.le", "UD", 0xFFFFFFFF, 1, 1),
+    ("add.l", "D", 0x7FFFFFFF, 1, 1), ("add.g", "D", 0x80000000, 0xFFFFFFFF, 1), ("add.ge", "D", 5, 0xFFFFFFFA, 0),
+    ("mov.z", "UW", 0x30000, 0, 1), ("mov.l", "W", 0x18000, 0, 1), ("add.z", "W", 0xFFFF, 1, 1),
+    ("add.sat.g", "D", 0x7FFFFFFF, 1, 1),
+])
+def test_conditions_test_what_is_stored_of_an_integer(gen: Gen, add: str, kind: str, a: int, b: int,
+                                                      expected: int) -> None:
+    """docs/decisions.md 212."""
+    name, _, condition = add.rpartition(".")
+    source = "UD" if kind == "UD" else "D"
+    second = f"g3<8,8,1>{source} " if name != "mov" else ""
+    stride = 2 if kind.endswith("W") else 1
+    code = f"""{name}.{condition}.f0.0(8) null<{stride}>{kind} g2<8,8,1>{source} {second}{{ align1 1Q }};
+               mov(8) g10<1>UD 0UD {{ align1 1Q }};
+               (+f0.0) mov(8) g10<1>UD 1UD {{ align1 1Q }};"""
+    assert result(gen, code, {2: a, 3: b}) == [expected] * 8
+
+
+@every
 @pytest.mark.parametrize(("kind", "source", "add", "a", "b", "expected"), [
     ("UD", "-acc0", "add.sat", 16, 128, 112), ("UD", "-acc0", "add.sat", 128, 16, 0),
     ("UD", "-acc0", "add", 0xFFFFFFFF, 0, 1), ("D", "-acc0", "add", 5, 3, 0xFFFFFFFE),
@@ -297,15 +320,15 @@ def test_in_single_program_flow_a_break_leaves_the_loop(gen: Gen) -> None:
 
 @every
 @pytest.mark.parametrize("dmask", [0xFF, 0x3C])
-def test_a_subroutine_returns_behind_its_call(gen: Gen, dmask: int) -> None:
-    unit = 1 if gen is Gen.KBL else 8  # of calls
-    jump_unit = 8 if gen is Gen.IVB else 1
+@pytest.mark.parametrize("size", [2, 8])  # 2: of the call's destination
+def test_a_subroutine_returns_behind_its_call(gen: Gen, dmask: int, size: int) -> None:
+    unit = 8 if gen is Gen.IVB else 1  # of calls and of jmpi
     code = f"""mov(8) g10<1>UD 1UD {{ align1 1Q }};
-               call(8) g20<1>D g0<8,8,1>D {48 // unit}D {{ align1 1Q }};
+               call({size}) g20<1>D g0<8,8,1>D {48 // unit}D {{ align1 1Q }};
                add(8) g10<1>UD g10<8,8,1>UD 0x100UD {{ align1 1Q }};
-               jmpi(1) {32 // jump_unit}D {{ align1 WE_all 1Q }};
+               jmpi(1) {32 // unit}D {{ align1 WE_all 1Q }};
                add(8) g10<1>UD g10<8,8,1>UD 0x10UD {{ align1 1Q }};
-               ret(8) null<1>D g20<2,2,1>D {{ align1 1Q }};
+               ret({size}) null<1>D g20<2,2,1>D {{ align1 1Q }};
                add(8) g10<1>UD g10<8,8,1>UD 0x1000UD {{ align1 1Q }};"""
     assert result(gen, code, {}, dmask=dmask) == [0x1111 * (dmask >> c & 1) for c in range(8)]
     assert result(gen, code, {}, dmask=dmask, reg=20)[1] == dmask
@@ -435,3 +458,20 @@ def test_branches_wrap_around_the_address_space(gen: Gen) -> None:
     probe = Probe(gen)
     code = assemble("mov(1) g2<1>UD 0UD { align1 1N };\njmpi(1) 1879048192D { align1 WE_all 1N };", gen)
     assert probe.run(code) in Status
+
+
+@pytest.mark.parametrize("general", [False, True])
+@pytest.mark.parametrize("gen", [Gen.IVB, Gen.HSW, Gen.KBL])
+def test_reserved_functions_of_math_give_0(gen: Gen, general: bool) -> None:
+    field = encoding_of(gen).by_name["math_function"]
+    known = {int(function) for function in MathFunctionGen6} - ({14, 15} if gen is not Gen.KBL else set())
+    text = "math inv(8) g10<1>F g2<8,8,1>F g3<8,8,1>F { align1 1Q };"
+    for function in set(range(16)) - known:
+        word = int.from_bytes(assemble(text, gen), "little")
+        word = word & ~field.put((1 << field.width) - 1) | field.put(function)
+        probe = Probe(gen, general_only=general)
+        probe.start(1)
+        probe.grf(2)[:] = 0x40490FDB
+        probe.grf(10)[:] = 7
+        assert probe.run(word.to_bytes(16, "little") + encode_bytes(end(gen))) is Status.OK
+        assert probe.grf(10).tolist() == [0] * 8, function

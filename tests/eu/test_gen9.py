@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from gen4emu._native import lib
 from gen4emu.core_enums import Status
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.messages import MathFunctionGen6
 from gen4emu.isa import assemble, encode_bytes
 from gen4emu.isa.encodings import encoding_of
 from tests.eu.differential import Bench
@@ -52,6 +54,22 @@ def halves(*values: float) -> list[int]:
 def test_integers_of_64_bits(name: str, kind: str, a: int, b: int, expected: int) -> None:
     found = result(GEN, WIDE.format(name, type=kind), {2: quads(a), 3: quads(b), 10: 0})
     assert found == quads(expected)
+
+
+@pytest.mark.parametrize(("code", "value", "count", "expected"), [
+    ("shl(4) g10<1>Q g2<4,4,1>D g3<4,4,1>UD", -3, 33, -3 << 33),
+    ("shl(4) g10<1>UQ g2<4,4,1>UD g3<4,4,1>UD", 0xFFFFFFFF, 32, 0xFFFFFFFF << 32),
+    ("asr(4) g10<1>Q g2<4,4,1>D g3<4,4,1>UD", -64, 35, -1),
+    ("shr(4) g10<1>UQ g2<4,4,1>UD g3<4,4,1>UD", 64, 65, 32),
+])
+def test_shifts_of_dwords_to_64_bits_have_64(code: str, value: int, count: int, expected: int) -> None:
+    words = [value & 0xFFFFFFFF] * 8
+    assert result(GEN, code + " { align1 1N };", {2: words, 3: [count] * 8, 10: 0}) == quads(expected)
+
+
+def test_the_type_of_a_shift_count_does_not_matter() -> None:
+    code = "shl(4) g10<1>UD g2<4,4,1>UD g3<4,4,1>UQ { align1 1N };"
+    assert result(GEN, code, {2: [3] * 8, 3: quads(33), 10: 0}) == [6, 6, 6, 6, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(("kind", "a", "b", "greater"), [
@@ -210,6 +228,76 @@ def test_a_branch_counts_bytes() -> None:
     assert result(GEN, code, {2: [0, 1, 2, 3, 4, 5, 6, 7]}) == [1, 1, 1, 1, 2, 2, 2, 2]
 
 
+@pytest.mark.parametrize(("code", "expected"), [
+    ("mov(8) g10<1>UW 0x76543210UV { align1 1Q };", [0x10000, 0x30002, 0x50004, 0x70006, 0, 0, 0, 0]),
+    ("mov(4) g10<1>UD 0x0c080400UV { align1 1N };", [0, 4, 8, 12, 0, 0, 0, 0]),
+    ("mov(8) g10<1>D 0x0f080400V { align1 1Q };", [0, 4, 0xFFFFFFF8, 0xFFFFFFFF, 0, 4, 0xFFFFFFF8, 0xFFFFFFFF]),
+    ("mov(8) g10<2>UW 0x70503010UV { align1 1Q };", [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("mov(2) g10<1>UQ 0x00020001UV { align1 1N };", [1, 0, 2, 0, 0, 0, 0, 0]),
+])
+def test_elements_of_packed_vectors_lie_at_words(code: str, expected: list[int]) -> None:
+    assert result(GEN, code, {10: 0}) == expected
+
+
+SKIPPED = """
+    cmp.l.f0.0(8) null<1>D g2<8,8,1>D 4D {{ align1 1Q }};
+    {predicate}goto(8) JIP: 32 UIP: 32 {{ align1 1Q }};
+    mov(8) g10<1>D 1D {{ align1 1Q }};
+    join(8) JIP: 16 {{ align1 1Q }};
+    add(8) g10<1>D g10<8,8,1>D 10D {{ align1 1Q }};
+"""
+
+
+@pytest.mark.parametrize(("predicate", "expected"), [
+    ("(+f0.0) ", [11, 11, 11, 11, 10, 10, 10, 10]), ("(-f0.0) ", [10, 10, 10, 10, 11, 11, 11, 11]), ("", [11] * 8)])
+def test_goto_skips_instructions_for_channels_whose_predicate_is_false(predicate: str, expected: list[int]) -> None:
+    assert result(GEN, SKIPPED.format(predicate=predicate), {2: list(range(8)), 10: 0}) == expected
+
+
+def test_goto_with_branch_control_repeats_instructions_for_channels_whose_predicate_is_true() -> None:
+    code = """
+        add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
+        cmp.l.f0.0(8) null<1>D g10<8,8,1>D g2<8,8,1>D { align1 1Q };
+        (+f0.0) goto(8) JIP: 16 UIP: -32 { align1 1Q BranchCtrl };
+        join(8) JIP: 16 { align1 1Q };
+        add(8) g10<1>D g10<8,8,1>D 100D { align1 1Q };
+    """
+    assert result(GEN, code, {2: [0, 1, 2, 3, 4, 5, 6, 7], 10: 0}) == [101, 101, 102, 103, 104, 105, 106, 107]
+
+
+def macro_step(function: MathFunctionGen6, dst: int, src0: int, src1: int) -> str:
+    """Of 4 doubles: `math` in Align16, whose destination is the accumulator 2 and whose sources are none."""
+    text = f"math inv(4) g{dst}<1>.xyzwDF g{src0}<4>.xyzwDF g{src1}<4>.xyzwDF {{ align16 1N }};"
+    encoding = encoding_of(GEN)
+    word = int.from_bytes(assemble(text, GEN), "little")
+    for name, value in (("math_function", function), ("dst_writemask", 0)):
+        field = encoding.by_name[name]
+        word = word & ~field.put((1 << field.width) - 1) | field.put(value)
+    words = struct.unpack("<4I", word.to_bytes(16, "little"))
+    return ".dword " + " ".join(hex(dword) for dword in words) + ";\n"
+
+
+@pytest.mark.parametrize(("function", "a", "b", "expected"), [
+    (MathFunctionGen6.INVM, 1.0, 3.0, 1 / 3), (MathFunctionGen6.INVM, -7.0, 0.0, -math.inf),
+    (MathFunctionGen6.INVM, 1e308, 1e-308, math.inf), (MathFunctionGen6.RSQRTM, 2.0, 0.0, math.sqrt(2)),
+    (MathFunctionGen6.RSQRTM, math.inf, 0.0, math.inf),
+])
+def test_the_first_step_of_a_macro_has_its_result_and_ends_it(function: MathFunctionGen6, a: float, b: float,
+                                                              expected: float) -> None:
+    code = macro_step(function, 10, 2, 3) + "mov(1) g11<1>UD f0<0,1,0>UW { align1 WE_all 1N };\n"
+    numbers = {n: list(struct.unpack("<8I", struct.pack("<4d", *[x] * 4))) for n, x in ((2, a), (3, b))}
+    assert result(GEN, code, numbers | {10: 0}) == list(struct.unpack("<8I", struct.pack("<4d", *[expected] * 4)))
+    assert result(GEN, code, numbers | {11: 0}, reg=11)[0] == 0xF
+
+
+def test_the_other_steps_of_a_macro_are_sums_of_whole_registers() -> None:
+    code = "madm(4) g10<1>.xDF g2<4,4,1>.xzxxDF -g3<4,4,1>.xzxxDF g4<4,4,1>.yxxxDF { align16 1N };"
+    packed = {n: list(struct.unpack("<8I", struct.pack("<4d", *values)))
+              for n, values in ((2, (1, 2, 3, 4)), (3, (5, 6, 7, 8)), (4, (10, 20, 30, 40)))}
+    expected = [1 - 50, 2 - 120, 3 - 210, 4 - 320]
+    assert result(GEN, code, packed | {10: 0}) == list(struct.unpack("<8I", struct.pack("<4d", *expected)))
+
+
 def test_compacted_instructions_are_expanded() -> None:
     words = encode_bytes(end(GEN))
     code = assemble("mov(8) g10<1>F g2<8,8,1>F { align1 1Q compacted };", GEN)
@@ -291,12 +379,28 @@ def test_words_of_32_channels(instruction: str, expected: list[list[int]], varia
         lib.g4_set_variant(before)
 
 
-@pytest.mark.parametrize(("a", "b", "flags"), [
-    ((1 << 63) + 5, 1, {"g": 15, "l": 0, "z": 0}), ((1 << 64) - 1, 1, {"g": 15, "l": 0, "z": 0}),
+@pytest.mark.parametrize(("instruction", "expected"), [
+    ("mov(32) g10<1>UW 7UW { align1 1H };", {0: 7 << 16, 10: 7}),
+    ("mov(32) g10<1>UB 7UW { align1 1H };", {0: 7 << 8, 5: 7}),
+    ("mov(1) f0<1>UD 0UD { align1 WE_all 1N };\ncmp.z.f0.0(32) null<1>UW g2<0,1,0>UW g2<0,1,0>UW { align1 1H };\n"
+     "mov(1) g10<1>UD f0<0,1,0>UD { align1 WE_all 1N };", {0: 0x00100002}),
 ])
-def test_conditions_see_unsigned_sums_of_64_bits_whole(a: int, b: int, flags: dict[str, int]) -> None:
+def test_instructions_of_32_channels_write_those_that_are_enabled(instruction: str, expected: dict[int, int]) -> None:
+    """Of a thread that has channels 1 and 20.  `expected`: the dwords of two registers that are not zero."""
+    machine = Probe(GEN)
+    machine.start(1, dmask=0x00100002, wide=True)
+    assert machine.run(assemble(instruction, GEN) + encode_bytes(end(GEN))) is Status.OK
+    words = [*machine.grf(10).tolist(), *machine.grf(11).tolist()]
+    assert {n: word for n, word in enumerate(words) if word} == expected
+
+
+@pytest.mark.parametrize(("kind", "a", "b", "flags"), [
+    ("UQ", (1 << 63) + 5, 1, {"g": 15, "l": 0, "z": 0}), ("UQ", (1 << 64) - 1, 1, {"g": 0, "l": 0, "z": 15}),
+    ("Q", (1 << 63) - 1, 1, {"g": 0, "l": 15, "z": 0}), ("Q", -(1 << 63), -1, {"g": 15, "l": 0, "z": 0}),
+])
+def test_conditions_see_the_64_bits_of_a_sum_that_are_stored(kind: str, a: int, b: int, flags: dict[str, int]) -> None:
     for condition, expected in flags.items():
-        code = f"add.{condition}.f0.0(4) g10<1>UQ g2<4,4,1>UQ g3<4,4,1>UQ {{ align1 1N }};\n" \
+        code = f"add.{condition}.f0.0(4) g10<1>{kind} g2<4,4,1>{kind} g3<4,4,1>{kind} {{ align1 1N }};\n" \
                "mov(1) g11<1>UD f0<0,1,0>UW { align1 WE_all 1N };"
         assert result(GEN, code, {2: quads(a), 3: quads(b), 11: 0}, reg=11)[0] == expected
 

@@ -30,10 +30,10 @@ from gen4emu.isa.registers import (
     RegType,
 )
 from tests.eu import gen7_programs
-from tests.eu.differential import PARTS, Bench, Case, Outcome, random_start, straight_case, text
+from tests.eu.differential import PARTS, Bench, Case, Outcome, compare, random_start, straight_case, text
 from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end, grf
-from tests.harness.messages import INVERSE
+from tests.harness.messages import INVERSE, INVERSE_ROOT
 from tests.harness.native import harness
 from tests.harness.probe import Event
 
@@ -59,27 +59,13 @@ def flow(seed: int, gen: Gen) -> Case:
 
 
 @cache
-def flow_gen7(seed: int, gen: Gen) -> Case:
-    return gen7_programs.flow_case(seed, gen, plain=True)
+def flow_gen7(seed: int, gen: Gen, overlaps: bool = False) -> Case:
+    return gen7_programs.flow_case(seed, gen, plain=True, overlaps=overlaps)
 
 
 @cache
 def straight(seed: int, gen: Gen) -> Case:
     return straight_case(seed, gen, 24).case
-
-
-def compare(bench: Bench, case: Case) -> None:
-    expected = bench.run(case, general_only=True)
-    for _ in range(2):
-        found = bench.run(case, general_only=False)
-        assert found.status == expected.status, text(case)
-        assert np.array_equal(found.grf, expected.grf), text(case)
-        assert np.array_equal(found.mrf, expected.mrf), text(case)
-        assert found.flags == expected.flags, text(case)
-        assert found.instructions == expected.instructions, text(case)
-        assert found.channel_ops == expected.channel_ops, text(case)
-        assert found.math_messages == expected.math_messages, text(case)
-        assert found.events == expected.events, text(case)
 
 
 @pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
@@ -122,16 +108,20 @@ def test_registers_that_are_read_again_have_their_values(gen: Gen) -> None:
             assert found.instructions == expected.instructions, text(case)
 
 
+@pytest.mark.parametrize("overlaps", [False, True], ids=["pairs", "overlaps"])
 @pytest.mark.parametrize("gen", gen7_programs.PARTS, ids=lambda g: g.name)
-def test_payload_registers_have_their_values(gen: Gen) -> None:
-    """Since Gen7 messages read registers: the last one those of the sum of some others."""
+def test_payload_registers_have_their_values(gen: Gen, overlaps: bool) -> None:
+    """Since Gen7 messages read registers: the last one those of the sum of some others.
+
+    With `overlaps`, channels of both halves use a register, for values of their own or for the same ones.
+    """
     bench = Bench(gen, MANY)
     harness().g4_probe_keep_registers(bench.probe._probe, False)
     rng = random.Random(int(gen))
     for seed in range(60):
-        case = flow_gen7(9000 * int(gen) + seed, gen)
+        case = flow_gen7(9000 * int(gen) + seed, gen, overlaps)
         lines = ["mov(8) g2<1>UD 0UD { align1 1Q };"]
-        for row in rng.sample([*range(10, 40, 2), *range(80, 110, 2), 6], rng.randrange(8)):
+        for row in rng.sample([*range(10, 40, 2), *range(80, 110, 1 if overlaps else 2), 6], rng.randrange(8)):
             lines += [f"xor(8) g2<1>UD g2<8,8,1>UD g{row}<8,8,1>UD {{ align1 1Q }};"]
         case = replace(case, code=case.code[:-16] + assemble("\n".join(lines), gen) + case.code[-16:])
         expected = bench.run(case, general_only=True)
@@ -498,8 +488,8 @@ GEN4_FLOATS = (
     "line(8) null<1>F g{a}<0,1,0>F g{b}<8,8,1>F {{ align1 }};",
     "pln(16) g{d}<1>F g{a}<0,1,0>F g{b}<8,8,1>F {{ align1 compr }};",
     "dp4(8) g{d}<1>F g{a}<4>F g{b}<4>F {{ align16 }};",
-    "send(16) 2 g{d}<1>F g{a}<8,8,1>F 0x01110001 {{ align1 compr }};",
-    "send(16) 2 g{d}<1>F g{a}<8,8,1>F 0x01110005 {{ align1 compr }};",
+    f"send(16) 2 g{{d}}<1>F g{{a}}<8,8,1>F {INVERSE} {{{{ align1 compr }}}};",
+    f"send(16) 2 g{{d}}<1>F g{{a}}<8,8,1>F {INVERSE_ROOT} {{{{ align1 compr }}}};",
 )
 GEN7_FLOATS = (
     *(line.replace("align1 compr", "align1 1H").replace("align1 }}", "align1 1Q }}")

@@ -110,6 +110,21 @@ def test_other_kernels_run_for_every_pixel(name: str) -> None:
     same(VARIED[name], lambda scene: scene.draw(corners, T.TRIFAN))
 
 
+@pytest.mark.parametrize("depth_format", [None, D32, D24S8, D24X8, D16])
+@pytest.mark.parametrize("tiling", list(Tiling))
+@pytest.mark.parametrize("size", [(160, 96), (130, 100)], ids=["whole tiles", "edges"])
+def test_whole_tiles_get_the_value_of_an_earlier_one(size: tuple[int, int], tiling: Tiling,
+                                                     depth_format: int | None) -> None:
+    """Two rectangles, one after the other, of which each covers several tiles; the second leaves some of the first."""
+    corners = []
+    for x, z, color in ((0, 0.25, (1.0, 0.5, 0.25, 1.0)), (size[0] - 70, 0.75, (0.0, 0.25, 1.0, 0.5))):
+        corners += [vertex(right, bottom, z, 1.0, color) for right, bottom in (size, (x, size[1]), (x, 0))]
+    same(FLAT["constant"], lambda scene: scene.draw(corners, T.RECTLIST), size=size, tiling=tiling,
+         depth_format=depth_format, depth_clear=0x3F3F3F3F & (0xFFFF if depth_format == D16 else 0xFFFFFFFF),
+         cc={"depth_test_enable": True, "depth_test_function": "ALWAYS", "depth_buffer_write_enable": True},
+         wm={"statistics_enable": True})
+
+
 def test_a_large_rectangle_of_one_colour_is_one_colour() -> None:
     color = (1.0, 0.0, 0.2, 0.6)
     corners = [vertex(x, y, 0.0, 1.0, color) for x, y in ((64, 40), (3, 40), (3, 5))]
@@ -179,6 +194,31 @@ def test_stencil_beside_flat_depth_stays() -> None:
 
     same(FLAT["constant"], draw, depth_format=D24S8, cc={"depth_buffer_write_enable": True},
          wm={"thread_dispatch_enable": False})
+
+
+@pytest.mark.parametrize("operation", ["KEEP", "ZERO", "REPLACE", "INCRSAT", "DECR", "INVERT"])
+@pytest.mark.parametrize("function", ["ALWAYS", "NEVER", "EQUAL"])
+@pytest.mark.parametrize("write", [True, False])
+def test_stencil_that_is_written_beside_flat_depth(operation: str, function: str, write: bool) -> None:
+    """As drivers clear both; what depends on a pixel's own stencil value is not filled."""
+    corners = [vertex(x, y, 0.5, 1.0) for x, y in ((0, 0), (67, 0), (67, 45), (0, 45))]
+
+    def draw(scene: Scene) -> None:
+        scene.memory.write(DEPTH, random.Random(2).randbytes(scene.depth_pitch * 64))
+        scene.draw(corners, T.TRIFAN)
+
+    for mask, double_sided in ((0xFF, False), (0x3C, False), (0, False), (0xFF, True)):
+        _, depths, _, _ = same(
+            FLAT["constant"], draw, depth_format=D24S8, wm={"thread_dispatch_enable": False},
+            cc={"depth_buffer_write_enable": True, "stencil_test_enable": True, "stencil_buffer_write_enable": write,
+                "stencil_test_function": function, "stencil_test_mask": 0xFF, "stencil_write_mask": mask,
+                "stencil_reference_value": 0x5A, "stencil_pass_depth_pass_op": operation,
+                "stencil_fail_op": "INVERT", "double_sided_stencil_enable": double_sided,
+                "backface_stencil_test_function": "ALWAYS", "backface_stencil_test_mask": 0xFF,
+                "backface_stencil_write_mask": 0xF0, "backface_stencil_reference_value": 0x77,
+                "backface_stencil_pass_depth_pass_op": "REPLACE"})
+        if function == "ALWAYS" and operation == "REPLACE" and write and mask == 0xFF and not double_sided:
+            assert {value for row in depths for value in row} == {0x5A800000}
 
 
 def test_a_kernel_that_reads_source_depth_is_not_flat() -> None:

@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from gen4emu._native import lib
 from gen4emu.hw.topology import PrimitiveTopology
 from tests.harness.fixed import SAMPLES, SIZE, Corner, Fixed, on_screen
 
@@ -124,6 +125,24 @@ def test_barycentrics_are_corrected_by_w() -> None:
     assert middle.w == pytest.approx(4 / 3, rel=1e-6)
     third = fixed.values(0, 64)
     assert (third.perspective[1], third.w) == (1, 4)
+
+
+@pytest.mark.parametrize("w", [1.0, 3.0, 0.7])
+def test_barycentrics_of_a_constant_w_are_linear_in_all_variants(w: float) -> None:
+    before = lib.g4_variant_current()
+    found = []
+    try:
+        for variant in range(lib.g4_variant_best() + 1):
+            lib.g4_set_variant(variant)
+            fixed = Fixed().run([on_screen(0, 0, w=w), on_screen(64, 0, w=w), on_screen(0, 64, w=w)])
+            for x, y in ((0, 0), (32, 0), (5, 40)):
+                at = fixed.values(x, y)
+                assert list(at.perspective) == pytest.approx(list(at.linear), abs=1e-6)
+                assert at.w == np.float32(w)
+                found.append((x, y, *at.perspective))
+    finally:
+        lib.g4_set_variant(before)
+    assert len(set(found)) == 3
 
 
 def test_values_without_perspective_continue_across_a_cut() -> None:

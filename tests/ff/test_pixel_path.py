@@ -14,6 +14,7 @@ from gen4emu.device.options import Options
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.trace.events import Engine
 from tests.harness import pixel_kernels
 from tests.harness.random_state import depth_state_of
@@ -99,3 +100,23 @@ def general_outcome(seed: int) -> tuple[Any, ...]:
 def test_random_draws_have_the_bits_of_the_general_path(variant: int) -> None:
     for seed in range(60):
         assert outcome(seed, variant, workers=1 + seed % 3) == general_outcome(seed), seed
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("tiling", [Tiling.X, Tiling.Y])
+@pytest.mark.parametrize("left", [0, 2, 4, 6])
+def test_rows_may_begin_within_a_column_of_a_tile(left: int, tiling: Tiling, variant: int) -> None:
+    def pixels(options: Options) -> Any:
+        scene = Scene(Gen.CTG, 96, 64, options=options, tiling=tiling, surface={"color_blend_enable": True},
+                      cc={"color_buffer_blend_enable": True, "source_blend_factor": "SRC_ALPHA",
+                          "destination_blend_factor": "INV_SRC_ALPHA"},
+                      wm={"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True})
+        scene.pixel_kernel = pixel_kernels.INTERPOLATE
+        scene.memory.write(TARGET, random.Random(1).randbytes(scene.pitch * scene.height))
+        colors = ((0.1, 0.2, 0.9, 0.5), (0.9, 0.2, 0.3, 0.5), (0.4, 0.8, 0.3, 0.7))
+        corners = ((left + 64, 50), (left, 50), (left, 0))
+        scene.draw([vertex(x, y, 0.5, 1.0, color) for (x, y), color in zip(corners, colors, strict=True)], T.RECTLIST)
+        return scene.pixels()
+
+    lib.g4_set_variant(variant)
+    assert pixels(Options(workers=1)) == pixels(Options(workers=1, general_only=True))

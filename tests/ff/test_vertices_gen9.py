@@ -122,6 +122,13 @@ def test_a_draw_to_the_end_offset_has_whole_vertices(offset: int, topology: Topo
     assert machine.counters()[0] == offset // 4
 
 
+@pytest.mark.parametrize(("vertices", "objects"), [(1, 0), (2, 2), (7, 7)])
+def test_the_closing_segment_of_a_loop_is_counted(vertices: int, objects: int) -> None:
+    machine = Streamed()
+    machine.draw(Topology.LINELOOP, vertex_count_per_instance=vertices)
+    assert machine.counters() == [vertices, objects, objects, objects]
+
+
 def test_a_draw_to_the_end_offset_needs_a_pitch() -> None:
     machine = Streamed()
     machine.device.registers.write(machine.device.registers.offset("3DPRIM_END_OFFSET"), 64)

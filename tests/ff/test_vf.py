@@ -233,6 +233,15 @@ def test_repeated_indices_share_their_vertex_without_a_difference() -> None:
     assert flat == indices
 
 
+def test_the_closing_segment_of_a_loop_is_not_counted() -> None:
+    end = FrontEnd()
+    numbered(end, 8)
+    end.run(end.command("3DSTATE_VF_STATISTICS", statistics_enable=True))
+    end.run(end.command("3DPRIMITIVE", primitive_topology_type=T.LINELOOP, vertex_count_per_instance=7,
+                        instance_count=1))
+    assert (end.state.counter[0], end.state.counter[1]) == (7, 6)
+
+
 def test_statistics_count_fetched_vertices_and_whole_objects() -> None:
     end = FrontEnd()
     numbered(end, 16)

@@ -165,6 +165,7 @@ def run(target: Target, folder: Path, seconds: int) -> Outcome:
                 f"-max_len={target.most_bytes}", "-len_control=20", "-entropic=0", f"-timeout={SECONDS_OF_AN_INPUT}",
                 f"-report_slow_units={SECONDS_OF_AN_INPUT}",
                 f"-rss_limit_mb={MEMORY_MIB}", "-print_final_stats=1", "-reload=0", "-detect_leaks=0",
+                "-print_funcs=0",  # their names take longer to find than a corpus to run
                 f"-artifact_prefix={found}{os.sep}"]
     environment = os.environ | {
         "GEN4EMU_FUZZ_SCENES": str(folder / f"{target.name}.scenes"), "UBSAN_OPTIONS": "print_stacktrace=1",

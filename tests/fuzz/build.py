@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -12,13 +13,31 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent / "native"
 COMPILE = ["-std=c11", "-O1", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-pthread", "-w",
            "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", "-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"]
+CHECKED = ["-fsanitize=address,undefined"]
 # Comparisons are not traced: 40 % of the time, and the seeds have the numbers of the hardware already.
-CORE = ["-fsanitize=fuzzer-no-link,address,undefined", "-fno-sanitize-coverage=trace-cmp"]
+COVERED = ["-fsanitize=fuzzer-no-link,address,undefined", "-fno-sanitize-coverage=trace-cmp"]
 LINK = ["-fsanitize=fuzzer,address,undefined", "-pthread"]
 
-# Programs: their source below native/, and flags for it.
-PROGRAMS = {"kernel": ("kernel.c", []), "machine_code": ("kernel.c", ["-DMACHINE_CODE"]), "scene": ("scene.c", []),
-            "message": ("message.c", []), "decode": ("decode.c", [])}
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    source: str  # below native/
+    flags: tuple[str, ...] = ()
+    # The sources whose edges guide the search, by how their paths below native/ begin; the others have the sanitizers
+    # only.  libFuzzer looks at the counter of every edge after each execution, which takes longer than many an input.
+    covers: tuple[str, ...] = ()  # none: all
+
+
+PROGRAMS = {
+    "kernel": Program("kernel.c"),
+    "machine_code": Program("kernel.c", ("-DMACHINE_CODE",)),
+    "scene": Program("scene.c"),
+    "message": Program("message.c"),
+    "decode": Program("decode.c", covers=("eu/decode", "eu/fast/prepare", "eu/halves", "eu/kernel", "eu/not_finite",
+                                          "eu/row_set", "eu/start_state", "eu/uniform")),
+    "commands": Program("commands.c", covers=("blitter/", "core/memory", "core/far_pages", "core/physical",
+                                              "core/tiling", "draw/streamer", "draw/memory_use")),
+}
 
 
 def native_build() -> ModuleType:
@@ -50,25 +69,38 @@ def build(folder: Path, jobs: int = 0) -> dict[str, Path]:
     native.write_derived_headers(generated)
     sources = [*native.sources(), *native.harness_sources(), *native.write_variants(generated)]
     newest = max(path.stat().st_mtime for path in [*native.headers(), *generated.glob("*.h")])
-    command = [*_cached(compiler), *COMPILE, *CORE, "-I", str(native.NATIVE), "-I", str(generated)]
-    objects = {folder / "objects" / f"{source.relative_to(source.anchor)}.o": source for source in sources}
-    stale = {target: source for target, source in objects.items() if not _is_newer(target, source, newest)}
-    programs = {folder / "objects" / f"{name}.o": (HERE / source, flags) for name, (source, flags) in PROGRAMS.items()}
-    with native.Compilations(len(stale) + len(programs), jobs or native.jobs()) as compilations:
+    command = [*_cached(compiler), *COMPILE, "-I", str(native.NATIVE), "-I", str(generated)]
+    compiled: list[tuple[Path, Path, list[str]]] = []  # target, source, flags
+    objects: dict[str, list[Path]] = {}
+    for name, program in PROGRAMS.items():
+        target = folder / "objects" / f"{name}.o"
+        compiled.append((target, HERE / program.source, [*COVERED, *program.flags]))
+        objects[name] = [target]
+        for source in sources:
+            flags = COVERED if is_covered(program, source, native.NATIVE) else CHECKED
+            place = "objects" if flags is COVERED else "checked"
+            objects[name].append(folder / place / f"{source.relative_to(source.anchor)}.o")
+            each = objects[name][-1], source, flags
+            if each not in compiled and not _is_newer(each[0], source, newest):
+                compiled.append(each)
+    with native.Compilations(len(compiled), jobs or native.jobs()) as compilations:
         started = []
-        for target, source in stale.items():
+        for target, source, flags in compiled:
             target.parent.mkdir(parents=True, exist_ok=True)
             started.append(compilations.start(
-                source.name, native.run_compiler, [*command, "-c", str(source), "-o", str(target)]))
-        for target, (source, flags) in programs.items():
-            started.append(compilations.start(
                 source.name, native.run_compiler, [*command, *flags, "-c", str(source), "-o", str(target)]))
-        for each in started:
-            each.result()
+        for each_started in started:
+            each_started.result()
     for name in PROGRAMS:
-        native.run_compiler([compiler, *LINK, str(folder / "objects" / f"{name}.o"), *map(str, objects),
-                             "-o", str(folder / name)])
+        native.run_compiler([compiler, *LINK, *map(str, objects[name]), "-o", str(folder / name)])
     return {name: folder / name for name in PROGRAMS}
+
+
+def is_covered(program: Program, source: Path, root: Path) -> bool:
+    """Whether the edges of a source below ROOT guide a program; those of generated variants guide all or none."""
+    if not program.covers:
+        return True
+    return source.is_relative_to(root) and str(source.relative_to(root)).startswith(program.covers)
 
 
 def _is_newer(target: Path, source: Path, newest: float) -> bool:

@@ -124,7 +124,12 @@ def check_index(data: bytes) -> None:
         opened_trace.frame_count()
     bookmark_file.path_of(str(file)).write_bytes(data)
     complaints: list[str] = []
-    assert bookmark_file.read_if_valid(str(file), complaints.append) is None and len(complaints) == 1
+    assert bookmark_file.signed_if_valid(str(file), complaints.append) is None and len(complaints) == 1
+    packed = memoryview(zlib.compress(data))
+    signed = bookmark_file.Signed(file, (len(data), len(data)), (packed, packed))  # by a process that was taken over
+    with suppress(bookmark_file.BadIndexError):
+        signed.contents()
+    signed.landmarks_if_valid(complaints.append)
 
 
 def indexes() -> Iterator[bytes]:
@@ -132,7 +137,7 @@ def indexes() -> Iterator[bytes]:
     index = capture.INDEX.pack(1, 1) + struct.pack("<2Q", 8, 16)
     yield (file + capture.RECORD.pack(capture.Kind.INDEX, 0, len(index), len(index), zlib.crc32(index)) + index
            + capture.TRAILER.pack(len(file), capture.INDEX_MAGIC))
-    yield bookmark_file.MAGIC + bytes(72) + zlib.compress(b"x")
+    yield bookmark_file.MAGIC + bytes(88) + zlib.compress(b"x")
 
 
 # --- decoder: the device, renderer and options in three bytes, sixteen dwords of state, and a batch ---

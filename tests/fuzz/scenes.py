@@ -7,6 +7,7 @@ commands and the memory of each call.
 from __future__ import annotations
 
 import os
+import random
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -36,7 +37,7 @@ TESTS = ("tests/geometry", "tests/compute", "tests/media/test_gen7.py", "tests/m
 ADDRESS_BITS = {chip.gen: chip.address_bits for chip in DEVICES}
 RECORDED = {Gen.EL: Gen.CTG}  # parts whose scenes are those of another one
 MAGIC = 0x53344734
-DRAWS, MEDIA, COMPUTE = range(3)
+DRAWS, MEDIA, COMPUTE, NONE = range(4)
 MOST_SCENES = 240  # of a kind: an input names one by a byte
 MOST_PAGES = 500
 MOST_WORDS = 4096
@@ -230,6 +231,15 @@ def seeds() -> Iterator[bytes]:
         yield bytes((scene, 2))  # OPTION_COMPARE
         for kind in range(3):
             yield struct.pack("<3BHB", scene, 0, kind << 6 | 3, 1, 0) + bytes(4)
+
+
+def commands() -> Iterator[bytes]:
+    """Every known header with dwords of zeros, ones and random numbers, and a few of them in a row."""
+    chance = random.Random(1)
+    for index in range(MOST_SCENES):
+        yield bytes((index % 40, index)) + bytes(256)
+        yield bytes((index % 40, index)) + b"\xff" * 64
+        yield bytes((index % 40,)) + b"".join(bytes((chance.randrange(256),)) + chance.randbytes(8) for _ in range(12))
 
 
 def _address(pointer: Any) -> int:

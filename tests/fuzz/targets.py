@@ -23,10 +23,20 @@ class Target:
     kind: int = 0  # of these scenes
 
 
-def _scene_target(name: str, subject: str, gen: Gen, kind: int) -> Target:
+def _device(gen: Gen) -> str:
     named = ("gm45", "g45", "ivb", "hsw", "kbl")
-    device = next(chip.name for chip in DEVICES if chip.gen == gen and chip.name in named)
+    return next(chip.name for chip in DEVICES if chip.gen == gen and chip.name in named)
+
+
+def _scene_target(name: str, subject: str, gen: Gen, kind: int) -> Target:
+    device = _device(gen)
     return Target(f"{name}-{device}", f"{subject} on {device}", scenes.seeds, 512, "scene", gen, kind)
+
+
+def _command_target(gen: Gen) -> Target:
+    device = _device(gen)
+    return Target(f"commands-{device}", f"commands without draws on {device}: many and single ones against each other",
+                  scenes.commands, 512, "commands", gen, scenes.NONE)
 
 
 _NATIVE = (
@@ -37,6 +47,7 @@ _NATIVE = (
            "machine_code"),
     Target("message", "messages to samplers and data ports: vector widths against each other", message_seeds.seeds,
            message_seeds.MOST_BYTES, "message"),
+    *(_command_target(gen) for gen in (Gen.CTG, Gen.IVB, Gen.HSW, Gen.KBL)),
     *(_scene_target("draw", "draws", gen, scenes.DRAWS) for gen in (Gen.CTG, Gen.EL, Gen.IVB, Gen.HSW, Gen.KBL)),
     *(_scene_target("media", "media objects and bitstreams", gen, scenes.MEDIA) for gen in (Gen.CTG, Gen.IVB, Gen.KBL)),
     *(_scene_target("compute", "GPGPU walkers", gen, scenes.COMPUTE) for gen in (Gen.IVB, Gen.HSW, Gen.KBL)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import kernel_seeds, message_seeds, readers
+from tests.fuzz import build, kernel_seeds, message_seeds, readers, scenes
 from tests.fuzz.__main__ import Totals, main, outcome_of, table
 from tests.fuzz.targets import TARGETS
 
@@ -34,6 +34,26 @@ def test_seeds_of_messages_fit_their_header() -> None:
     assert len(seeds) > 1000
     assert max(map(len, seeds)) <= message_seeds.MOST_BYTES
     assert {seed[0] for seed in seeds} == set(range(len(message_seeds.PARTS)))
+
+
+def test_seeds_of_commands_name_many_headers_and_fit() -> None:
+    seeds = list(scenes.commands())
+    assert len(set(seeds)) == len(seeds)
+    assert max(map(len, seeds)) <= TARGETS["commands-gm45"].most_bytes
+    assert len({seed[1] for seed in seeds}) > 200
+
+
+def test_edges_are_counted_in_sources_that_exist() -> None:
+    native = build.native_build()
+    below = [str(path.relative_to(native.NATIVE)) for path in native.sources()]
+    for name, program in build.PROGRAMS.items():
+        for start in program.covers:
+            assert any(path.startswith(start) for path in below), f"{name}: {start}"
+    decode = build.PROGRAMS["decode"]
+    assert build.is_covered(decode, native.NATIVE / "eu" / "decode_gen4.c", native.NATIVE)
+    assert not build.is_covered(decode, native.NATIVE / "draw" / "draw.c", native.NATIVE)
+    assert not build.is_covered(decode, Path("/x/variants/eu_fast_float_avx2.c"), native.NATIVE)
+    assert build.is_covered(build.PROGRAMS["scene"], Path("/x/variants/eu_fast_float_avx2.c"), native.NATIVE)
 
 
 def test_there_are_kernels_for_every_encoding() -> None:

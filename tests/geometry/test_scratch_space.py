@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import UrbOpcodeGen7
 from tests.harness.commands import Words
+from tests.harness.messages import operand
 from tests.harness.stages_gen7 import Stages, bits, clear, put, start, urb, write_row
 from tests.harness.tessellation import DOMAIN, END
 
 DEVICES = ("ivb", "hsw")
+# of one register, by a channel mask and whole
+SCRATCH_WRITE = operand("DATA_CACHE_DATA_PORT_MESSAGE", Gen.IVB, length=2, header_present=True, scratch=True,
+                        scratch_operation="WRITE", scratch_unit="DWORD")
+SCRATCH_READ = operand("DATA_CACHE_DATA_PORT_MESSAGE", Gen.IVB, response=1, header_present=True, scratch=True,
+                       scratch_operation="READ")
 SCRATCH = {"scratch_space_base_pointer": 0x100000, "per_thread_scratch_space": 0}
 POINTS, PATCHES_OF_1 = 1, 0x20
 OBJECTS = 4096
@@ -22,12 +29,12 @@ def check(number: str, found: int) -> str:
     return f"""
 mov(8) g40<1>UD g0<8,8,1>UD {{ align1 WE_all 1Q }};
 mov(8) g41<1>UD {number}<0,1,0>UD {{ align1 WE_all 1Q }};
-send(8) null<1>UW g40<8,8,1>UD 0x040f0000 data {{ align1 WE_all 1Q }};
+send(8) null<1>UW g40<8,8,1>UD {SCRATCH_WRITE} data {{ align1 WE_all 1Q }};
 mov(8) g43<1>UD 0x{ROUNDS:08x}UD {{ align1 WE_all 1Q }};
 again:
 add.nz.f0.0(8) g43<1>D g43<8,8,1>D -1D {{ align1 1Q }};
 (+f0.0) while(8) JIP: again {{ align1 1Q }};
-send(8) g44<1>UW g40<8,8,1>UD 0x021c0000 data {{ align1 WE_all 1Q }};
+send(8) g44<1>UW g40<8,8,1>UD {SCRATCH_READ} data {{ align1 WE_all 1Q }};
 cmp.nz.f0.0(8) null<1>UD g44<8,8,1>UD g41<8,8,1>UD {{ align1 WE_all 1Q }};
 mov(8) g45<1>UD 0x00000000UD {{ align1 WE_all 1Q }};
 (+f0.0) mov(8) g45<1>UD 0x{found:08x}UD {{ align1 WE_all 1Q }};

@@ -21,7 +21,7 @@ BATCH = 0x0010_0000
 PS = f"send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} {{ align1 }};"
 
 
-class Machine:
+class BatchDecoder:
     """Packs state and commands for one device, decodes them."""
 
     def __init__(self, device: str = "gm45", **options: Any) -> None:
@@ -89,13 +89,13 @@ def rules(items: Sequence[Item]) -> list[str]:
     return [d.rule for d in diagnostics(items)]
 
 
-def bases(machine: Machine, general: int = 0, surface: int = 0) -> list[int]:
+def bases(machine: BatchDecoder, general: int = 0, surface: int = 0) -> list[int]:
     return machine.command(
         "STATE_BASE_ADDRESS", general_state_base_address=general, general_state_base_address_modify_enable=True,
         surface_state_base_address=surface, surface_state_base_address_modify_enable=True)
 
 
-def pixel_pipeline(machine: Machine, general: int = 0, kernel: str = PS, entries: int = 0,
+def pixel_pipeline(machine: BatchDecoder, general: int = 0, kernel: str = PS, entries: int = 0,
                    samplers: int = 0) -> list[int]:
     """State for a pixel shader alone, at fixed offsets from the general state base."""
     machine.put("VS_STATE", general + 0x100, number_of_urb_entries=32, urb_entry_allocation_size=1)
@@ -113,16 +113,16 @@ def pixel_pipeline(machine: Machine, general: int = 0, kernel: str = PS, entries
         pointer_to_color_calc_state=0x400)
 
 
-def table(machine: Machine, at: int = 0x40) -> list[int]:
+def table(machine: BatchDecoder, at: int = 0x40) -> list[int]:
     return machine.command("3DSTATE_BINDING_TABLE_POINTERS", pointer_to_ps_binding_table=at)
 
 
-def surface(machine: Machine, address: int, base: int = 0x0090_0000) -> int:
+def surface(machine: BatchDecoder, address: int, base: int = 0x0090_0000) -> int:
     return machine.put("SURFACE_STATE", address, surface_type="SURFTYPE_2D", width=64, height=64, surface_pitch=256,
                        surface_format=SurfaceFormat.B8G8R8A8_UNORM, surface_base_address=base)
 
 
-def triangle(machine: Machine) -> list[list[int]]:
+def triangle(machine: BatchDecoder) -> list[list[int]]:
     machine.dwords(0x0050_0000, *struct.unpack("<9I", struct.pack("<9f", *range(9))))
     return [
         machine.command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[

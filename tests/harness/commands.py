@@ -8,10 +8,11 @@ from typing import Any
 
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
-from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.catalogue import command_named, register_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.mi import BatchMemorySpace
+from gen4emu.hw.layout import masked_write
 from gen4emu.trace.events import Engine, Submission
 
 BATCH, DATA, RING = 0x20000, 0x30000, 0x10000
@@ -32,6 +33,14 @@ def store(address: int, *values: int) -> Words:
     """MI_STORE_DATA_IMM of one or two dwords."""
     return command("MI_STORE_DATA_IMM", use_global_gtt=True, address=address, data=values[0],
                    data_high=[{"value": value} for value in values[1:]])
+
+
+def register_write(name: str, gen: Gen, **fields: Any) -> dict[str, int]:
+    """The write of MI_LOAD_REGISTER_IMM that sets these fields of a register; the other bits of a masked one stay."""
+    register = register_named(name, gen)
+    (value,) = register.pack(gen, **fields)
+    changed = sum(register.field(field, gen).mask_in(0) for field in fields)
+    return {"register_offset": register.offset, "data": masked_write(value, changed) if register.masked else value}
 
 
 def load_register(offset: int, value: int, **fields: Any) -> Words:

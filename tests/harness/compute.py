@@ -18,9 +18,10 @@ from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.gen9.state import SharedLocalMemoryCode
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
-from tests.harness.messages import ARRIVE, BARRIER_ID, ONE_CHANNEL, control_of, data_port_gen7, descriptor
+from tests.harness.messages import ARRIVE, BARRIER_ID, ONE_CHANNEL, data_port_control, data_port_gen7, descriptor
 
-BATCH, KERNEL, DYNAMIC, SURFACES, DATA, SCRATCH = 0x20000, 0x30000, 0x40000, 0x50000, 0x100000, 0x200000
+BATCH, KERNEL, DYNAMIC, SURFACES, INDIRECT = 0x20000, 0x30000, 0x40000, 0x50000, 0x60000
+DATA, SCRATCH = 0x100000, 0x200000
 _TABLE, _CONSTANTS = 0x400, 0x1000  # offsets
 _DATA_BYTES = 0x10000
 BUFFER, SHARED = 0, 254  # binding table indices
@@ -66,9 +67,9 @@ class Compute:
                                  **control)
             return f"0x{message:08x} dp data 1"
         # Ivy Bridge has this control in its only data port.
-        split = descriptor("DATA_CACHE_DATA_PORT_1_MESSAGE", Gen.HSW, message_type=kind, **control)
-        message = data_port_gen7(self.gen, length, response, DataCacheTypeGen7[kind], control_of(split), index,
-                                 header=False)
+        number = DataCacheTypeGen7[kind]
+        message = data_port_gen7(self.gen, length, response, number, data_port_control(self.gen, number, **control),
+                                 index, header=False)
         return f"0x{message:08x} data"
 
     def store(self, offsets: int, index: int = BUFFER) -> str:

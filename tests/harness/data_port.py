@@ -37,6 +37,10 @@ def oword_block(size: OwordBlockSize) -> int:
     return _part(message_type="OWORD_BLOCK", oword_block_size=size)
 
 
+def media_block(**fields: Any) -> int:
+    return _part(message_type="MEDIA_BLOCK", **fields)
+
+
 class Port(Probe):
     """Surfaces 0, 1, ... whose bytes start at DATA + 64 KiB times their number."""
 

@@ -26,7 +26,7 @@ def corners(x1: float, y1: float, x2: float, y2: float) -> list[tuple[float, flo
 
 
 class DepthOnly(Machine):
-    """Depth 0.5 wherever a draw has pixels.  `change` overrides fields of commands by name."""
+    """Depth 0.5 wherever a draw has pixels.  `change` overrides fields of commands by name; None leaves one out."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("kbl", **options)
@@ -38,7 +38,7 @@ class DepthOnly(Machine):
 
     def draw(self, vertices: list[tuple[float, float]], topology: Topology = Topology.RECTLIST, *,
              header: tuple[int, int, int, int] = (0, 0, 0, 0), distances: list[float] | None = None, slice: int = 0,
-             **change: dict[str, Any]) -> set[tuple[int, int]]:
+             **change: dict[str, Any] | None) -> set[tuple[int, int]]:
         """The pixels of a slice; `distances` are clip distance 0 of each vertex."""
         self.device.memory.write(DEPTH, bytes(2 * SLICE))
         self.submit([(*position, 0.5) for position in vertices], topology, header=header, distances=distances, **change)
@@ -49,7 +49,7 @@ class DepthOnly(Machine):
 
     def submit(self, vertices: list[tuple[float, float, float]], topology: Topology = Topology.RECTLIST, *,
                header: tuple[int, int, int, int] = (0, 0, 0, 0), distances: list[float] | None = None,
-               **change: dict[str, Any]) -> None:
+               **change: dict[str, Any] | None) -> None:
         data = b"".join(struct.pack("<4I8f", *header, *position, 1, 0 if distances is None else distances[i], 1, 1, 1)
                         for i, position in enumerate(vertices))
         self.device.memory.write(VERTICES, data.ljust(0x1000, b"\0"))
@@ -84,7 +84,9 @@ class DepthOnly(Machine):
                 "surface_base_address": DEPTH},
             "3DPRIMITIVE": {"vertex_count_per_instance": len(vertices), "instance_count": 1},
         }
-        for name in fields:
-            fields[name] |= change.get(name.removeprefix("3DSTATE_").lower(), {})
-        words: list[Words] = [command(name, self.gen, **values) for name, values in fields.items()]
+        words: list[Words] = []
+        for name, values in fields.items():
+            changed = change.get(name.removeprefix("3DSTATE_").lower(), {})
+            if changed is not None:
+                words.append(command(name, self.gen, **values | changed))
         self.run(*words)

@@ -1,4 +1,4 @@
-"""A machine of Gen6 or later for tests: blocks of its own generation, bases, stages that run a kernel."""
+"""Batches of Gen6 or later for tests: blocks of its own generation, bases, stages that run a kernel."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen6.messages import RenderTargetWriteTypeGen6 as WriteType
 from gen4emu.isa import assemble
-from tests.harness.batch import Machine
+from tests.harness.batch import BatchDecoder
 from tests.harness.messages import ONE_CHANNEL, operand
+from tests.harness.parts import LATER, names
 
-DEVICES = ("snb", "ivb", "byt", "hsw", "bdw", "skl", "kbl")
+DEVICES = names(LATER)
 KERNELS, DYNAMIC, SURFACES = 0x1_0000, 0x2_0000, 0x3_0000
 SAMPLING_KERNEL = 0x400  # its place in KERNELS
 NO_SURFACE = 255  # binding table index
 
 
-class LaterMachine(Machine):
+class LaterDecoder(BatchDecoder):
     """`high` is added to the places of instructions, dynamic state and surfaces: 4 GiB where addresses have 48 bits."""
 
     def __init__(self, device: str, **options: Any) -> None:

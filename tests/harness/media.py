@@ -14,6 +14,8 @@ from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.media import VfeMode
+from gen4emu.hw.gen4.media_inline import PAYLOAD_VLD_R1
+from gen4emu.hw.layout import View
 from gen4emu.isa import assemble
 from tests.harness.messages import MEDIA_END, operand
 
@@ -154,6 +156,19 @@ def vld(part: str = "gm45", **state: Any) -> Media:
         Media(part, VfeMode.VLD, extended=fields)
     media.select()
     return media
+
+
+BLOCKS = "y0 y1 y2 y3 cb cr"
+
+
+def macroblock(coded: str = "", **fields: Any) -> tuple[int, ...]:
+    """The dwords of R1 of a thread of VLD mode; `coded` names the blocks with coefficients."""
+    return tuple(PAYLOAD_VLD_R1.pack(Gen.CTG, **{f"coded_block_{block}": True for block in coded.split()}, **fields))
+
+
+def fields_of(payload: MediaPayload) -> View:
+    """R1 of a thread of VLD mode."""
+    return PAYLOAD_VLD_R1.view(payload.data[0], gen=Gen.CTG)
 
 
 def coefficients(payload: MediaPayload) -> list[dict[int, int]]:

@@ -31,10 +31,12 @@ def write_block(surface: int, header: int, registers: int) -> str:
     return f"send(8) null<1>UD g{header}<8,8,1>UD 0x{message:08x} render {{ align1 nomask }};\n"
 
 
-def read_block(surface: int, header: int, to: int, registers: int, *, cache: str = "dp_sampler") -> str:
+def read_block(surface: int, header: int, to: int, registers: int, *, cache: str = "dp_sampler",
+               message_control: int = 0) -> str:
     """A media block read."""
     message = descriptor("RENDER_CACHE_DATA_PORT_MESSAGE", Gen.IVB, response=registers, header_present=True,
-                         message_type=RenderCacheTypeGen7.MEDIA_BLOCK_READ, binding_table_index=surface)
+                         message_type=RenderCacheTypeGen7.MEDIA_BLOCK_READ, binding_table_index=surface,
+                         message_control=message_control)
     return f"send(8) g{to}<1>UD g{header}<8,8,1>UD 0x{message:08x} {cache} {{ align1 nomask }};\n"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.messages import BARRIER_PAYLOAD
+from gen4emu.hw.gen7.messages import DataCacheTypeGen7
 
 
 def descriptor(name: str, gen: Gen, *, length: int = 1, response: int = 0, **fields: Any) -> int:
@@ -46,13 +48,31 @@ def data_port_gen7(gen: Gen, length: int, response: int, kind: int, control: int
     return word | descriptor("DATA_CACHE_DATA_PORT_MESSAGE", gen, length=0, scratch=scratch)
 
 
-def control_of(word: int) -> int:
-    """The control of a descriptor for a data port of Gen7 to Gen9, whole."""
+_OF_THE_DATA_CACHE = [kind for kind in DataCacheTypeGen7 if not kind.name.startswith("UNTYPED")]
+
+
+def data_port_control(gen: Gen, kind: IntEnum, **fields: Any) -> int:
+    """The control of a message to a data port of Gen7 to Gen9, from the names of its fields.
+
+    Messages have the same control at each port that accepts them.  Some ports describe it as a number only: the names
+    are those of the data cache, and for surfaces and 64-bit addresses those of data cache 1.
+    """
+    if kind in _OF_THE_DATA_CACHE and isinstance(kind, DataCacheTypeGen7):
+        if "DWORD_SCATTERED" in kind.name:
+            fields.setdefault("reserved_scattered_dwords", 1)  # bit 9, which both sizes have
+        word = descriptor("DATA_CACHE_DATA_PORT_MESSAGE", gen, message_type=kind.name, **fields)
+    else:
+        word = descriptor("DATA_CACHE_DATA_PORT_1_MESSAGE", Gen.KBL, message_type=kind.name, **fields)
     message = next(m for m in catalogue_of(Gen.IVB).messages if m.name == "SAMPLER_CACHE_DATA_PORT_MESSAGE")
     return message.view([word], gen=Gen.IVB).raw("message_control")
 
 
-ONE_CHANNEL = 0b1110  # the channel mask of untyped surface messages, which disables the others
+def channel_mask(names: str) -> int:
+    """The channel mask of a message that transfers these of R, G, B and A: a bit disables its channel."""
+    return sum(1 << i for i, channel in enumerate("RGBA") if channel not in names)
+
+
+ONE_CHANNEL = channel_mask("R")
 
 # From Gen7 on, a thread arrives at the barrier that R0.2 names.
 ARRIVE = operand("GATEWAY_MESSAGE", Gen.IVB, gateway_function="BARRIER_MSG")
@@ -60,6 +80,7 @@ BARRIER_ID = f"0x{BARRIER_PAYLOAD.field('barrier_id', Gen.IVB).mask_in(2):08x}UD
 
 # Operands on Gen4 and Gen4.5.
 INVERSE = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="INV")
+INVERSE_ROOT = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="RSQ")
 SCALAR_INVERSE = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="INV", scalar=True)
 SAMPLE_16 = operand("SAMPLER_MESSAGE", length=5, response=8, binding_table_index=1)  # two coordinates
 WRITE_8, WRITE_8_WITH_DEPTH = target_write(6), target_write(7)

@@ -1,6 +1,6 @@
 """The extension module gen4emu._harness: the core's functions for tests and benchmarks (native/api/harness.h).
 
-It is built in place only, and is no part of the product.  Handles of gen4emu._native fit its functions.
+It is only built in place, and is not part of the product.  Handles of gen4emu._native fit its functions.
 """
 
 from __future__ import annotations

@@ -8,11 +8,13 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import UrbOpcodeGen7
 from gen4emu.hw.gen7.pipeline import DispatchMode
 from gen4emu.hw.topology import PrimitiveTopology as Topology
 from gen4emu.isa import assemble
 from tests.harness.commands import Machine, Words, command
+from tests.harness.messages import operand
 
 VERTICES, OUTPUT, KERNELS = 0x40000, 0x60000, 0x80000
 UNTOUCHED = 0xCDCDCDCD
@@ -36,11 +38,11 @@ def bits(value: float) -> int:
 def urb(opcode: UrbOpcodeGen7, header: int, registers: int, offset: int = 0, *, response: int | None = None,
         interleave: bool = False, end: bool = False) -> str:
     """A message whose header and data are in registers from `header` on; interleaved, for the thread's channels."""
-    descriptor = ((1 + registers) << 25 | (0 if response is None else 1) << 20 | 1 << 19 | int(interleave) << 14
-                  | offset << 3 | opcode)
+    message = operand("URB_MESSAGE", Gen.IVB, length=1 + registers, response=0 if response is None else 1,
+                      header_present=True, interleave=interleave, offset=offset, urb_opcode=opcode)
     to = "null<1>UW" if response is None else f"g{response}<1>UW"
     options = " ".join(["align1", *([] if interleave else ["WE_all"]), "1Q", *(["EOT"] if end else [])])
-    return f"send(8) {to} g{header}<8,8,1>UD 0x{descriptor:08x} urb {{ {options} }};\n"
+    return f"send(8) {to} g{header}<8,8,1>UD {message} urb {{ {options} }};\n"
 
 
 def write_row(header: int, offset: int, *, end: bool = False) -> str:

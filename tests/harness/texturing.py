@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Memory
 from gen4emu.device.tiling import Tiling
-from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.catalogue import block_named, catalogue_of
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, SamplerMessage
 from gen4emu.hw.gen4.sampler import MapFilter, MipFilter, TextureCoordinateMode
 from gen4emu.hw.gen4.surface import SurfaceType, TileWalk, buffer_entry_fields
+from tests.harness.messages import descriptor as message_descriptor
 from tests.harness.probe import Event, Probe
 
 SURFACES, TABLE, SAMPLERS, BORDER, TEXTURE = 0x1000, 0x2000, 0x3000, 0x4000, 0x100000
@@ -118,10 +119,11 @@ class Texturing:
     def descriptor(self, name: str, simd: str, mlen: int | None = None, rlen: int | None = None, **bits: int) -> int:
         for (type_, length), message in SAMPLER_MESSAGES.items():
             if message.name == name and message.simd == simd and mlen in (None, length):
-                shift = 12 if self.gen & Gen.GEN45 else 14
-                response = message.response_length if rlen is None else rlen
-                return (2 << 24 | length << 20 | response << 16 | type_ << shift | bits.get("return_format", 0) << 12
-                        | bits.get("sampler", 0) << 8 | bits.get("surface", 1))
+                fields = {"sampler_index": bits.get("sampler", 0), "binding_table_index": bits.get("surface", 1)}
+                if not self.gen & Gen.GEN45:
+                    fields["return_format"] = bits.get("return_format", 0)
+                return message_descriptor("SAMPLER_MESSAGE", self.gen, length=length, message_type=type_,
+                                          response=message.response_length if rlen is None else rlen, **fields)
         raise AssertionError(f"no message {name} {simd} {mlen}")
 
     def send(self, descriptor: int, parameters: Sequence[Sequence[ArrayLike]], *, emask: int = 0xFFFF,
@@ -184,5 +186,6 @@ class Texturing:
 
 
 def message_of(descriptor: int, gen: Gen) -> SamplerMessage | None:
-    shift = 12 if gen & Gen.GEN45 else 14
-    return SAMPLER_MESSAGES.get((descriptor >> shift & (15 if gen & Gen.GEN45 else 3), descriptor >> 20 & 15))
+    message = next(m for m in catalogue_of(gen).messages if m.name == "SAMPLER_MESSAGE")
+    fields = message.view([descriptor], gen=gen)
+    return SAMPLER_MESSAGES.get((fields.message_type, fields.message_length))

@@ -9,8 +9,9 @@ from gen4emu.hw.catalogue import block_named, catalogue_of
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Complaint, View
+from tests.harness.parts import GEN4_PARTS
 
-PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
+PARTS = GEN4_PARTS
 
 
 def parts_with(name: str) -> set[Gen]:

@@ -8,8 +8,9 @@ from itertools import islice, product
 from gen4emu.hw.fields import Const, Field, Float, Mbz, claimed_bits
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, View
+from tests.harness.parts import GEN4_PARTS
 
-PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
+PARTS = GEN4_PARTS
 
 
 def shapes(layout: Block, gen: Gen) -> Iterator[list[int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Address
 from gen4emu.hw.gen import Gen
@@ -27,19 +29,20 @@ def dangling_pointers(part: Gen) -> list[tuple[str, str, str]]:
     return wrong
 
 
-def duplicates(part: Gen) -> list[object]:
-    """Headers of one engine, names and offsets of registers that a part has twice."""
+def duplicates(part: Gen) -> list[str]:
+    """What a part has twice: headers of one engine, names, registers; each with the layouts that claim it."""
     catalogue = catalogue_of(part)
-    seen: set[object] = set()
-    twice: list[object] = []
-    for key in (*((c.engine, c.header) for c in catalogue.commands),
-                *(c.name for c in catalogue.commands if c.written),
-                *(block.name for block in (*catalogue.blocks, *catalogue.registers)),
-                *(r.offset + 4 * i for r in catalogue.registers for i in range(r.size(part)))):
-        if key in seen:
-            twice.append(key)
-        seen.add(key)
-    return twice
+    claims: defaultdict[str, list[str]] = defaultdict(list)
+    for c in catalogue.commands:
+        claims[f"header 0x{c.header:08x} of {'all engines' if c.engine is None else c.engine.name}"].append(c.name)
+        if c.written:
+            claims[f"the name {c.name}"].append(f"0x{c.header:08x}")
+    for block in (*catalogue.blocks, *catalogue.registers):
+        claims[f"the name {block.name}"].append(type(block).__name__)
+    for r in catalogue.registers:
+        for i in range(r.size(part)):
+            claims[f"register 0x{r.offset + 4 * i:x}"].append(r.name)
+    return [f"{key}: {', '.join(claimants)}" for key, claimants in claims.items() if len(claimants) > 1]
 
 
 def header_of(name: str, part: Gen) -> int:

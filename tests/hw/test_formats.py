@@ -16,6 +16,7 @@ from gen4emu.hw.formats import FORMATS, Channel, ChannelType, DataClass, Encodin
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.later_formats import AstcSurfaceFormat, LaterSurfaceFormat
+from tests.harness.parts import LATER_EXECUTING
 
 NONE, ALL, GEN45 = Gen(0), Gen.ALL4, Gen.GEN45
 
@@ -211,14 +212,13 @@ int main(void)
 
 USES = ("sample", "filter", "filter_on_silicon", "shadow", "chroma_key", "render_target", "blend", "vertex_fetch",
         "typed_read", "typed_write")
-LATER_PARTS = (Gen.IVB, Gen.BYT, Gen.HSW, Gen.SKL, Gen.KBL)
 
 
 def parts_with(code: int, use: str) -> int:
     """Of Gen4, Gen7, Gen7.5 and Gen9."""
     gen4 = format_info(code)
     found = int(getattr(gen4.support, use, 0)) if gen4 is not None else 0
-    return found | sum(part for part in LATER_PARTS if supports(code, use.removesuffix("_on_silicon"), part))
+    return found | sum(part for part in LATER_EXECUTING if supports(code, use.removesuffix("_on_silicon"), part))
 
 
 def expected_line(code: int) -> str:
@@ -228,7 +228,7 @@ def expected_line(code: int) -> str:
     numbers: list[int] = [
         f.block_bits, f.block_width, f.block_height, f.encoding, f.data_class, f.components, f.srgb,
         0 if f.palette is None else f.palette + 1, *(parts_with(code, use) for use in USES),
-        sum(part for part in LATER_PARTS if format_info_on(code, part)) |
+        sum(part for part in LATER_EXECUTING if format_info_on(code, part)) |
         (Gen.ALL4 if format_info(code) is not None else 0)]
     for c in f.outputs:
         numbers += [c.type, c.bits, c.at]
@@ -271,4 +271,13 @@ def test_c_has_the_same_table(tmp_path: Path) -> None:
     subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "print.c", "-o", "print"], cwd=tmp_path,
                    check=True)
     printed = subprocess.run([tmp_path / "print"], check=True, capture_output=True, text=True).stdout
-    assert printed.splitlines() == [expected_line(code) for code in range(0x280)]
+    lines = printed.splitlines()
+    assert len(lines) == 0x280
+    fields = ("block_bits", "block_width", "block_height", "encoding", "data_class", "components", "srgb", "palette",
+              *USES, "parts")
+    wrong = []
+    for code, line in enumerate(lines):
+        pairs = zip(line.split(), expected_line(code).split(), strict=True)
+        wrong += [f"0x{code:03x}: {fields[i] if i < len(fields) else 'channels'} is {found}, not {wanted}"
+                  for i, (found, wanted) in enumerate(pairs) if found != wanted]
+    assert wrong == []

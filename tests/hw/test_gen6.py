@@ -8,7 +8,7 @@ from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Engine
 from tests.hw.command_numbers_gen6 import HEADERS, LISTS, VIDEO
-from tests.hw.descriptions import dangling_pointers, duplicates, found, header_of, packed, shown, unclaimed
+from tests.hw.descriptions import dangling_pointers, found, header_of, packed, shown, unclaimed
 
 SNB = Gen.SNB
 
@@ -30,10 +30,6 @@ def test_lists_grow_with_their_items(name: str, code: int) -> None:
 @pytest.mark.parametrize(("name", "header"), VIDEO.items())
 def test_headers_of_the_video_engine(name: str, header: int) -> None:
     assert (header_of(name, SNB), found(header, SNB, Engine.VIDEO)) == (header, name)
-
-
-def test_nothing_is_there_twice() -> None:
-    assert duplicates(SNB) == []
 
 
 def test_pointers_lead_to_layouts() -> None:

@@ -9,7 +9,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.layout import Engine
 from tests.hw.command_numbers_gen7 import HEADERS, LISTS, VIDEO
-from tests.hw.descriptions import dangling_pointers, duplicates, found, header_of, packed, shown, unclaimed
+from tests.hw.descriptions import dangling_pointers, found, header_of, packed, shown, unclaimed
 
 IVB = Gen.IVB
 
@@ -27,10 +27,6 @@ def test_lists_are_there(name: str) -> None:
 @pytest.mark.parametrize(("name", "header"), VIDEO.items())
 def test_headers_of_the_video_engine(name: str, header: int) -> None:
     assert (header_of(name, IVB), found(header, IVB, Engine.VIDEO)) == (header, name)
-
-
-def test_nothing_is_there_twice() -> None:
-    assert duplicates(IVB) == []
 
 
 def test_pointers_lead_to_layouts() -> None:

@@ -8,7 +8,7 @@ from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Engine
 from tests.hw import command_numbers_gen7
-from tests.hw.descriptions import dangling_pointers, duplicates, found, header_of, packed, shown, unclaimed
+from tests.hw.descriptions import dangling_pointers, found, header_of, packed, shown, unclaimed
 
 HSW, IVB = Gen.HSW, Gen.IVB
 
@@ -54,10 +54,6 @@ def test_headers_of_the_video_engine(name: str, header: int) -> None:
 def test_headers_of_the_video_enhancement_engine(name: str, header: int) -> None:
     assert (header_of(name, HSW), found(header, HSW, Engine.VIDEO_ENHANCEMENT)) == (header, name)
     assert found(header, HSW) is None
-
-
-def test_nothing_is_there_twice() -> None:
-    assert duplicates(HSW) == []
 
 
 def test_pointers_lead_to_layouts() -> None:
@@ -196,6 +192,11 @@ def test_the_state_of_vebox_denoise_as_a_driver_writes_it() -> None:
         chroma_denoise_enable=True, chroma_temporal_difference_threshold=13, chroma_low_temporal_difference_threshold=7,
         content_adaptive_threshold_slope=1, progressive_dn=True)
     assert words == [0, 0x8CC00726, 0, 0, 0, 0, 0, 0x00000040, 0x105064A5, 0x008C1347]
+
+
+def test_drivers_leave_the_state_of_vebox_denoise_empty_if_they_balance_colors_only() -> None:
+    block = catalogue_of(HSW).block("VEBOX_DNDI_STATE")
+    assert block.complaints([0] * block.size(HSW), gen=HSW) == []
 
 
 def test_vebox_commands() -> None:

@@ -13,6 +13,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import GEN4, command_length, common, mi
 from gen4emu.hw.layout import Block, Client, gfx
 from gen4emu.hw.layout import mi as mi_command
+from tests.harness.parts import GEN4_PARTS
 
 PAIR = Block("PAIR", 2, [Uint("first", 0, 31, 0), Mbz(1, 31, 16), Uint("second", 1, 15, 0, high=9)])
 HOLDER = Block("HOLDER", 1, [Uint("n", 0, 31, 0), Array("pairs", 1, PAIR)])
@@ -68,7 +69,7 @@ def test_an_open_array_runs_to_the_end() -> None:
 def test_a_counted_array_has_its_count() -> None:
     assert [p.first for p in FIXED_HOLDER.view([0, 1, 2, 3, 4, 5, 6], gen=Gen.BW).pairs] == [1, 3]
     assert FIXED_HOLDER.pack(Gen.BW, n=1, pairs=[{"first": 2}]) == [1, 2, 0, 0, 0]
-    with pytest.raises(FieldError, match="room for 2"):
+    with pytest.raises(FieldError, match="at most 2"):
         FIXED_HOLDER.pack(Gen.BW, pairs=[[0, 0]] * 3)
 
 
@@ -161,7 +162,7 @@ def test_mi_opcodes_below_16_have_no_length() -> None:
     (0x7B001804, "3DPRIMITIVE"),
 ])
 def test_commands_are_found_by_their_header(header: int, name: str) -> None:
-    for gen in (Gen.BW, Gen.CL, Gen.CTG, Gen.EL):
+    for gen in GEN4_PARTS:
         command = catalogue.command_for(header, gen)
         assert command is not None
         assert command.name == name
@@ -207,15 +208,9 @@ def test_every_command_agrees_with_the_length_rule_of_its_client() -> None:
             assert command_length(words[0]) == command.length(words[0]), command.name
 
 
-def test_names_and_headers_are_not_given_twice() -> None:
-    for part in (Gen.BW, Gen.CL, Gen.CTG, Gen.EL):
+def test_only_known_commands_have_two_encodings() -> None:
+    for part in GEN4_PARTS:
         table = catalogue.catalogue_of(part)
-        written = [c.name for c in table.commands if c.written]
-        accepted = [(c.header >> 29, c.header) for c in table.commands]
-        assert len(set(written)) == len(written)
-        assert len(set(accepted)) == len(accepted)
-        registers = [r.offset + 4 * i for r in table.registers for i in range(r.size(part))]
-        assert len(set(registers)) == len(registers)
         headers_by_name: dict[str, set[int]] = {}
         for c in table.commands:
             headers_by_name.setdefault(c.name, set()).add(c.header)

@@ -28,6 +28,7 @@ from gen4emu.hw.gen4.state import FloatingPointMode
 from gen4emu.hw.gen45.media import IndirectSubFieldPresent
 from gen4emu.hw.gen45.media_inline import AvcMotionVectorSize, AvcSubMbPredMode, AvcSubMbShape
 from gen4emu.hw.layout import Block, Command
+from tests.harness.parts import GEN4_PARTS
 from tests.hw.by_name import ByName, parts_with
 
 AVC_EXPLICIT_WEIGHT = ByName("AVC_EXPLICIT_WEIGHT")
@@ -77,8 +78,8 @@ def test_scratch_of_vfe_is_linear() -> None:
 ])
 def test_each_part_has_its_modes(mode: int, parts: Gen) -> None:
     words = [0, 1 << 9 | mode << 3, 0]
-    assert [g for g in (Gen.BW, Gen.CL, Gen.CTG, Gen.EL) if what(VFE_STATE, words, g) == []] == [
-        g for g in (Gen.BW, Gen.CL, Gen.CTG, Gen.EL) if g & parts]
+    assert [g for g in GEN4_PARTS if what(VFE_STATE, words, g) == []] == [
+        g for g in GEN4_PARTS if g & parts]
 
 
 def test_the_extended_state_bit_is_reserved_on_965() -> None:

@@ -40,6 +40,7 @@ from gen4emu.hw.gen4.messages import (
 )
 from gen4emu.hw.layout import Message
 from gen4emu.hw.topology import PrimitiveTopology
+from tests.harness.parts import GEN4_PARTS
 from tests.hw.by_name import ByName
 
 GATEWAY_FORWARD_PAYLOAD = ByName("GATEWAY_FORWARD_PAYLOAD")
@@ -47,7 +48,7 @@ GATEWAY_FORWARD_PAYLOAD = ByName("GATEWAY_FORWARD_PAYLOAD")
 MATH, SAMPLER, READ, WRITE, URB, SPAWNER = (
     f"{name}_MESSAGE" for name in ("EXTENDED_MATH", "SAMPLER", "DATA_PORT_READ", "DATA_PORT_WRITE", "URB",
                                    "THREAD_SPAWNER"))
-PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
+PARTS = GEN4_PARTS
 
 
 def layout_of(descriptor: int, gen: Gen) -> Message:

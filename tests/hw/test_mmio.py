@@ -11,6 +11,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import registers
 from gen4emu.hw.gen4.registers import AutomaticHeadReport, FenceTileWalk, PageTableEntryType, PageTableSize
 from gen4emu.hw.layout import Register, View
+from tests.harness.parts import GEN4_PARTS
 from tests.hw.by_name import ByName, parts_with
 
 BY_NAME = {r.name: ByName(r.name) for r in (*registers.REGISTERS, *catalogue.GEN45.registers)}
@@ -167,7 +168,7 @@ def test_debug_registers_by_their_manual() -> None:
 
 
 def test_registers_do_not_overlap() -> None:
-    for part in (Gen.BW, Gen.CL, Gen.CTG, Gen.EL):
+    for part in GEN4_PARTS:
         here: list[Register] = sorted(catalogue.catalogue_of(part).registers, key=lambda r: r.offset)
         for a, b in pairwise(here):
             assert a.offset + 4 * a.size(part) <= b.offset, (a.name, b.name)

@@ -381,7 +381,7 @@ def test_polygon_stipple() -> None:
     rows = [{"pattern": 1 << 31 - i} for i in range(32)]
     words = COMMAND["3DSTATE_POLY_STIPPLE_PATTERN"].pack(Gen.EL, rows=rows)
     assert words == [0x7907001F, *(1 << 31 - i for i in range(32))]
-    with pytest.raises(FieldError, match="room for 32 items, not 33"):
+    with pytest.raises(FieldError, match="at most 32 items, not 33"):
         COMMAND["3DSTATE_POLY_STIPPLE_PATTERN"].pack(Gen.EL, rows=[*rows, {}])
     assert COMMAND["3DSTATE_POLY_STIPPLE_OFFSET"].pack(
         Gen.EL, polygon_stipple_x_offset=31, polygon_stipple_y_offset=1)[1] == 0x1F01

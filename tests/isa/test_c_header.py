@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import random
 import subprocess
+from enum import IntEnum
 from pathlib import Path
 
 import pytest
 
 from gen4emu.hw.gen import Gen
+from gen4emu.isa import opcodes
 from gen4emu.isa.c_header import RESERVED, generate
 from gen4emu.isa.codec import Codec
 from gen4emu.isa.encodings import encodings
 from gen4emu.isa.fields import Encoding
 from gen4emu.isa.gen4 import GEN4
 from gen4emu.isa.gen8 import GEN8
-from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES, later_rows
+from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES, OpcodeInfo, Shape, later_rows
 
 EVERY = pytest.mark.parametrize("encoding", encodings(), ids=lambda e: e.name)
 
@@ -70,6 +72,15 @@ def test_types_by_code(encoding: Encoding, tmp_path: Path) -> None:
 def test_a_prefix_starts_all_names() -> None:
     text = generate(GEN8, "g8")
     assert "g4_" not in text and "G4_" not in text and "static inline void g8_inst_expand(" in text
+
+
+def test_the_core_may_have_an_opcode_of_gen9_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = OpcodeInfo("made_up", 0x7A, Shape.BINARY, gens=Gen.GEN9)
+    monkeypatch.setattr(opcodes, "LaterOpcode", IntEnum("LaterOpcode", {"MADE_UP": 0x7A}))
+    with pytest.raises(ValueError, match=r"^LaterOpcode.MADE_UP: no row of OPCODES .* is named 'made_up'$"):
+        list(later_rows())
+    monkeypatch.setattr(opcodes, "OPCODES", (*OPCODES, row))
+    assert [found for _, found in later_rows()] == [row]
 
 
 def test_opcode_and_code_tables(tmp_path: Path) -> None:

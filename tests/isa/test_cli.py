@@ -10,6 +10,7 @@ import pytest
 
 from gen4emu.cli.main import run
 from gen4emu.isa.code_text import code_from
+from tests.harness.parts import LATER, names
 
 ADD = "add(16) g6<1>F g6<8,8,1>F g8<8,8,1>F { align1 compr };\n"
 SEND = "send(8) 1 null<1>F g0<8,8,1>F 0x86108000 urb { align1 EOT };\n"
@@ -43,7 +44,7 @@ def test_hex_text_goes_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not code.exists()
 
 
-@pytest.mark.parametrize("device", ["snb", "ivb", "byt", "hsw", "bdw", "skl", "kbl"])
+@pytest.mark.parametrize("device", names(LATER))
 def test_asm_reverses_disasm_on_later_devices(device: str, tmp_path: Path) -> None:
     source, code, listing, again = (tmp_path / n for n in ("k.g4a", "k.bin", "k.txt", "again.bin"))
     source.write_text("""

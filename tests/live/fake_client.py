@@ -32,7 +32,8 @@ def memfd(size: int, seals: int = F_SEAL_SHRINK) -> int:
 class FakeClient:
     """One open device file.  `arena` is its memory, as a mmap."""
 
-    def __init__(self, directory: Path, size: int = 16 << 20, program: str = "fake", hello: bool = True) -> None:
+    def __init__(self, directory: Path, size: int = 16 << 20, program: str = "fake", hello: bool = True,
+                 progress: int | None = None) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(60)
         self.socket.connect(os.fspath(directory / "socket"))
@@ -40,11 +41,13 @@ class FakeClient:
         self.descriptor = memfd(size)
         self.arena = mmap.mmap(self.descriptor, size)
         if hello:
-            self.welcome = self.hello(size, program)
+            self.welcome = self.hello(size, program, progress=progress)
 
-    def hello(self, size: int, program: str = "fake", version: int = int(lib.G4_LIVE_VERSION)) -> Any:
+    def hello(self, size: int, program: str = "fake", version: int = int(lib.G4_LIVE_VERSION),
+              progress: int | None = None) -> Any:
+        """`progress` is the offset in the arena at which results are reported; without it, they are packets."""
         self.send("hello", lib.G4_LIVE_HELLO, descriptor=self.descriptor, version=version, pid=os.getpid(),
-                  arena_size=size, program=program.encode())
+                  arena_size=size, program=program.encode(), has_progress=progress is not None, progress=progress or 0)
         return self.receive("welcome")
 
     # --- packets ---

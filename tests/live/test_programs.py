@@ -362,7 +362,7 @@ def test_a_capture_with_checkpoints_has_the_index_that_replays_use(tmp_path: Pat
     done = command("capture", "--checkpoints", "0", "-o", str(trace), "--", real_client.scenes("gl"), "gears",
                    str(tmp_path / "live.raw"), str(SIZE), "3")
     assert done.returncode == 0 and f"{trace}.index: " in done.stderr
-    assert len(bookmark_file.read(str(trace)).bookmarks) > 3
+    assert len(bookmark_file.signed(str(trace)).contents().bookmarks) > 3
 
 
 @needs_client

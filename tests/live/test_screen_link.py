@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from gen4emu.device.place import Place
+from gen4emu.live import screen_link
 from gen4emu.live.screen import Frame, Screen
 from gen4emu.live.screen_link import ScreenLink
 
@@ -95,6 +96,32 @@ def test_nonsense_of_a_server_is_no_frame(messages: list[bytes], link: ScreenLin
     assert link.remote.take(0, 0.05) is None
     assert time.monotonic() - started >= 0.05, "a view that asks again and again must not be busy"
     link.remote.pause()
+
+
+@pytest.mark.parametrize("messages", [[], [b"\0\0"], [b"\0\0\0\x04nul"]])
+def test_a_server_that_does_not_answer_is_reported_once(messages: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that begins an answer: a length of four bytes, and the bytes."""
+    monkeypatch.setattr(screen_link, "_ANSWER_SECONDS", 0.2)
+    said: list[str] = []
+    link = ScreenLink(said.append)
+    server = os.dup(link._frames.fileno())  # stays open, and silent
+    for message in messages:
+        os.write(server, message)
+    link.leave()
+    started = time.monotonic()
+    assert link.remote.take(0, 0.01) is None
+    assert time.monotonic() - started < 5
+    assert link.remote.take(0, 0.01) is None
+    assert said == ["the device server does not answer: no more frames are shown"] == [link.remote.problem]
+    os.close(server)
+
+
+def test_orders_that_a_server_does_not_read_do_not_stop_the_view(link: ScreenLink) -> None:
+    orders = os.dup(link._orders.fileno())
+    link.leave()
+    for _ in range(5000):
+        link.remote.pause()
+    os.close(orders)
 
 
 def test_a_view_of_a_server_that_did_not_start_waits_for_nothing(link: ScreenLink) -> None:

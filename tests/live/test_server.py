@@ -117,6 +117,65 @@ def test_submissions_do_not_wait_and_results_arrive_in_order(client: FakeClient)
     assert client.dwords(0x20000, 20) == tuple(range(1, 21))
 
 
+PROGRESS = 0x30000  # in the arena
+
+
+def progress(client: FakeClient) -> tuple[int, int]:
+    """How far the server says it is: the last submission that ended well, and how many did not."""
+    completed, failed = client.dwords(PROGRESS, 2)
+    return completed, failed
+
+
+def test_results_are_reported_in_shared_memory_unless_the_client_sleeps(server: Server) -> None:
+    with FakeClient(server.directory, progress=PROGRESS) as client:
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.bind(DATA, 0x10000, 0x20000)
+        store(client, 5)
+        sequence = client.start(BATCH)
+        wait_until(lambda: progress(client) == (sequence, 0))
+        assert client.dwords(0x20000, 1) == (5,)
+        client.socket.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            client.socket.recv(1)
+        client.socket.setblocking(True)
+        client.words(PROGRESS + 8, 1)  # the client sleeps
+        assert client.run(BATCH) == lib.G4_LIVE_DONE
+        assert progress(client) == (sequence + 1, 0)
+        client.words(PROGRESS + 8, 0)
+        assert client.run(0x700000) == lib.G4_LIVE_HANG  # nothing is bound there
+        assert progress(client) == (sequence + 1, 1)
+
+
+def test_a_client_that_scribbles_over_its_progress_deceives_only_itself(server: Server) -> None:
+    with FakeClient(server.directory, progress=PROGRESS) as client:
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.bind(DATA, 0x10000, 0x20000)
+        store(client, 5)
+        for words in ((0xFFFFFFFF,) * 4, (0, 7, 0, 0), (0x80000000, 0x80000000, 0, 1)):
+            client.words(PROGRESS, *words)
+            sequence = client.start(BATCH)
+            wait_until(lambda last=sequence: progress(client)[0] == last)  # type: ignore[misc]
+            if words[2]:
+                assert client.receive("result").header.sequence == sequence
+    assert server.totals.hangs == 0
+
+
+@pytest.mark.parametrize("offset", [8, 16 << 20, (1 << 64) - 16])
+def test_progress_outside_of_the_arena_is_refused(server: Server, capfd: pytest.CaptureFixture[str],
+                                                  offset: int) -> None:
+    with pytest.raises(Gone):
+        FakeClient(server.directory, progress=offset)
+    assert f"hello: progress at 0x{offset:x} of an arena of 16777216 bytes" in capfd.readouterr().err
+
+
+def test_the_arena_stays_while_progress_is_reported_there(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    for descriptor, size in ((None, 0), (memfd(1 << 16), 1 << 16)):
+        with FakeClient(server.directory, progress=PROGRESS) as client:
+            client.file(0, descriptor, size)
+            refused(client)
+    assert "the arena is removed while progress is reported there" in capfd.readouterr().err
+
+
 def test_unbound_pages_are_not_written(client: FakeClient) -> None:
     client.unbind(DATA, 0x1000)
     store(client, 7)
@@ -637,9 +696,9 @@ def test_a_small_batch_takes_at_most_200_microseconds(client: FakeClient) -> Non
 
 
 def test_sizes_of_the_protocol_s_structures() -> None:
-    names = ("header", "hello", "range", "object", "exec", "result")
+    names = ("header", "hello", "progress", "range", "object", "exec", "result")
     assert {name: ffi.sizeof(f"struct g4_live_{name}") for name in names} == {
-        "header": 16, "hello": 96, "range": 32, "object": 32, "exec": 48, "result": 24}
+        "header": 16, "hello": 112, "progress": 16, "range": 32, "object": 32, "exec": 48, "result": 24}
 
 
 def test_a_program_that_does_not_exist_exits_with_127(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def test_closing_the_window_ends_a_pause_and_not_the_program(view: WindowView, s
         assert is_held(client)
         send(view, sdl2.SDL_QUIT)
         client.receive("result")
-        assert said == ["the window is closed; the program goes on"]
+        assert said == ["the window is closed; the program continues"]
         show(client, 1)
         assert taken(view._screen, 1).place.frame == 1
         assert view.idle is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import signal
 import socket
@@ -108,6 +109,14 @@ def test_a_picture_that_has_not_changed_is_not_sent_again(view: WebView, server:
         assert reply["frame"] == 1 and "bytes" not in reply
         show(program, 1)
         assert "bytes" in client.ask("next")
+
+
+def test_a_page_learns_that_the_server_does_not_answer(view: WebView, screen: Screen) -> None:
+    with signed_in(view) as client:
+        screen.problem = "the device server does not answer"
+        client.send({"id": 1, "command": "next"})
+        _, data = client.receive()
+        assert json.loads(data) == {"kind": "lost", "error": "the device server does not answer"}
 
 
 def test_a_new_page_gets_the_latest_frame(view: WebView, server: Server) -> None:
@@ -370,7 +379,19 @@ class TestPage:
         view.end("fake has ended with status 3.")
         opened.wait("document.querySelector('.band.ended')?.textContent === 'fake has ended with status 3.'")
         assert facts(opened, "fake on g45 · frame 0 · ")
-        assert opened.evaluate("[...document.querySelectorAll('.steps button')].every(b => b.disabled)")
+        assert opened.evaluate("[...document.querySelectorAll('.steps button')].every(b => b.disabled "
+                               "&& getComputedStyle(b).opacity < 0.6)")
+
+    def test_no_fact_is_cut_off_in_a_narrow_window(self, opened: Page, server: Server) -> None:
+        opened.resize(600, 800)
+        try:
+            with connected(server) as program:
+                draw(program, 0)
+                facts(opened, "fake on g45 · frame 0 · ")
+            assert opened.evaluate("""(() => { const box = document.querySelector('.facts');
+                return box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight; })()""")
+        finally:
+            opened.resize(1280, 800)
 
     def test_a_page_that_is_closed_lets_the_program_go_on(self, opened: Page, server: Server) -> None:
         with connected(server) as program:

@@ -22,12 +22,16 @@ from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
+from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.media import CURBE, DATA, DESCRIPTORS, END, EXTENDED, KERNELS, TABLES, VFE, Media, vld
 from tests.harness.spawning import CHILD_END, SPAWN_CHILD, WAIT, forward, open_gateway, spawn, urb_write
+
+MEDIA_OBJECT, MEDIA_STATE_POINTERS = (command_named(name, Gen.CTG) for name in ("MEDIA_OBJECT", "MEDIA_STATE_POINTERS"))
 
 TRACES = Path(__file__).parents[2] / "traces"
 OPTIONS = Options(workers=1, watchdog=1, max_batch_dwords=1 << 14)
@@ -80,7 +84,7 @@ def slices(rng: random.Random, captures: Captures) -> None:
     device, submission = captures.device(rng)
     batch = int.from_bytes(bytes(submission.ring)[4:8], "little")
     words = list(device.memory.read_dwords(batch, 400, Missing.ZERO))
-    objects = [i for i, word in enumerate(words) if word == 0x71000004]
+    objects = [i for i, word in enumerate(words) if MEDIA_OBJECT.has_opcode_of(word) and MEDIA_OBJECT.length(word) == 6]
     with device:
         for _ in range(rng.randint(1, 4)):
             at = rng.choice(objects)
@@ -95,7 +99,7 @@ def kernels(rng: random.Random, captures: Captures) -> None:
     device, submission = captures.device(rng)
     batch = int.from_bytes(bytes(submission.ring)[4:8], "little")
     words = list(device.memory.read_dwords(batch, 64, Missing.ZERO))
-    pointers = words.index(0x70000001)
+    pointers = next(i for i, word in enumerate(words) if MEDIA_STATE_POINTERS.has_opcode_of(word))
     vfe, extended = words[pointers + 2], words[pointers + 1] & ~31
     descriptors = device.memory.read_dwords(vfe, 3)[2] & ~15
     number = rng.randrange(15)

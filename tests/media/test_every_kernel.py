@@ -107,7 +107,7 @@ class Kernels:
             batch += command("MEDIA_OBJECT", interface_descriptor_offset=number,
                              inline_data=[{"data": word} for word in words])
             model.macroblock(macroblock)
-        self.device.memory.write(BATCH, batch + struct.pack("<I", 0x05000000))
+        self.device.memory.write(BATCH, batch + command("MI_BATCH_BUFFER_END"))
         self.device.run_batch(BATCH)
         assert [str(e) for e in self.device.events()] == []
         return self.state.planes(TARGET), model.target

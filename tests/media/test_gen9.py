@@ -25,10 +25,11 @@ from tests.harness.media_gen7 import (
 )
 from tests.harness.media_gen9 import MediaGen9, media_block, shared
 from tests.harness.messages import ARRIVE, BARRIER_ID, operand
+from tests.harness.parts import names
 from tests.harness.spawning_gen7 import CHILD_END, spawn
 from tests.harness.spawning_gen7 import END as PARENT_END
 
-PARTS = ("skl", "kbl")
+PARTS = names(Gen.GEN9)
 SAMPLE_8X8 = 11  # the type in messages of 32 and 64 channels
 WORDS = tuple(range(0x100, 0x109))
 BYTES = bytes(range(256)) * 3

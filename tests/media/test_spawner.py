@@ -217,7 +217,7 @@ def test_a_root_that_never_tells_the_spawner_is_a_leak() -> None:
     media.kernel(0, f"send(8) 0 null<1>UD g0<8,8,1>UD 0x{message:08x} {{ align1 nomask EOT }};")
     media.object((1,))
     media.execute()
-    assert any("without a word" in c for c in media.complaints())
+    assert any("without a message" in c for c in media.complaints())
     media.object((1,))
     media.object((1,))
     with pytest.raises(EuHang, match="wait for each other"):
@@ -231,7 +231,7 @@ def test_a_thread_may_not_end_by_spawning() -> None:
     media.object((1,))
     threads = media.run()
     assert len(threads) == 1
-    assert any("does not know" in c for c in media.complaints())
+    assert any("does not define" in c for c in media.complaints())
 
 
 # --- waits and the gateway ---

@@ -140,7 +140,7 @@ def test_a_thread_may_not_end_by_spawning() -> None:
     media.select()
     go(media, 1)
     assert len(media.run()) == 1
-    assert any("does not know" in c for c in media.complaints())
+    assert any("does not define" in c for c in media.complaints())
 
 
 # --- roots ------------------------------------------------------------------------------------------------------------

@@ -116,10 +116,11 @@ def test_an_extended_pointer_that_is_not_enabled_is_ignored() -> None:
 
 
 def test_a_fence_of_the_media_units_leaves_the_others_alone() -> None:
-    """0x60003001, as the VA driver sends it."""
+    """The VA driver sends one that moves only these."""
     media = generic()
     media.command("URB_FENCE", **{f"{unit}_urb_reallocation_request": True for unit in ("vs", "gs", "clip", "sf")},
                   vs_fence=10, gs_fence=20, clip_fence=30, sf_fence=40)
-    media.words(0x60003001, 0, 0x1805B000)
+    media.command("URB_FENCE", **{f"{unit}_urb_reallocation_request": True for unit in ("vfe", "cs")},
+                  vfe_fence=364, cs_fence=384)
     media.execute()
     assert list(media.device._active.state.raw.urb_fence) == [10, 20, 30, 40, 364, 384]

@@ -8,14 +8,31 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.mpeg2 import ALTERNATE, ZIGZAG
 from gen4emu.hw.mpeg2 import TABLES as TABLES_OF_CODES
-from tests.harness.media import DESCRIPTORS, END, TABLES, VFE, Media, coefficients, packed, vld
+from tests.harness.media import (
+    BLOCKS,
+    DESCRIPTORS,
+    END,
+    TABLES,
+    VFE,
+    Media,
+    coefficients,
+    fields_of,
+    macroblock,
+    packed,
+    vld,
+)
+
+INTRA = macroblock(BLOCKS, macroblock_intra_type=True, picture_coding_type="I_PICTURE", picture_structure="FRAME",
+                   quantizer_scale_code=4)
+PREDICTED = {"picture_coding_type": "P_PICTURE", "picture_structure": "FRAME", "quantizer_scale_code": 4}
+FORWARD = {"macroblock_motion_forward": True, "motion_type": "FRAME_OR_16X8"}
 
 
 def test_an_intra_slice_of_one_macroblock() -> None:
     media = vld()
     media.slice(bytes.fromhex("EDD4921153C0"), q=4)
     (thread,) = media.run()
-    assert thread.data[0] == (0x00010000, 0, 0x00070FC4, 0, 0, 0, 0, 0)
+    assert thread.data[0] == INTRA
     assert coefficients(thread) == [{0: 5, 1: 1}, {0: 5}, {0: 2}, {0: 1}, {}, {0: 2, 8: -1}]
     assert thread.descriptor == DESCRIPTORS
     assert media.complaints() == []
@@ -26,9 +43,13 @@ def test_a_predicted_slice_with_skipped_macroblocks() -> None:
     media.slice(bytes.fromhex("91356554"), y=1, q=4)
     threads = media.run()
     assert [t.descriptor for t in threads] == [DESCRIPTORS + 16] * 4
-    assert threads[0].data == ((0x02020000, 0, 0x000B0004, 0x00100000, 0xFFFF0003, 0, 0, 0),)
-    assert [t.data[0][3:5] for t in threads[1:3]] == [(0x00100010, 0), (0x00100020, 0)]
-    assert threads[3].data[0] == (0x02020000, 0, 0x000B0804, 0x00100030, 0x0002FFFF, 0, 0, 0)
+    assert threads[0].data == (macroblock(**PREDICTED, **FORWARD, vertical_origin=1, motion_vector_0_0_horizontal=1.5,
+                                          motion_vector_0_0_vertical=-0.5),)
+    assert [(r1.horizontal_origin, r1.vertical_origin, r1.motion_vector_0_0_horizontal, r1.motion_vector_0_0_vertical)
+            for r1 in map(fields_of, threads[1:3])] == [(1, 1, 0, 0), (2, 1, 0, 0)]
+    assert threads[3].data[0] == macroblock(
+        "y0", **PREDICTED, **FORWARD, horizontal_origin=3, vertical_origin=1, motion_vector_0_0_horizontal=-0.5,
+        motion_vector_0_0_vertical=1.0)
     assert coefficients(threads[3]) == [{0: 1}]
 
 
@@ -37,38 +58,51 @@ def test_field_motion_in_both_directions() -> None:
         f"f_code_{way}_{axis}": 2 for way in ("forward", "backward") for axis in ("horizontal", "vertical")})
     media.slice(bytes.fromhex("C8BDB960"), x=2, q=6)
     (thread,) = media.run()
-    assert thread.data[0] == (0x61060000, 0, 0x000F0006, 0x00000020, 4, 0, 0xFFFF0000, 2)
+    assert thread.data[0] == macroblock(
+        motion_type="FIELD", macroblock_motion_forward=True, macroblock_motion_backward=True,
+        motion_vertical_field_select_1_0=True, motion_vertical_field_select_0_1=True,
+        picture_coding_type="B_PICTURE", picture_structure="FRAME", quantizer_scale_code=6, horizontal_origin=2,
+        motion_vector_0_0_horizontal=2.0, motion_vector_1_0_vertical=-0.5, motion_vector_1_1_horizontal=1.0)
     assert thread.descriptor == DESCRIPTORS + 16 * 7
 
 
-@pytest.mark.parametrize(("state", "expected"), [
-    ({"top_field_first": True}, (0x63020000, 0x00020003, 0xFFFF0002, 0x00020003, 0x00030005)),
-    ({"top_field_first": False}, (0x63020000, 0x00020003, 0x00010005, 0x00020003, 0x00010002)),
-    ({"picture_structure": 2}, (0x13020000, 0x00020003, 0x00010002, 0, 0)),
+@pytest.mark.parametrize(("state", "select", "vectors"), [
+    ({"top_field_first": True}, "0_1", ((1.5, 1.0), (1.0, -0.5), (1.5, 1.0), (2.5, 1.5))),
+    ({"top_field_first": False}, "0_1", ((1.5, 1.0), (2.5, 0.5), (1.5, 1.0), (1.0, 0.5))),
+    ({"picture_structure": 2}, "0_0", ((1.5, 1.0), (1.0, 0.5), (0, 0), (0, 0))),
 ])
-def test_dual_prime_vectors_are_derived(state: dict[str, int], expected: tuple[int, ...]) -> None:
+def test_dual_prime_vectors_are_derived(state: dict[str, int], select: str,
+                                        vectors: tuple[tuple[float, float], ...]) -> None:
     media = vld(picture_coding_type=2, **{"frame_prediction_frame_dct": False} | state)
     media.slice(bytes.fromhex("9C42C0"), x=1, q=6)
     (thread,) = media.run()
-    row = thread.data[0]
-    assert (row[0] & ~0xC0000000 | expected[0] & 0xC0000000, *row[4:]) == expected
+    row, r1 = thread.data[0], fields_of(thread)
+    fields = {f"motion_vertical_field_select_1_{s}": getattr(r1, f"motion_vertical_field_select_1_{s}") for s in (0, 1)}
+    fields[f"motion_vertical_field_select_{select}"] = True
+    for number, (horizontal, vertical) in zip(("0_0", "0_1", "1_0", "1_1"), vectors, strict=True):
+        fields[f"motion_vector_{number}_horizontal"] = horizontal
+        fields[f"motion_vector_{number}_vertical"] = vertical
+    expected = macroblock(motion_type="DUAL_PRIME", macroblock_motion_forward=True, **fields)
+    assert (row[0], *row[4:]) == (expected[0], *expected[4:])
     assert thread.descriptor == DESCRIPTORS + 16 * 3
 
 
 def test_field_pictures_without_motion() -> None:
-    for structure, first, last in ((1, 0x09020000, 0x19020000), (2, 0x11020000, 0x11020000)):
+    forward = {"motion_type": "FIELD", "macroblock_motion_forward": True}
+    second, bottom = {"second_field": True}, {"motion_vertical_field_select_0_0": True}
+    for structure, first, last in ((1, second, second | bottom), (2, bottom, bottom)):
         media = vld(picture_coding_type=2, picture_structure=structure, frame_prediction_frame_dct=False)
         media.slice(bytes.fromhex("B748BC"), q=6)
         threads = media.run()
         assert len(threads) == 4
-        assert threads[0].data[0][0] == first
+        assert threads[0].data[0][0] == macroblock(**forward, **first)[0]
         assert len(coefficients(threads[0])) == 1
-        assert threads[3].data[0][0] == last
-        parity = (structure == 2) << 28
-        assert all(t.data[0][0] & 0x10000000 == parity for t in threads[1:3])
+        assert threads[3].data[0][0] == macroblock(**forward, **last)[0]
+        assert [fields_of(t).motion_vertical_field_select_0_0 for t in threads[1:3]] == [structure == 2] * 2
     media = vld(picture_coding_type=2, picture_structure=1, frame_prediction_frame_dct=False)
     media.slice(bytes.fromhex("B748BC"), q=6)
-    assert media.run()[0].data[0][2] == 0x00090406
+    expected = macroblock("y1", picture_coding_type="P_PICTURE", picture_structure="TOP_FIELD", quantizer_scale_code=6)
+    assert media.run()[0].data[0][2] == expected[2]
 
 
 @pytest.mark.parametrize("data", ["EDD4921153C0" + "000000" + "B5A7", "EDD4921153C0" + "0000", "EDD4921153C0"])
@@ -127,9 +161,10 @@ def test_skipped_macroblocks_of_b_pictures_go_on_as_before() -> None:
     # backward, no pattern (010), vector (+1, -2); three skipped; forward (0010), vector (0, 0)
     media.slice(packed("1 010 010 0011" + "0011 0010 1 1"), q=4)
     rows = [t.data[0] for t in media.run()]
-    assert len(rows) == 5
-    assert all(row[0] == 0x02040000 and row[5] == 0xFFFE0001 and row[4] == 0 for row in rows[:4])
-    assert rows[4][0] == 0x02020000
+    backward = macroblock(motion_type="FRAME_OR_16X8", macroblock_motion_backward=True,
+                          motion_vector_0_1_horizontal=0.5, motion_vector_0_1_vertical=-1.0)
+    assert [(row[0], row[4], row[5]) for row in rows[:4]] == [(backward[0], 0, backward[5])] * 4
+    assert rows[4][0] == macroblock(**FORWARD)[0]
 
 
 def test_vectors_wrap_around() -> None:
@@ -151,7 +186,7 @@ def test_concealment_vectors_are_parsed_and_not_delivered() -> None:
     intra = INTRA_BITS  # type 1: intra; then the vector, the marker, the blocks
     media.slice(packed("1" + intra[0] + "010 0011 1" + intra[1:]), q=4)
     (thread,) = media.run()
-    assert thread.data[0] == (0x00010000, 0, 0x00070FC4, 0, 0, 0, 0, 0)
+    assert thread.data[0] == INTRA
     assert coefficients(thread)[0] == {0: 5, 1: 1}
 
 
@@ -192,8 +227,7 @@ def test_illegal_codes_end_the_slice_and_leave_what_came_before(bad: str) -> Non
     media = vld(picture_coding_type=2)
     media.slice(packed("1 01 1011 10 10" + bad + "1111111111111111"), q=4)
     media.slice(packed("1 01 1011 10 10"), y=1, q=4, at=0x180000)
-    rows = [t.data[0] for t in media.run()]
-    assert [row[3] for row in rows] == [0, 0x00100000]
+    assert [(r1.horizontal_origin, r1.vertical_origin) for r1 in map(fields_of, media.run())] == [(0, 0), (0, 1)]
     assert any("illegal code" in c for c in media.complaints())
 
 

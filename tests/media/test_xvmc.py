@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gen4emu.device.media import MediaPayload
 from gen4emu.hw.catalogue import block_named
 from tests.harness.media import DATA, END, SURFACES, TABLES, TARGETS, Media
+from tests.harness.messages import operand
 
 WIDTH, HEIGHT = 64, 48
 BLOCKS = 3  # binding table entry of the residual
@@ -23,8 +24,8 @@ INDIRECT, INLINE = 0, 0xFFFFFFFF  # the last inline dword: where a kernel finds 
 PLANES = ((TARGETS, WIDTH, HEIGHT), (TARGETS + WIDTH * HEIGHT, WIDTH // 2, HEIGHT // 2),
           (TARGETS + WIDTH * HEIGHT * 5 // 4, WIDTH // 2, HEIGHT // 2))
 PARTS = {"g965": INDIRECT, "965gm": INLINE, "gm45": INLINE}
-# Message descriptors that XvMC's kernels have: two OWords from the data cache, 16x16 and 8x8 samples.
-READ_TWO_OWORDS, WRITE_LUMA, WRITE_CHROMA = 0x04110203, 0x05902000, 0x05302001
+# Messages of XvMC's kernels: two OWords from the data cache, 16x16 and 8x8 samples.
+READ_TWO_OWORDS = operand("DATA_PORT_READ_MESSAGE", response=1, oword_block_size="OWORDS_2", binding_table_index=BLOCKS)
 
 
 def read_residual() -> str:
@@ -33,14 +34,16 @@ def read_residual() -> str:
              "mov(1) g30.2<1>UD g1.2<0,1,0>UD { align1 nomask };"]
     for i in range(24):
         lines += ["mov(1) m1.2<1>UD g30.2<0,1,0>UD { align1 nomask };",
-                  f"send(16) 1 g{3 + i}<1>UD null<8,8,1>UD 0x{READ_TWO_OWORDS:08x} {{ align1 nomask }};",
+                  f"send(16) 1 g{3 + i}<1>UD null<8,8,1>UD {READ_TWO_OWORDS} {{ align1 nomask }};",
                   "add(1) g30.2<1>UD g30.2<0,1,0>UD 32UD { align1 nomask };"]
     return "\n".join(lines) + "\n"
 
 
-def write_plane(first: int, count: int, size: int, message: int, shift: int) -> str:
+def write_plane(first: int, count: int, size: int, plane: int, shift: int) -> str:
     """Registers of words, saturated, two of them to a register of bytes."""
     lines = []
+    message = operand("DATA_PORT_WRITE_MESSAGE", length=1 + count // 2, message_type="MEDIA_BLOCK",
+                      binding_table_index=plane)
     for i in range(count):
         half = f"{16 * (i % 2)}"
         lines += [f"mov.sat(16) g40<2>UB g{first + i}<16,16,1>W {{ align1 nomask }};",
@@ -48,14 +51,14 @@ def write_plane(first: int, count: int, size: int, message: int, shift: int) -> 
     return "\n".join([*lines, "mov(8) m1<1>UD 0UD { align1 nomask };",
                       f"shr(2) m1<1>UD g1<2,2,1>UD {shift}UD {{ align1 nomask }};",
                       f"mov(1) m1.2<1>UD 0x{(size - 1) << 16 | size - 1:x}UD {{ align1 nomask }};",
-                      f"send(16) 1 acc0<1>UW null<8,8,1>UW 0x{message:08x} {{ align1 nomask }};"]) + "\n"
+                      f"send(16) 1 acc0<1>UW null<8,8,1>UW {message} {{ align1 nomask }};"]) + "\n"
 
 
 def kernel(*, reads: bool) -> str:
     text = read_residual() if reads else ""
-    text += write_plane(3, 16, 16, WRITE_LUMA, 0)
-    for plane in (0, 1):
-        text += write_plane(19 + 4 * plane, 4, 8, WRITE_CHROMA + plane, 1)
+    text += write_plane(3, 16, 16, 0, 0)
+    for plane in (1, 2):
+        text += write_plane(15 + 4 * plane, 4, 8, plane, 1)
     return text + END
 
 

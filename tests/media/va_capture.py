@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,18 @@ from gen4emu.device.device import Device
 from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Missing
 from gen4emu.device.options import Options
-from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Command
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 
 from .kernels_model import Decoder, Macroblock, Plane, Planes
 
 TARGET, FORWARD, BACKWARD = slice(0, 3), slice(4, 7), slice(7, 10)  # of the binding table
-_BATCH_BUFFER_START = 0x31
-_POINTERS, _CONSTANTS = 0x70000001, 0x60020100
+_BATCH_BUFFER_START, _POINTERS, _CONSTANTS = (command_named(name, Gen.CTG) for name in (
+    "MI_BATCH_BUFFER_START", "MEDIA_STATE_POINTERS", "CONSTANT_BUFFER"))
 _MACROBLOCKS = 20000
 BEHIND = 0x10000  # bytes; more than a row of macroblocks
 
@@ -64,13 +66,13 @@ class State:
         self.device = device
         words = self.dwords(batch, 64)
         gen = device.info.gen
-        vfe = block_named("VFE_STATE", gen).view(self.dwords(words[words.index(_POINTERS) + 2], 3), gen=gen)
+        vfe = block_named("VFE_STATE", gen).view(self.dwords(words[_place(words, _POINTERS) + 2], 3), gen=gen)
         self.descriptors = vfe.interface_descriptor_base_pointer
         self.table = self.dwords(self.descriptors, 4)[3]
         self.surfaces: list[Any] = [
             block_named("SURFACE_STATE", gen).view(self.dwords(entry, 6), gen=gen) if entry else None
             for entry in self.dwords(self.table, 12)]
-        self.constants = words[words.index(_CONSTANTS) + 1] & ~63
+        self.constants = words[_place(words, _CONSTANTS) + 1] & ~63
         constants = device.memory.read(self.constants, 128)
         self.matrices = np.frombuffer(constants, np.uint8).astype(np.int64).reshape(2, 8, 8)
 
@@ -105,10 +107,13 @@ def decode(path: Path, **options: Any) -> Iterator[Picture]:
             device.apply(event)
 
 
+def _place(words: Iterable[int], command: Command) -> int:
+    return next(i for i, word in enumerate(words) if command.has_opcode_of(word))
+
+
 def _picture(device: Device, submission: events.Submission) -> Picture:
     ring = memoryview(bytes(submission.ring)).cast("I")
-    start = next(i for i, word in enumerate(ring) if word >> 23 == _BATCH_BUFFER_START)
-    state = State(device, ring[start + 1])
+    state = State(device, ring[_place(ring, _BATCH_BUFFER_START) + 1])
     sizes = tuple((4 * s.width, s.height) for s in state.surfaces[TARGET])  # dwords, as media blocks see it
     model = Decoder(state.planes(TARGET), state.planes(FORWARD), state.planes(BACKWARD), *state.matrices, sizes)
     payloads = MediaPayloads(device.native, _MACROBLOCKS)

@@ -1,12 +1,15 @@
-/* The parts of the core that Python does not see: the inline accesses of memory.h and threads that share a memory.
+/* The parts of the core that Python does not see: the inline accesses of memory.h, threads that share a memory, and the
+ * pool of workers.
  *
  * A program of its own: prints the name of the first check that fails and exits with 1.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "core/pool.h"
 #include "core/tiling.h"
 #include "core/variant.h"
 
@@ -142,7 +145,71 @@ static void hostile_arguments(void) {
     g4_mem_destroy(mem);
 }
 
+/* ---- the pool ---- */
+
+enum {
+    MOST_JOBS = 300
+};
+
+struct jobs {
+    struct g4_pool *pool;
+    uint32_t count;
+    _Atomic uint32_t runs[MOST_JOBS];
+    _Atomic uint32_t wrong; /* counts of jobs that have started */
+    uint32_t worker[MOST_JOBS];
+};
+
+static void note_job(void *data, uint32_t worker, uint32_t job) {
+    struct jobs *const jobs = data;
+    uint32_t count;
+    const uint32_t started = g4_pool_started(jobs->pool, &count);
+    atomic_fetch_add(&jobs->wrong, started == 0 || started > count || count != jobs->count);
+    atomic_fetch_add(&jobs->runs[job], 1);
+    jobs->worker[job] = worker;
+}
+
+static void pool(void) {
+    for (uint32_t workers = 1; workers <= 7; workers++) {
+        struct g4_pool *const pool = g4_pool_new(workers);
+        for (uint32_t count = 0; count <= MOST_JOBS; count += count < 10 ? 1 : 29) {
+            struct jobs jobs = {.pool = pool, .count = count};
+            g4_pool_run(pool, note_job, &jobs, count, count % 2 ? 0 : 1000);
+            bool good = true;
+            uint32_t jobs_of_round;
+            check(count == 0 || (g4_pool_started(pool, &jobs_of_round) == count && jobs_of_round == count),
+                  "all jobs of a round have started at its end");
+            check(jobs.wrong == 0, "a job that runs has started");
+            for (uint32_t job = 0; job < MOST_JOBS; job++) {
+                good = good && jobs.runs[job] == (job < count);
+            }
+            check(good, "each job runs once");
+            for (uint32_t job = 1; job < count && workers == 2; job++) {
+                good = good && jobs.worker[job - 1] <= jobs.worker[job];
+            }
+            check(good, "of two workers, one starts at the front and the other one at the back");
+        }
+        g4_pool_free(pool);
+    }
+}
+
+static void nothing(void *data, uint32_t worker, uint32_t job) {
+    (void)data;
+    (void)worker;
+    (void)job;
+}
+
+/* In some of so many rounds, the system takes the processor away before the first job. */
+static void brief_rounds(void) {
+    struct g4_pool *const pool = g4_pool_new(2);
+    for (uint32_t round = 0; round < 500000; round++) {
+        g4_pool_run(pool, nothing, NULL, 40, 1);
+    }
+    g4_pool_free(pool);
+}
+
 int main(void) {
+    pool();
+    brief_rounds();
     dwords();
     strict();
     wrap();

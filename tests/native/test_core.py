@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-UNITS = ["core/memory.c", "core/far_pages.c", "core/physical.c", "core/tiling.c", "core/tile_copy.c", "core/variant.c",
-         "generated/variants/core_tile_copy_avx2.c", "generated/variants/core_tile_copy_avx512.c"]
+UNITS = ["core/memory.c", "core/pool.c", "core/far_pages.c", "core/physical.c", "core/tiling.c", "core/tile_copy.c",
+         "core/variant.c", "generated/variants/core_tile_copy_avx2.c",
+         "generated/variants/core_tile_copy_avx512.c"]
 
 
 def test_inline_accesses_threads_and_hostile_arguments(tmp_path: Path) -> None:

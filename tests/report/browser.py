@@ -75,10 +75,12 @@ class Page:
         return found["result"].get("value")
 
     def wait(self, expression: str) -> Any:
-        """Until an expression is true."""
+        """Until an expression is true; parts of the page that it looks into may not be there yet."""
         end = time.monotonic() + _DEADLINE
+        attempt = (f"(() => {{ try {{ return {expression}; }} "
+                   "catch (e) { if (e instanceof TypeError) return false; throw e; } })()")
         while time.monotonic() < end:
-            found = self.evaluate(expression)
+            found = self.evaluate(attempt)
             if found:
                 return found
             time.sleep(0.02)

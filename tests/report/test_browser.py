@@ -202,7 +202,7 @@ def test_pixels_are_those_of_replay(opened: Page, tmp_path: Path) -> None:
     (path,) = tmp_path.glob("*color*.png")
     with Image.open(path) as image:
         wanted = np.array(image.convert("RGB"))
-    opened.go("pane=draw&draw=3", "document.querySelector('.pane.draw .note').textContent.includes('color')")
+    opened.go("pane=draw&draw=3", "document.querySelector('.pane.draw .note').textContent.startsWith('color')")
     assert holds(canvas(opened), wanted)
     opened.evaluate("[...document.querySelectorAll('.draw .bar button')].find(b => b.textContent === 'before').click()")
     opened.wait("document.querySelector('.draw .bar button[aria-pressed=true]').textContent === 'before'")
@@ -256,7 +256,7 @@ def test_one_file_is_the_same_report(page: Page, tmp_path: Path) -> None:
     assert run(["-q", "report", str(TRACES / "triangle-g4x.aub.xz"), "--single-file", str(path)]) == 0
     page.console.clear()
     page.open(path.as_uri())
-    page.go("pane=draw&draw=1", "document.querySelector('.pane.draw .note').textContent.includes('color')")
+    page.go("pane=draw&draw=1", "document.querySelector('.pane.draw .note').textContent.startsWith('color')")
     page.go("pane=kernels", "document.querySelector('.kernels .lines tbody tr') !== null")
     assert page.console == []
 
@@ -418,6 +418,8 @@ def test_nothing_overlaps_in_a_narrow_window(opened: Page) -> None:
         opened.go("pane=overview", "document.querySelector('.pane.overview:not([hidden])') !== null")
         assert opened.evaluate("""[...document.querySelectorAll('.pane.overview section')].every(box =>
             box.getBoundingClientRect().right <= 700)""")
+        assert opened.evaluate("""[...document.querySelectorAll('.pane.overview section')].every(box =>
+            box.scrollHeight <= box.clientHeight)"""), "boxes are as high as their contents"
     finally:
         opened.resize(1280, 800)
 

@@ -17,6 +17,7 @@ from gen4emu.report.record import Choices, Recorder
 from gen4emu.report.states import decoded
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import open as open_trace
+from tests.harness.joined import join
 
 GEARS = Path(__file__).parents[2] / "traces" / "gears-g4x.aub.xz"
 
@@ -36,6 +37,15 @@ def test_rows_are_the_vertices_in_memory() -> None:
 def test_the_user_selects_the_draws() -> None:
     draws = decoded(open_trace(str(GEARS), again=True), full=Selection.parse("2,4")).draws
     assert [i for i, draw in enumerate(draws) if draw.vertices] == [2, 4]
+
+
+def test_draws_that_are_not_shown_take_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gen4emu.report.states.MESH_VALUES", 1)  # the mesh of one draw
+    trace = open_trace(join(tmp_path / "app.g4c", "triangle-g4x", "triangle-g4x"), again=True)
+    chunks = Recorder(trace, None, "triangles", Choices(frames=Selection.parse("1"))).record().chunks
+    meshes = [json.loads(zlib.decompress(base64.b64decode(text)))["stages"] for name, text in chunks.items()
+              if name.startswith("mesh-")]
+    assert [stages[0]["name"] for stages in meshes].count("vertex fetch") == 1
 
 
 def mesh(number: int, **choices: Any) -> list[dict[str, Any]]:

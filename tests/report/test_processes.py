@@ -43,8 +43,8 @@ def test_a_hang_of_the_child_keeps_its_reason() -> None:
 
 
 @pytest.mark.parametrize(("ending", "text"), [
-    (lambda: os._exit(7), "bad.aub: the process for it has ended early: exit status 7"),
-    (lambda: os.kill(os.getpid(), signal.SIGKILL), "bad.aub: the process for it has ended early: Killed"),
+    (lambda: os._exit(7), "bad.aub: its process ended early: exit status 7"),
+    (lambda: os.kill(os.getpid(), signal.SIGKILL), "bad.aub: its process ended early: Killed"),
 ])
 def test_a_child_that_dies_is_an_error(ending: object, text: str) -> None:
     with pytest.raises(Gen4emuError, match=text):

@@ -22,10 +22,14 @@ from gen4emu.report.chunks import by_columns
 from gen4emu.report.chunks import packed as packed_chunk
 from gen4emu.report.maps import MAPS_BYTES
 from gen4emu.report.pictures import PICTURE_BYTES, encoded
-from gen4emu.report.record import Recorded
+from gen4emu.report.record import Choices, Recorded, Recorder
+from gen4emu.report.states import decoded
 from gen4emu.report.surfaces import DUMP_BYTES, IMAGE_BYTES
+from gen4emu.selection import Selection
+from gen4emu.trace.reader import open as open_trace
 from tests.decode.gl_capture import GLSL, noted
 from tests.decode.gl_capture import HOSTILE as GL_HOSTILE
+from tests.harness.joined import join
 from tests.report.page_data import chunk, counters, overview, row_of
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -95,7 +99,7 @@ def test_lines_of_a_kernel_have_their_live_registers(write: Write) -> None:
     assert all(line["live"] is None for kernel in unknown for line in kernel["lines"])
     pixel = next(kernel for kernel in kernels if kernel["number"] == 10)
     live = [line["live"] for line in pixel["lines"]]
-    assert (len(live), min(live), max(live)) == (25, 7, 10)
+    assert (len(live), min(live), max(live)) == (25, 1, 10)
 
 
 def test_executions_of_the_lines_of_a_kernel_are_its_cost(write: Write) -> None:
@@ -114,6 +118,16 @@ def test_kernels_of_one_stage_have_the_cost_of_their_own_executions(write: Write
     assert {kernel["number"]: kernel["cost"] for kernel in kernels} == executed
     assert {kernel["number"] for kernel in kernels if kernel["draw_count"]} == {n for n, ran in executed.items() if ran}
     assert {kernel["stages"][0] for kernel in kernels if kernel["cost"]} == {"vs", "ps simd8", "ps simd16"}
+
+
+@pytest.mark.parametrize("device", ["ivb", "kbl"])
+def test_a_draw_names_the_costliest_kernel_of_a_stage(device: str, write: Write) -> None:
+    """The last draw has a kernel for eight pixels a thread, which runs little or not at all, and one for sixteen."""
+    report = write(TRACES / "later" / f"triangle-{device}.aub.xz")
+    kernels, rows = chunk(report, "kernels"), chunk(report, "rows-0")
+    named = [next(kernel for kernel in kernels if kernel["number"] == number) for number in rows["ps"] if number]
+    assert named and all(kernel["draw_count"] for kernel in named)
+    assert named[-1]["stages"] == ["ps simd16"]
 
 
 def test_kernels_have_their_sources_as_far_as_they_fit(write: Write, tmp_path: Path,
@@ -271,6 +285,51 @@ def test_a_picture_that_does_not_change_has_no_pixels(pixels: np.ndarray[Any, An
 def test_a_long_trace_cannot_make_a_report_too_large() -> None:
     """Thumbnails, state and meshes of 10,000 draws take about 7 MB."""
     assert PICTURE_BYTES + MAPS_BYTES + IMAGE_BYTES + DUMP_BYTES < 17_000_000
+
+
+def test_what_follows_the_last_frame_is_not_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder would take most of the time of a long trace."""
+    counts: list[int] = []
+
+    def counting(*arguments: Any) -> Any:
+        found = decoded(*arguments)
+        counts.append(len(found.draws))
+        return found
+
+    monkeypatch.setattr(record, "decoded", counting)
+    trace = join(tmp_path / "app.g4c", "fbo-g4x", "gears-g4x", "texture-g4x")
+    rows = []
+    for frames in ("1", "1-"):
+        with open_trace(trace, again=True) as opened:
+            chunks = Recorder(opened, None, "x", Choices(frames=Selection.parse(frames))).record().chunks
+        rows.append(json.loads(zlib.decompress(base64.b64decode(chunks["rows-0"]))))
+    assert counts[0] < counts[1]
+    draws = len(rows[0]["draw"])
+    assert draws == 6 < len(rows[1]["draw"])
+    assert {name: column[:draws] for name, column in rows[1].items()} == rows[0]
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> str:
+    """A trace of five frames, of which two use the kernels of two others."""
+    return join(tmp_path / "app.g4c", "triangle-g4x", "sprites-g4x", "stencil-g4x", "sprites-g4x", "triangle-g4x")
+
+
+def recorded(trace: str, frames: str | None = None, **chosen: Any) -> dict[str, Any]:
+    selection = None if frames is None else Selection.parse(frames)
+    with open_trace(trace, again=True) as opened:
+        chunks = Recorder(opened, None, "x", Choices(frames=selection, **chosen)).record().chunks
+    return {name: json.loads(zlib.decompress(base64.b64decode(chunks[name]))) for name in ("rows-0", "kernels")}
+
+
+@pytest.mark.parametrize("frames", ["0", "3", "1-2", "0,3-"])
+def test_only_the_frames_that_are_shown_are_counted(frames: str, long: str) -> None:
+    whole, shown = recorded(long)["rows-0"], recorded(long, frames)
+    rows = [i for i, frame in enumerate(whole["frame"]) if frame in Selection.parse(frames)]
+    for name in whole.keys() - {"thumb", "changes", "changed"}:  # those depend on the draws shown before
+        assert shown["rows-0"][name] == [whole[name][i] for i in rows], name
+    executions = [line["executions"] or 0 for kernel in shown["kernels"] for line in kernel["lines"]]
+    assert sum(executions) == sum(shown["rows-0"]["instructions"]) > 0
 
 
 def test_unknown_frames_are_an_error() -> None:

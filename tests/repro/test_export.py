@@ -103,7 +103,7 @@ def test_a_kernel_must_fit_its_room_and_be_correct(exported: Path, tmp_path: Pat
                                                    capsys: pytest.CaptureFixture[str]) -> None:
     repro = edited(exported, tmp_path, "\n", "\nnop;\n")
     assert run(["build", str(repro / "batch.txt"), "-o", str(tmp_path / "x.aub")]) == 2
-    assert "has 352 bytes of code, 336 have room at 0x001580c0" in capsys.readouterr().err
+    assert "has 352 bytes of code; 336 fit at 0x001580c0" in capsys.readouterr().err
     batch = repro / "batch.txt"
     batch.write_text(batch.read_text().replace(" 0x150 = ", " 0x160 = "))
     assert run(["build", str(batch), "-o", str(tmp_path / "x.aub")]) == 0
@@ -164,9 +164,9 @@ HEAD = "# gen4emu batch 1\ndevice = g45\nbatch = 0x00200000\n"
      ":5: 3DSTATE_VERTEX_BUFFERS: vertex_buffers[1] does not follow 0 items"),
     (HEAD + "  x = 1\n", ":4: a field without a command before it"),
     (HEAD + "dwords 0x100000000\n", ":4: dwords: 0x100000000 does not fit 32 bits"),
-    (HEAD + "memory 0x1000 = ../../etc/passwd\n", ":4: memory: ../../etc/passwd is outside of the directory"),
+    (HEAD + "memory 0x1000 = ../../etc/passwd\n", ":4: memory: ../../etc/passwd is outside the directory"),
     (HEAD + "memory 0x1000 = gone.bin\n", ":4: memory: gone.bin: No such file or directory"),
-    (HEAD + "kernel 0x1000 64 = /etc/passwd\n", ":4: kernel: /etc/passwd is outside of the directory"),
+    (HEAD + "kernel 0x1000 64 = /etc/passwd\n", ":4: kernel: /etc/passwd is outside the directory"),
     (HEAD + "kernel 0x1000 64 = gone.g4a\n", ":4: kernel: gone.g4a: No such file or directory"),
     (HEAD + "kernel 0x1000 0x7fffffffffff = gone.g4a\n", ":4: kernel: 140737488355327 bytes are more than the 64 MiB"),
     ("# gen4emu batch 1\nkernel 0x1000 64 = x.g4a\n", ":2: kernel: the device must be named before"),

@@ -189,6 +189,6 @@ def test_a_batch_that_is_not_made_of_known_addresses_has_no_program(tmp_path: Pa
     monkeypatch.setattr(relocations, "_point", lambda *arguments: None)
     trace, repro = str(TRACES / "texture-g4x.aub.xz"), tmp_path / "repro"
     assert run(["export", trace, "--draw", "0", "-o", str(repro)]) == 0
-    assert "without repro.c: it writes other pixels, or none, when its buffers are moved" in capsys.readouterr().err
+    assert "without repro.c: it writes different pixels, or none, when its buffers are moved" in capsys.readouterr().err
     assert not (repro / "repro.c").exists()
     assert "repro.c" not in (repro / "README").read_text()

@@ -207,7 +207,7 @@ def test_a_trace_of_a_hang_is_trimmed_to_the_submission_that_hangs(tmp_path: Pat
     (["--keep-frames-of", "x"], "'x' is not an address"),
     (["--draws", "0", "--hang"], "name exactly one of"),
     (["--draws", "9"], "no draw 9"),
-    (["--frames", "7"], "no submission 7: it has 1 submission, 0"),
+    (["--frames", "7"], "no frame 7: it has 1 frame, 0"),
     (["--hang"], "nothing hangs"),
 ])
 def test_a_part_that_does_not_exist_is_an_error_and_nothing_is_written(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,96 @@ def test_messages_that_deliver_level_0_do_not_compute_it(t: Texturing9, kind: Me
     t.sampler("NEAREST", "NEAREST")
     found = t.message(kind, u=[0.0, 0.25] * 4, v=[0.0, 0.0, 0.25, 0.25] * 2).view(np.float32)
     assert found[:, 0].tolist() == [red] * 8
+
+
+REDUCTIONS = {"MINIMUM": min, "MAXIMUM": max}
+
+
+def reducing(t: Texturing9, kind: str, filter: str = "LINEAR", mip: str = "NONE", **fields: Any) -> None:
+    t.sampler(filter, mip, reduction_type=kind, reduction_type_enable=1, **fields)
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS)
+@pytest.mark.parametrize("format", ["R8_UNORM", "R8G8B8A8_UNORM", "R32_FLOAT"])
+def test_a_reduction_returns_the_least_or_greatest_texel_with_a_weight(t: Texturing9, kind: str, format: str) -> None:
+    """Vulkan 1.3, 16.9.3 Texel Reduction; texels of weight 0 do not count."""
+    codes = np.array([[51, 204], [102, 153]], np.uint8)
+    t.surface(format, 2, 2)
+    t.texels((codes / np.float32(255)).astype(np.float32) if format == "R32_FLOAT" else
+             codes if format == "R8_UNORM" else np.repeat(codes[..., np.newaxis], 4, 2))
+    reducing(t, kind)
+    reduce = REDUCTIONS[kind]
+    assert t.at(0.3, 0.3)[0] == pytest.approx(reduce(0.2, 0.8, 0.4, 0.6))
+    assert t.at(0.7, 0.25)[0] == pytest.approx(reduce(0.2, 0.8))  # on the upper row
+    assert t.at(0.75, 0.6)[0] == pytest.approx(reduce(0.8, 0.6))  # on the right column
+    assert t.at(0.25, 0.75)[0] == pytest.approx(0.4)
+    reducing(t, kind, "NEAREST")
+    assert t.at(0.3, 0.3)[0] == pytest.approx(0.2)
+
+
+def test_a_reduction_that_is_not_enabled_is_a_mean(t: Texturing9) -> None:
+    t.surface("R8_UNORM", 2, 1)
+    t.texels(np.array([[0, 255]], np.uint8))
+    fields: dict[str, Any]
+    for fields in ({"reduction_type": "MINIMUM"}, {"reduction_type": "STD_FILTER", "reduction_type_enable": 1}):
+        t.sampler("LINEAR", **fields)
+        assert t.at(0.5)[0] == 0.5
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS)
+def test_nan_counts_in_a_reduction_only_if_nothing_else_does(t: Texturing9, kind: str) -> None:
+    t.surface("R32_FLOAT", 2, 1)
+    reducing(t, kind)
+    for texels in ([np.nan, 3.0], [3.0, np.nan]):
+        t.texels(np.array([texels], np.float32))
+        assert t.at(0.5)[0] == 3.0
+    t.texels(np.full((1, 2), np.nan, np.float32))
+    assert np.isnan(t.at(0.5)[0])
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS)
+def test_a_reduction_covers_both_levels_and_both_slices(t: Texturing9, kind: str) -> None:
+    reduce = REDUCTIONS[kind]
+    t.surface("R32_FLOAT", 2, 2, levels=2)
+    t.texels(np.array([[2.0, 8.0], [4.0, 6.0]], np.float32))
+    t.texels(np.array([[{"MINIMUM": 1.0, "MAXIMUM": 9.0}[kind]]], np.float32), level=1)
+    reducing(t, kind, mip="LINEAR")
+    assert t.at_level(0.5)[0] == reduce(1.0, 9.0)
+    assert t.at_level(0.0)[0] == reduce(2.0, 8.0)
+    t.surface("R32_FLOAT", 1, 1, 2, type="SURFTYPE_3D")
+    for z, value in enumerate((5.0, 7.0)):
+        t.texels(np.array([[value]], np.float32), slice=z)
+    reducing(t, kind)
+    assert t.at(0.5, 0.5, 0.5)[0] == reduce(5.0, 7.0)
+    assert t.at(0.5, 0.5, 0.25)[0] == 5.0
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS)
+def test_a_reduction_covers_all_samples_of_an_anisotropic_lookup(t: Texturing9, kind: str) -> None:
+    """A footprint of eight texels around the center, which is one of them."""
+    values = np.arange(1.0, 33.0, dtype=np.float32)
+    t.surface("R32_FLOAT", 32, 1)
+    t.texels(values[np.newaxis])
+    reducing(t, kind, "ANISOTROPIC", maximum_anisotropy=16)
+    u = 16.5 / 32 + np.array([-4, 4, -4, 4, -4, 4, -4, 4], np.float32) / 32
+    got = t.message(Message.SAMPLE, u=u, v=np.array([0.5, 0.5, 0.51, 0.51] * 2, np.float32)).view(np.float32)[0, 0]
+    center = 13.0  # of lane 0
+    assert (got < center - 2.0) if kind == "MINIMUM" else (got > center + 2.0)
+
+
+def test_a_compare_has_no_reduction(t: Texturing9) -> None:
+    t.surface("R32_FLOAT", 2, 1)
+    t.texels(np.array([[0.25, 0.75]], np.float32))
+    reducing(t, "MINIMUM", shadow_function="LEQUAL")
+    got = t.message(Message.SAMPLE_C, ref=0.5, u=0.5, v=0.5).view(np.float32)[0, 0]
+    assert got == 0.5
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS)
+def test_a_reduction_covers_the_three_faces_of_a_corner(t: Texturing9, kind: str) -> None:
+    t.surface("R32_FLOAT", 1, 1, 6, type="SURFTYPE_CUBE", surface_array=0)
+    for face in range(6):
+        t.texels(np.array([[face + 1.0]], np.float32), slice=face)
+    reducing(t, kind, mode="CUBE")
+    positive = (1.0, 3.0, 5.0)  # +X, +Y, +Z
+    assert t.at(1.0, 1.0, 1.0)[0] == REDUCTIONS[kind](positive)

@@ -13,6 +13,7 @@ from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.gen4.sampler import MapFilter
 from gen4emu.hw.gen4.surface import SurfaceType as T
 from tests.harness.messages import descriptor
+from tests.harness.parts import GEN4_PARTS
 from tests.harness.probe import Event
 from tests.harness.texturing import JUNK, TEXTURE, Texturing, message_of
 
@@ -132,7 +133,7 @@ def test_a_pair_of_type_and_length_that_is_no_message_gives_zeros(t: Texturing) 
     assert t.events() == {Event.BAD_LENGTH}
 
 
-@pytest.mark.parametrize("gen", [Gen.BW, Gen.CL, Gen.CTG, Gen.EL])
+@pytest.mark.parametrize("gen", GEN4_PARTS)
 def test_every_message_of_the_table_answers_on_every_part(gen: Gen) -> None:
     t = Texturing(gen)
     t.surface(F.R32_FLOAT, 4, 4)

@@ -10,6 +10,7 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import FORMATS
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
+from tests.harness.parts import GEN4_PARTS
 from tests.harness.texturing import PAYLOAD, RESPONSE, SAMPLERS, SURFACES, TABLE, TEXTURE, Texturing
 
 
@@ -52,7 +53,7 @@ def responses(t: Texturing) -> np.ndarray:
 
 
 @pytest.mark.parametrize("plausible", [True, False])
-@pytest.mark.parametrize("gen", [Gen.BW, Gen.CL, Gen.CTG, Gen.EL])
+@pytest.mark.parametrize("gen", GEN4_PARTS)
 def test_all_vector_variants_give_the_same_bits_for_any_state(gen: Gen, plausible: bool) -> None:
     t = Texturing(gen, threads=8)
     t.memory.write(TEXTURE, np.random.default_rng(0).integers(0, 256, 1 << 20, np.uint8).tobytes())

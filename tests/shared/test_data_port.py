@@ -25,13 +25,14 @@ from tests.harness.data_port import (
     message,
     oword_block,
 )
+from tests.harness.parts import GEN4_PARTS
 from tests.harness.probe import Event, Status
 
 INDEX = bytes(range(256))
 OLD = 0xDEADBEEF
 OLD_HALF = b"\xef\xbe\xad\xde" * 4
 ALL = 0xFFFF
-GENS = pytest.mark.parametrize("gen", [Gen.BW, Gen.CL, Gen.CTG, Gen.EL])
+GENS = pytest.mark.parametrize("gen", GEN4_PARTS)
 
 
 def port(content: bytes = INDEX, gen: Gen = Gen.EL, entries: int | None = None, threads: int = 1) -> Port:

@@ -10,11 +10,15 @@ import pytest
 from gen4emu.device.memory import Memory
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import AtomicOperation
+from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.gen75.messages import DataCache1Type as Type
+from gen4emu.hw.gen75.messages import FloatAtomicOperation, SurfaceSimdMode
 from tests.harness.data_port_gen7 import CHANNELS, DATA, DATA_CACHE_1, Port7
+from tests.harness.messages import ONE_CHANNEL, channel_mask
 from tests.harness.probe import Event
 
-LOW, RETURNS = 1 << 4, 1 << 5
+LOW = {"simd_mode": SurfaceSimdMode.SIMD16}  # of typed messages, whose eight channels are then the lower slots
+RED = {"channel_mask": ONE_CHANNEL}
 ROW = np.zeros(8, np.uint32)
 
 
@@ -30,8 +34,8 @@ class Port9(Port7):
                       "surface_pitch": 64, "surface_vertical_alignment": "VALIGN_4",
                       "surface_horizontal_alignment": "HALIGN_4"} | fields)
 
-    def typed(self, type: Type, control: int, *registers: Any, rlen: int = 1, emask: int = 0xFF) -> np.ndarray:
-        return self.message(DATA_CACHE_1, type, control, *registers, header=False, rlen=rlen, emask=emask)
+    def typed(self, kind: Type, *registers: Any, rlen: int = 1, emask: int = 0xFF, **control: Any) -> np.ndarray:
+        return self.message(DATA_CACHE_1, kind, *registers, header=False, rlen=rlen, emask=emask, **control)
 
 
 @pytest.fixture
@@ -41,18 +45,18 @@ def port() -> Port9:
 
 def test_messages_to_typed_surfaces_need_no_header(port: Port9) -> None:
     port.image("R32_UINT")
-    got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS, ROW + 3)
+    got = port.typed(Type.TYPED_SURFACE_READ, CHANNELS, ROW + 3, **LOW, **RED)
     assert [int(x) for x in got[0]] == [48 + i for i in range(8)]
-    port.typed(Type.TYPED_SURFACE_WRITE, LOW | 0b1110, CHANNELS, ROW, 90 + CHANNELS, rlen=0, emask=0b101)
+    port.typed(Type.TYPED_SURFACE_WRITE, CHANNELS, ROW, 90 + CHANNELS, rlen=0, emask=0b101, **LOW, **RED)
     assert port.dwords(0, 4) == [90, 1, 92, 3]
-    got = port.typed(Type.TYPED_ATOMIC, LOW | RETURNS | AtomicOperation.ADD, ROW + 5, ROW, ROW + 2)
+    got = port.typed(Type.TYPED_ATOMIC, ROW + 5, ROW, ROW + 2, atomic_operation="ADD", simd8=True, return_data=True)
     assert [int(x) for x in got[0]] == [5 + 2 * i for i in range(8)]
     assert port.events() == {}
 
 
 def test_haswell_needs_the_header() -> None:
     port = Port7(Gen.HSW)
-    port.message(DATA_CACHE_1, Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS, ROW, header=False)
+    port.message(DATA_CACHE_1, Type.TYPED_SURFACE_READ, CHANNELS, ROW, header=False, **LOW, **RED)
     assert set(port.events()) == {Event.BAD_MESSAGE}
 
 
@@ -60,14 +64,14 @@ def test_half_floats_are_widened(port: Port9) -> None:
     halves = np.array([0.0, -0.0, 1.5, -65504, 2 ** -24, -(2 ** -15), np.inf, 0.333], np.float16)
     port.memory.write(DATA, halves.tobytes())
     port.image("R16_FLOAT")
-    got = port.typed(Type.TYPED_SURFACE_READ, LOW, CHANNELS, ROW, rlen=4)
+    got = port.typed(Type.TYPED_SURFACE_READ, CHANNELS, ROW, rlen=4, **LOW)
     assert got[0].tobytes() == halves.astype(np.float32).tobytes()
     assert got[1:4].view(np.float32)[:, 0].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_wide_formats_are_read(port: Port9) -> None:
     port.image("R32G32B32A32_UINT")
-    got = port.typed(Type.TYPED_SURFACE_READ, LOW, CHANNELS[:1].repeat(8) + 1, ROW, rlen=4)
+    got = port.typed(Type.TYPED_SURFACE_READ, CHANNELS[:1].repeat(8) + 1, ROW, rlen=4, **LOW)
     assert got[:4, 0].tolist() == [4, 5, 6, 7]
     assert port.events() == {}
 
@@ -75,25 +79,25 @@ def test_wide_formats_are_read(port: Port9) -> None:
 def test_normalized_formats_are_written_and_not_read(port: Port9) -> None:
     port.image("R8G8B8A8_UNORM")
     half = np.full(8, 0.5, np.float32).view(np.uint32)
-    port.typed(Type.TYPED_SURFACE_WRITE, LOW, CHANNELS, ROW, half, half, half, half, rlen=0)
+    port.typed(Type.TYPED_SURFACE_WRITE, CHANNELS, ROW, half, half, half, half, rlen=0, **LOW)
     assert port.dwords(7, 2) == [0x80808080, 8]
     assert port.events() == {}
-    port.typed(Type.TYPED_SURFACE_READ, LOW, CHANNELS, ROW, rlen=4)
+    port.typed(Type.TYPED_SURFACE_READ, CHANNELS, ROW, rlen=4, **LOW)
     assert set(port.events()) == {Event.BAD_FORMAT}
 
 
 def test_the_minimum_level_is_accessed(port: Port9) -> None:
     """Level 1 lies below the four rows of level 0."""
     port.image("R32_UINT", surface_min_lod=1)
-    got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS + 1, ROW + 1)
+    got = port.typed(Type.TYPED_SURFACE_READ, CHANNELS + 1, ROW + 1, **LOW, **RED)
     assert [int(x) for x in got[0]] == [16 * 5 + i + 1 for i in range(7)] + [0]
 
 
 def test_slices_of_volumes_count_from_the_first_of_the_view(port: Port9) -> None:
     port.image("R32_UINT", surface_type="SURFTYPE_3D", depth=4, minimum_array_element=2, surface_qpitch=8)
-    got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS, ROW, ROW + 1)
+    got = port.typed(Type.TYPED_SURFACE_READ, CHANNELS, ROW, ROW + 1, **LOW, **RED)
     assert [int(x) for x in got[0]] == [16 * 8 * 3 + i for i in range(8)]
-    got = port.typed(Type.TYPED_SURFACE_READ, LOW | 0b1110, CHANNELS, ROW, ROW + 2)
+    got = port.typed(Type.TYPED_SURFACE_READ, CHANNELS, ROW, ROW + 2, **LOW, **RED)
     assert not got[0].any(), "beyond the last slice"
 
 
@@ -101,7 +105,7 @@ def test_slices_of_volumes_count_from_the_first_of_the_view(port: Port9) -> None
 
 STATELESS_GEN8 = 253  # not coherent
 FAR = 0x7FFE_1234_5000  # beyond 4 GiB; its upper half is not 0
-DATA64, DWORDS, QWORDS, SIMD16 = 1 << 4, 1, 2, 1 << 4
+SIXTEEN: dict[str, Any] = {"exec_size": 16, "emask": 0xFFFF}
 
 
 class FarPort(Port9):
@@ -111,8 +115,8 @@ class FarPort(Port9):
         super().__init__()
         self.memory.write(FAR, np.arange(0x800, dtype=np.uint32).tobytes())
 
-    def far(self, type: Type, control: int, *registers: Any, **more: Any) -> np.ndarray:
-        return self.message(DATA_CACHE_1, type, control, *registers, index=STATELESS_GEN8, **{"header": False} | more)
+    def far(self, kind: Type, *registers: Any, **more: Any) -> np.ndarray:
+        return self.message(DATA_CACHE_1, kind, *registers, index=STATELESS_GEN8, **{"header": False} | more)
 
     def at(self, first: int, count: int) -> list[int]:
         return self.dwords(first, count, FAR)
@@ -128,24 +132,30 @@ def places(offsets: Any) -> list[np.ndarray]:
     return list((np.asarray(offsets, np.uint64) + np.uint64(FAR)).view(np.uint32).reshape(-1, 8))
 
 
+def data_bits(bits: int) -> dict[str, bool]:
+    """The field by which the data of A64 atomics have 32 or 64 bits."""
+    return {"simd8": bits == 64}
+
+
 def wide(values: Any) -> list[np.ndarray]:
     return list(np.asarray(values, np.uint64).view(np.uint32).reshape(-1, 8))
 
 
 def test_untyped_accesses_of_16_channels(far: FarPort) -> None:
     offsets = 16 * np.arange(16)
-    got = far.far(Type.A64_UNTYPED_SURFACE_READ, 0b1010 | 1 << 4, *places(offsets), rlen=4, exec_size=16, emask=0xFFFF)
+    got = far.far(Type.A64_UNTYPED_SURFACE_READ, *places(offsets), rlen=4, simd_mode="SIMD16",
+                  channel_mask=channel_mask("RB"), **SIXTEEN)
     assert got[:2].reshape(-1).tolist() == [4 * i for i in range(16)]
     assert got[2:4].reshape(-1).tolist() == [4 * i + 2 for i in range(16)]
-    far.far(Type.A64_UNTYPED_SURFACE_WRITE, 0b1100 | 1 << 4, *places(offsets), 100 + CHANNELS, 108 + CHANNELS,
-            200 + CHANNELS, 208 + CHANNELS, rlen=0, exec_size=16, emask=0x8001)
+    far.far(Type.A64_UNTYPED_SURFACE_WRITE, *places(offsets), 100 + CHANNELS, 108 + CHANNELS, 200 + CHANNELS,
+            208 + CHANNELS, rlen=0, simd_mode="SIMD16", channel_mask=channel_mask("RG"), **SIXTEEN | {"emask": 0x8001})
     assert far.at(0, 5) == [100, 200, 2, 3, 4]
     assert far.at(59, 5) == [59, 115, 215, 62, 63]
     assert far.events() == {}
 
 
 def test_untyped_accesses_of_8_channels(far: FarPort) -> None:
-    got = far.far(Type.A64_UNTYPED_SURFACE_READ, 2 << 4, *places(0x100 + 20 * CHANNELS), rlen=4)
+    got = far.far(Type.A64_UNTYPED_SURFACE_READ, *places(0x100 + 20 * CHANNELS), rlen=4, simd_mode="SIMD8")
     assert [got[c].tolist() for c in range(4)] == [[0x40 + 5 * i + c for i in range(8)] for c in range(4)]
 
 
@@ -155,46 +165,48 @@ def test_scattered_bytes_fill_dwords(far: FarPort, log2: int, mask: int) -> None
     offsets = np.array([0, 1, 2, 7, 0xFFD, 0xFFE, 0xFFF, 0x1003])
     data = np.random.default_rng(1).integers(0, 256, 0x2000, np.uint8)
     far.memory.write(FAR, data.tobytes())
-    got = far.far(Type.A64_SCATTERED_READ, log2 << 2, *places(offsets))
+    got = far.far(Type.A64_SCATTERED_READ, *places(offsets), element="BYTE", element_count_log2=log2)
     assert got[0].tolist() == [int.from_bytes(data[o:o + 4].tobytes(), "little") & mask for o in offsets]
-    far.far(Type.A64_SCATTERED_WRITE, log2 << 2, *places(offsets), 0x55667700 + CHANNELS, rlen=0, emask=0x48)
+    far.far(Type.A64_SCATTERED_WRITE, *places(offsets), 0x55667700 + CHANNELS, rlen=0, emask=0x48, element="BYTE",
+            element_count_log2=log2)
     for i in (3, 6):
         data[offsets[i]:offsets[i] + (1 << log2)] = list((0x55667700 + i).to_bytes(4, "little"))[:1 << log2]
     assert far.memory.read(FAR, 0x2000) == data.tobytes()
 
 
 def test_eight_bytes_fill_two_dwords(far: FarPort) -> None:
-    got = far.far(Type.A64_SCATTERED_READ, 3 << 2, *places(4 + 8 * CHANNELS), rlen=2)
+    got = far.far(Type.A64_SCATTERED_READ, *places(4 + 8 * CHANNELS), rlen=2, element="BYTE", element_count_log2=3)
     assert got[:2].tolist() == [[2 * i + 1 for i in range(8)], [2 * i + 2 for i in range(8)]]
 
 
 def test_scattered_dwords_and_qwords(far: FarPort) -> None:
-    got = far.far(Type.A64_SCATTERED_READ, DWORDS | 1 << 2, *places(12 * CHANNELS), rlen=2)
+    got = far.far(Type.A64_SCATTERED_READ, *places(12 * CHANNELS), rlen=2, element="DWORD", element_count_log2=1)
     assert got[:2].tolist() == [[3 * i for i in range(8)], [3 * i + 1 for i in range(8)]]
     offsets = 24 * np.arange(16)
-    got = far.far(Type.A64_SCATTERED_READ, QWORDS | SIMD16, *places(offsets), rlen=4, exec_size=16, emask=0xFFFF)
+    got = far.far(Type.A64_SCATTERED_READ, *places(offsets), rlen=4, element="QWORD", simd16=True, **SIXTEEN)
     assert got[:4].reshape(-1).tolist() == [6 * i + half for i in range(16) for half in range(2)]
-    far.far(Type.A64_SCATTERED_WRITE, QWORDS | SIMD16, *places(offsets), *wide(0x700000000 + np.arange(16)), rlen=0,
-            exec_size=16, emask=0x0202)
+    far.far(Type.A64_SCATTERED_WRITE, *places(offsets), *wide(0x700000000 + np.arange(16)), rlen=0, element="QWORD",
+            simd16=True, **SIXTEEN | {"emask": 0x0202})
     assert far.at(6, 2) == [1, 7]
     assert far.at(54, 4) == [9, 7, 56, 57]
     assert far.at(0, 2) == [0, 1]
 
 
-@pytest.mark.parametrize(("size", "first", "count"), [(0, 0, 4), (1, 4, 4), (2, 0, 8), (3, 0, 16), (4, 0, 32)])
-def test_blocks_have_their_address_in_the_header(far: FarPort, size: int, first: int, count: int) -> None:
+@pytest.mark.parametrize(("size", "first", "count"), [
+    ("OWORDS_1_LOW", 0, 4), ("OWORDS_1_HIGH", 4, 4), ("OWORDS_2", 0, 8), ("OWORDS_4", 0, 16), ("OWORDS_8", 0, 32)])
+def test_blocks_have_their_address_in_the_header(far: FarPort, size: str, first: int, count: int) -> None:
     place = [*(np.array([FAR + 0x38], np.uint64).view(np.uint32)), 0, 0, 0, 0, 0, 0]
-    got = far.far(Type.A64_OWORD_BLOCK_READ, size, place, header=True, rlen=4)
+    got = far.far(Type.A64_OWORD_BLOCK_READ, place, header=True, rlen=4, oword_block_size=size)
     assert got.reshape(-1)[first:first + count].tolist() == list(range(12, 12 + count))
-    unaligned = 1 << 3
-    got = far.far(Type.A64_OWORD_BLOCK_READ, size | unaligned, place, header=True, rlen=4)
+    got = far.far(Type.A64_OWORD_BLOCK_READ, place, header=True, rlen=4, oword_block_size=size, alignment=1)
     assert got.reshape(-1)[first:first + count].tolist() == list(range(14, 14 + count))
-    far.far(Type.A64_OWORD_BLOCK_WRITE, 2, place, 100 + CHANNELS, header=True, rlen=0, emask=0x82)
+    far.far(Type.A64_OWORD_BLOCK_WRITE, place, 100 + CHANNELS, header=True, rlen=0, emask=0x82,
+            oword_block_size="OWORDS_2")
     assert far.at(12, 8) == [12, 101, 14, 15, 16, 17, 18, 107]
 
 
 def test_blocks_without_a_header_are_reported(far: FarPort) -> None:
-    far.far(Type.A64_OWORD_BLOCK_READ, 2, *places(8 * CHANNELS))
+    far.far(Type.A64_OWORD_BLOCK_READ, *places(8 * CHANNELS), oword_block_size="OWORDS_2")
     assert set(far.events()) == {Event.BAD_MESSAGE}
 
 
@@ -215,8 +227,8 @@ def test_atomics_of_both_sizes(far: FarPort, bits: int, operation: AtomicOperati
     def sources(value: int) -> list[np.ndarray]:
         return list(np.full(8, value, f"<i{size}").view(np.uint32).reshape(-1, 8))
 
-    got = far.far(Type.A64_UNTYPED_ATOMIC, operation | RETURNS | (DATA64 if bits == 64 else 0),
-                  *places(0x200 + 16 * CHANNELS), *sources(first), *sources(second), rlen=bits // 32, emask=lanes)
+    got = far.far(Type.A64_UNTYPED_ATOMIC, *places(0x200 + 16 * CHANNELS), *sources(first), *sources(second),
+                  rlen=bits // 32, emask=lanes, atomic_operation=operation, return_data=True, **data_bits(bits))
     stored = np.frombuffer(far.memory.read(FAR + 0x200, 128), f"<i{size}")[::16 // size].tolist()
     results = got[:bits // 32].reshape(-1).view(f"<i{size}").tolist()
     for i in range(8):
@@ -229,14 +241,15 @@ def test_atomics_of_both_sizes(far: FarPort, bits: int, operation: AtomicOperati
 def test_64_bits_of_an_operand_count(far: FarPort) -> None:
     far.memory.write(FAR, np.array([0xFFFFFFFF, 1 << 63], np.uint64).tobytes())
     operands = wide(np.full(8, 1))
-    far.far(Type.A64_UNTYPED_ATOMIC, AtomicOperation.ADD | DATA64, *places(8 * CHANNELS), *operands, rlen=0, emask=1)
-    got = far.far(Type.A64_UNTYPED_ATOMIC, AtomicOperation.IMIN | DATA64 | RETURNS, *places(8 * CHANNELS), *operands,
-                  rlen=2, emask=3)
+    far.far(Type.A64_UNTYPED_ATOMIC, *places(8 * CHANNELS), *operands, rlen=0, emask=1, atomic_operation="ADD",
+            **data_bits(64))
+    got = far.far(Type.A64_UNTYPED_ATOMIC, *places(8 * CHANNELS), *operands, rlen=2, emask=3, atomic_operation="IMIN",
+                  return_data=True, **data_bits(64))
     assert got[:2].reshape(-1).view(np.uint64)[:2].tolist() == [1 << 32, 1 << 63]
     assert np.frombuffer(far.memory.read(FAR, 16), np.uint64).tolist() == [1, 1 << 63]
 
 
-MAX, MIN, COMPARE = 1, 2, 3
+MAX, MIN, COMPARE = FloatAtomicOperation.FMAX, FloatAtomicOperation.FMIN, FloatAtomicOperation.FCMPWR
 NAN = float("nan")
 
 
@@ -246,21 +259,22 @@ NAN = float("nan")
     (COMPARE, 0.0, -0.0, 9, 9), (COMPARE, 1.0, 2.0, 9, 1.0), (COMPARE, NAN, NAN, 9, NAN),
 ])
 @pytest.mark.parametrize("surface", [False, True])
-def test_atomics_of_floats(far: FarPort, surface: bool, operation: int, old: float, first: float, second: float,
-                           after: float) -> None:
+def test_atomics_of_floats(far: FarPort, surface: bool, operation: FloatAtomicOperation, old: float, first: float,
+                           second: float, after: float) -> None:
     def bits(value: float) -> np.ndarray:
         return np.full(8, value, np.float32).view(np.uint32)
 
     place = DATA if surface else FAR
     far.memory.write(place, bits(old).tobytes())
     sources = (bits(first), bits(second))
+    control = {"float_atomic_operation": operation, "return_data": True}
     if surface:
-        far.state(surface_type="SURFTYPE_BUFFER", surface_format="RAW", surface_pitch=1,
-                  buffer_entries_20_7=1, buffer_entries_6_0=0x7F)
-        got = far.message(DATA_CACHE_1, Type.UNTYPED_ATOMIC_FLOAT, operation | LOW | RETURNS, 4 * CHANNELS, *sources,
-                          header=False, emask=0x7F)
+        entries = {name: value for name, value in buffer_entry_fields(256).items() if value}
+        far.state(surface_type="SURFTYPE_BUFFER", surface_format="RAW", surface_pitch=1, **entries)
+        got = far.message(DATA_CACHE_1, Type.UNTYPED_ATOMIC_FLOAT, 4 * CHANNELS, *sources, header=False, emask=0x7F,
+                          simd8=True, **control)
     else:
-        got = far.far(Type.A64_UNTYPED_ATOMIC_FLOAT, operation | RETURNS, *places(4 * CHANNELS), *sources, emask=0x7F)
+        got = far.far(Type.A64_UNTYPED_ATOMIC_FLOAT, *places(4 * CHANNELS), *sources, emask=0x7F, **control)
     assert got[0, :7].tolist() == bits(old)[:7].tolist()
     assert far.dwords(0, 8, place) == [*bits(after)[:7].tolist(), int(bits(old)[7])]
     assert far.events() == {}
@@ -269,5 +283,5 @@ def test_atomics_of_floats(far: FarPort, surface: bool, operation: int, old: flo
 def test_missing_memory_reads_as_zero_and_bits_beyond_48_are_ignored(far: FarPort) -> None:
     canonical = np.uint64(0xFFFF_0000_0000_0000)
     addresses = np.array([FAR + 4, FAR + 4 | int(canonical), FAR + 0x2000, 0x4000_0000_0000] * 2, np.uint64)
-    got = far.far(Type.A64_UNTYPED_SURFACE_READ, 0b1110 | 2 << 4, *addresses.view(np.uint32).reshape(-1, 8))
+    got = far.far(Type.A64_UNTYPED_SURFACE_READ, *addresses.view(np.uint32).reshape(-1, 8), simd_mode="SIMD8", **RED)
     assert got[0].tolist() == [1, 1, 0, 0] * 2

@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 
 from gen4emu._native import lib
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import MathFunction
 from tests.harness.messages import INVERSE, SCALAR_INVERSE
+from tests.harness.messages import descriptor as message_of
 from tests.harness.probe import Event, Probe
 
-INV, LOG, EXP, SQRT, RSQ, SIN, COS, SINCOS, POW, DIV_BOTH, DIV_Q, DIV_R = 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13
-SIGNED, SATURATE, SCALAR = 1 << 4, 1 << 6, 1 << 7
+_NAME = "EXTENDED_MATH_MESSAGE"
+INV, LOG, EXP, SQRT, RSQ, SIN, COS, SINCOS, POW, DIV_BOTH, DIV_Q, DIV_R = (int(MathFunction[name]) for name in (
+    "INV", "LOG", "EXP", "SQRT", "RSQ", "SIN", "COS", "SINCOS", "POW", "INT_DIV_BOTH", "INT_DIV_QUOTIENT",
+    "INT_DIV_REMAINDER"))
+SIGNED, SATURATE, SCALAR = (
+    message_of(_NAME, Gen.EL, **{field: True}) ^ message_of(_NAME, Gen.EL)
+    for field in ("signed_integer", "saturate", "scalar"))
 LENGTHS = {SINCOS: (1, 2), POW: (2, 1), DIV_BOTH: (2, 2), DIV_Q: (2, 1), DIV_R: (2, 1)}
 PINF, MINF, PMAX, MMAX, NAN = 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7FC00000
 P0, M0, PD, MD, ONE = 0, 0x80000000, 0x00000001, 0x80000001, 0x3F800000
@@ -33,7 +40,7 @@ def f(value: float) -> int:
 
 def descriptor(function: int, flags: int = 0) -> int:
     mlen, rlen = LENGTHS.get(function, (1, 1))
-    return 1 << 24 | mlen << 20 | rlen << 16 | flags | function
+    return message_of(_NAME, Gen.EL, length=mlen, response=rlen, math_function=function) | flags
 
 
 class Math:
@@ -379,11 +386,11 @@ def test_reserved_functions_write_nothing(function: int) -> None:
 def test_lengths_are_checked() -> None:
     p = Probe(Gen.EL)
     p.grf(4)[:] = 7
-    p.send(0x01110000 | POW, dst=4)
+    p.send(message_of(_NAME, Gen.EL, response=1, math_function=POW), dst=4)
     assert p.event(Event.BAD_LENGTH).count == 1
     assert list(p.grf(4)) == [7] * 8
     p.grf(5)[:] = 7
-    p.send(0x01120000 | INV, dst=4)
+    p.send(message_of(_NAME, Gen.EL, response=2, math_function=INV), dst=4)
     assert p.event(Event.BAD_RESPONSE).count == 1
     assert int(p.grf(4)[0]) == PINF
     assert list(p.grf(5)) == [7] * 8

@@ -8,12 +8,19 @@ from numpy.typing import NDArray
 
 from gen4emu._native import lib
 from gen4emu.hw.gen import Gen
-from tests.harness.data_port import DATA_CACHE, MEDIA_BLOCK, READ, SAMPLER_CACHE, WRITE, Port, message
+from gen4emu.hw.gen4.messages import MEDIA_BLOCK_MESSAGE_HEADER
+from tests.harness.data_port import DATA_CACHE, MEDIA_BLOCK, READ, SAMPLER_CACHE, WRITE, Port, media_block, message
 from tests.harness.probe import Event, Status
 
 OLD = 0xDEADBEEF
-OVERRIDE, VLS, VLSO = 1 << 10, 1 << 9, 1 << 8
+OVERRIDE = media_block(vertical_line_stride_override=True)
+VLS = media_block(override_vertical_line_stride=True)
+VLSO = media_block(override_vertical_line_stride_offset=1)
 NO_CHANNEL = 0
+
+
+_ONES = MEDIA_BLOCK_MESSAGE_HEADER.pack(Gen.EL, x_offset=-1, y_offset=-1, block_width=32, block_height=64)
+_IGNORED = ~np.array(_ONES, np.uint32)
 
 
 def pitch_of(width: int) -> int:
@@ -21,8 +28,9 @@ def pitch_of(width: int) -> int:
 
 
 def header(p: Port, x: int, y: int, width: int, height: int, thread: int = 0) -> None:
-    p.mrf(0, thread)[:] = (x & 0xFFFFFFFF, y & 0xFFFFFFFF, 0xFFC0FFE0 | (height - 1) << 16 | (width - 1), 0xFFFFFFFF,
-                           0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF)
+    """All other bits are set: kernels leave junk there."""
+    fields = MEDIA_BLOCK_MESSAGE_HEADER.pack(p.gen, x_offset=x, y_offset=y, block_width=width, block_height=height)
+    p.mrf(0, thread)[:] = np.array(fields, np.uint32) | _IGNORED
 
 
 def read(p: Port, x: int, y: int, width: int, height: int, index: int = 0, flags: int = 0) -> list[str]:
@@ -271,8 +279,9 @@ def test_a_block_beyond_memory_reads_as_zero() -> None:
 def test_an_answer_of_the_wrong_length_is_reported() -> None:
     p = positions()
     header(p, 0, 0, 8, 4)
-    p.send(message(READ, 1, 2, MEDIA_BLOCK | SAMPLER_CACHE, 0), dst=10)
-    assert p.event(Event.BAD_RESPONSE).value == 0x0412A000
+    wrong = message(READ, 1, 2, MEDIA_BLOCK | SAMPLER_CACHE, 0)
+    p.send(wrong, dst=10)
+    assert p.event(Event.BAD_RESPONSE).value == wrong
     header(p, 0, 0, 8, 5)
     p.send(message(WRITE, 2, 0, MEDIA_BLOCK, 0))
     assert p.event(Event.BAD_LENGTH).count == 1

@@ -18,6 +18,15 @@ LISTINGS: dict[str, list[tuple[str, str]]] = {
     "gen4emu/hw/catalogue.py": [
         ('_TABLES: dict[str, Gen] = {', '_TABLES: dict[str, Gen] = {"toy": Gen.TOY, '),
     ],
+    "gen4emu/isa/encodings.py": [
+        ('_MODULES: dict[str, Gen] = {', '_MODULES: dict[str, Gen] = {"toy": Gen.TOY, '),
+    ],
+    "gen4emu/isa/opcodes.py": [
+        ("\n# The opcodes of LaterOpcode that the table has under another name.\n",
+         "OPCODES += tuple(OpcodeInfo(o.name, 0x70 if o.name == 'line' else o.number, o.shape, o.flags, Gen.TOY)\n"
+         "                 for o in OPCODES if o.gens & Gen.EL)\n"
+         "\n# The opcodes of LaterOpcode that the table has under another name.\n"),
+    ],
     "native/build.py": [
         ('DERIVED = {"enums.h": "gen4emu.core_enums",',
          'DERIVED = {"hw_toy.h": "gen4emu.hw.toy.c_header", "isa_toy.h": "gen4emu.isa.toy",\n'

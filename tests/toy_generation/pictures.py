@@ -6,14 +6,12 @@ import json
 import sys
 from typing import Any
 
-import gen4emu.isa.toy
-
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
-from gen4emu.isa import assemble
+from gen4emu.isa.disassembler import listing
 from tests.harness import scene
 from tests.harness.scene import Scene, vertex
 
@@ -36,7 +34,6 @@ def draw(gen: Gen, vertices: Any = TRIANGLE, topology: PrimitiveTopology = Primi
 
 def main() -> None:
     scene.DEVICES |= {Gen.EL: BY_NAME["g45"], Gen.TOY: BY_NAME["toy"]}
-    scene.assemble = lambda text, gen: gen4emu.isa.toy.assemble(text) if gen == Gen.TOY else assemble(text, gen)
     found: dict[str, Any] = {"core": sys.modules["gen4emu._native"].__file__}
     for name, gen in (("g45", Gen.EL), ("toy", Gen.TOY)):
         made = Scene(gen)
@@ -48,6 +45,7 @@ def main() -> None:
             "primitive": int.from_bytes(made.primitive(PrimitiveTopology.TRILIST, 3)[:4], "little"),
             "kernel has 0x59": any(made.pixel_kernel[at] & 0x7F == 0x59 for at in range(0, len(made.pixel_kernel), 16)),
             "kernel has 0x70": any(made.pixel_kernel[at] & 0x7F == 0x70 for at in range(0, len(made.pixel_kernel), 16)),
+            "kernel": listing(made.pixel_kernel, gen, offsets=False),
         }
     found["unknown on g45"] = _findings(Gen.EL, 0x7C000004)
     found["unknown on toy"] = _findings(Gen.TOY, 0x7B000004)

@@ -74,6 +74,7 @@ def test_an_instruction_has_another_opcode(drawn: Any) -> None:
     """The pixel kernel of the triangle interpolates with `line`."""
     assert drawn["g45"]["kernel has 0x59"] and not drawn["g45"]["kernel has 0x70"]
     assert drawn["toy"]["kernel has 0x70"] and not drawn["toy"]["kernel has 0x59"]
+    assert drawn["toy"]["kernel"] == drawn["g45"]["kernel"] and "line(" in drawn["toy"]["kernel"]
 
 
 def test_fields_moved(drawn: Any) -> None:

@@ -60,7 +60,7 @@ def test_unknown_kinds_are_skipped() -> None:
 
 @pytest.mark.parametrize(("data", "message"), [
     (b"\1\0\0", "end inside a header, at byte 0"),
-    (head(9, 0) + head(1, 100) + bytes(50), "of 100 bytes at byte 16, of which 50 are there"),
+    (head(9, 0) + head(1, 100) + bytes(50), "of 100 bytes at byte 16, of which only 50 are present"),
     (head(11, 12) + bytes(12), "DRAW of 12 bytes, which has 4 words"),
 ])
 def test_invalid_notes_are_refused(data: bytes, message: str) -> None:

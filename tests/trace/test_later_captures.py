@@ -10,6 +10,7 @@ from gen4emu import trace
 from gen4emu.hw.chips import BY_NAME, DEVICES
 from gen4emu.hw.gen import Gen
 from gen4emu.trace.events import Comment, GttWrite, Header, MemoryWrite, Space, Submission
+from tests.harness.parts import names
 
 TRACES = Path(__file__).parents[2] / "traces" / "later"
 NEWER = [chip.name for chip in DEVICES if not chip.gen & Gen.ALL4]
@@ -31,7 +32,7 @@ def test_a_capture_is_read_without_warnings(device: str) -> None:
     assert any(isinstance(e, GttWrite) for e in found) == (driver == "Iris")
 
 
-@pytest.mark.parametrize("device", ["skl", "kbl"])
+@pytest.mark.parametrize("device", names(Gen.GEN9))
 def test_render_and_compute_batches_of_iris_have_two_contexts(device: str) -> None:
     runs = [e for e in trace.open(TRACES / f"triangle-{device}.aub.xz") if isinstance(e, Submission)]
     assert [e.context for e in runs] == [0, 1, 0]

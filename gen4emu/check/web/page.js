@@ -207,7 +207,7 @@ function list() {
   const chosen = data.cases.filter(c => shown.has(c.outcome) && c.name.toLowerCase().includes(word));
   for (const c of chosen) card(main, c);
   const hidden = data.cases.length - chosen.length;
-  if (hidden) add(main, "p", `${hidden} more not shown`, "faint");
+  if (hidden) add(main, "p", `${hidden} more ${hidden === 1 ? "case is" : "cases are"} not shown`, "faint");
 }
 
 function draw() { controls(); list(); }

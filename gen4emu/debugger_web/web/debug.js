@@ -82,7 +82,7 @@ class Boot {
   ended(text) {
     if (this.isBusy) {
       this.isBusy = false;
-      this.note.textContent = "Another page shows this trace. ";
+      this.note.textContent = "This trace is open in another page. ";
       button(this.note, "take over", () => { this.note.textContent = "Connecting ..."; this.link.open(this.token, true); });
       return;
     }

@@ -93,7 +93,7 @@ export class MemoryPane {
     this.isFresh = false;
     if (kind === "struct" && !this.names.childElementCount) await this.nameBlocks();
     const at = this.value("address"), empty = this.inputsOf(kind).find(name => !/^\S+$/.test(this.value(name)));
-    if (empty) { this.note.textContent = `${empty}: expected one word`; return; }
+    if (empty) { this.note.textContent = `${empty}: ${this.value(empty) ? "expected one word" : "missing"}`; return; }
     const command = kind === "struct" ? `struct ${this.value("block")} ${at} ${draw}` : kind === "picture"
       ? `image ${at} ${["format", "width", "height", "pitch", "tiling"].map(name => this.value(name)).join(" ")} ${draw}`
       : `memory ${at} ${PAGE_BYTES} ${draw}`;
@@ -123,8 +123,10 @@ export class MemoryPane {
     const known = this.surfaces.filter(one => one.address <= address && address < one.address + size(one)).pop();
     if (!known) return "";
     const last = known.writers.filter(one => one <= draw).pop(), next = known.writers.find(one => one > draw);
-    const reader = known.readers.find(one => one > draw), named = row => row === undefined ? "by no draw" : `by draw ${this.app.numberOf(row)}`;
-    return `: in ${known.kind} ${hex(known.address)}, written last ${named(last)}, next ${named(next)}, read next ${named(reader)}`;
+    const reader = known.readers.find(one => one > draw), named = row => `by draw ${this.app.numberOf(row)}`;
+    const written = last === undefined ? "not written by a draw yet" : `last written ${named(last)}`;
+    const then = [...next === undefined ? [] : [`next written ${named(next)}`], ...reader === undefined ? [] : [`next read ${named(reader)}`]];
+    return `: in ${known.kind} ${hex(known.address)}, ${written}; ${then.join(", ") || "no later draw writes or reads it"}`;
   }
 
   // The draw or upload that changed a dword last.

@@ -103,7 +103,7 @@ export class LiveDrawPane extends DrawPane {
     if (!after.targets.length) { this.picture.show(null); return; }
     const changed = before && this.view === "difference" ? difference(before, after) : null;
     if (live) {
-      this.note.textContent = `${this.view === "edited" ? "differences of " : ""}the device under the debugger, at ${live.place}; original: after draw ${draw}`;
+      this.note.textContent = `${this.view === "edited" ? "differences between the original and " : ""}the device under the debugger, at ${live.place}; original: after draw ${draw}`;
       this.picture.show(this.view === "edited" ? difference(after, live) : live, this.layers(maps));
       return;
     }

@@ -37,6 +37,7 @@ export class ThreadPane {
     this.lane = "g2";
     this.watched = [];
     this.executed = null;  // instructions of the thread before the next one; null: not counted
+    this.turn = this.shown = 0;  // the last refresh that began, and the one that is shown
     this.bar = add(parent, "div", undefined, "bar");
     this.note = add(parent, "p", "", "faint note");
     const rest = add(parent, "div", undefined, "split thread");
@@ -52,7 +53,7 @@ export class ThreadPane {
   buttons() {
     const { bar } = this;
     this.backwards = button(bar, "◀◀ continue back", () => this.send("reverse-continue"));
-    this.backwards.title = "back to the stop of a trap or breakpoint before this";
+    this.backwards.title = "back to the previous stop at a trap or breakpoint";
     this.back = button(bar, "◀ back", () => this.send("reverse-step"));
     this.back.title = "one instruction of the thread back";
     for (const [text, command, title] of [["step ▶", "step", "one instruction"], ["step 10", "step 10", ""],
@@ -102,20 +103,20 @@ export class ThreadPane {
   async refresh() {
     if (this.isGoing) return;
     const { console } = this.app;
-    const before = this.before = this.state?.grf ?? null;
-    this.state = null;
+    const turn = ++this.turn;
+    let thread = null, state = null, executed = null, listing = null;
     try {
-      const { thread, state } = await console.answer("thread", "", true, true);
-      this.thread = thread;
-      this.state = state;
-      this.executed = (await console.answer("where", "", true, true)).executed ?? null;
-      this.listing = (await console.answer("disasm all")).lines;
+      ({ thread, state, executed } = await console.answer("thread", "", true, true));
+      listing = (await console.answer("disasm all")).lines;
     } catch {
-      // no thread is stopped
+      state = null;  // no thread is stopped
     }
-    this.items = await console.answer("list").then(found => found.items, () => []);
+    const items = await console.answer("list").then(found => found.items, () => []);
+    if (turn < this.shown) return;  // a later answer has overtaken this one
+    const before = this.before = this.state?.grf ?? null;
+    Object.assign(this, { shown: turn, thread, state, executed, items, listing });
     this.changed = new Set();
-    if (this.state && before) this.state.grf.forEach((words, n) => words.forEach((word, i) => { if (before[n]?.[i] !== word) this.changed.add(`${n}.${i}`); }));
+    if (state && before) state.grf.forEach((words, n) => words.forEach((word, i) => { if (before[n]?.[i] !== word) this.changed.add(`${n}.${i}`); }));
     this.paint();
   }
 
@@ -132,7 +133,7 @@ export class ThreadPane {
       return;
     }
     const object = thread.object === undefined ? "" : `, object ${thread.object}`;
-    const at = this.executed === null ? "" : `, ${this.executed} instructions after its start`;
+    const at = this.executed === null ? "" : `, ${this.executed} instruction${this.executed === 1 ? "" : "s"} after its start`;
     this.note.textContent = `${thread.stage} thread ${thread.number}${object}, kernel ${hex(thread.kernel)}, EU ${thread.euid} slot ${thread.tid}${at}`;
     this.lines();
     this.laneBlocks();
@@ -244,7 +245,7 @@ export class ThreadPane {
     for (const [text, command, title] of STOPS) button(more, text, () => this.send(command)).title = title;
     const write = add(more, "input");
     write.placeholder = "write to 0x0010e000..0x0010e0ff";
-    write.title = "messages that change memory there";
+    write.title = "stop at messages that write there";
     write.addEventListener("change", () => { if (write.value.trim()) this.send(`break write ${write.value.trim()}`); });
   }
 }

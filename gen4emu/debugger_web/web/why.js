@@ -18,7 +18,7 @@ function origin(parent, of, mesh) {
     const fetched = mesh?.stages.find(stage => stage.name === "vertex fetch");
     const row = fetched?.rows.find(one => one[0] === of.index);
     if (row) add(made, "p", fetched.columns.slice(1).map((name, i) => `${name} ${row[i + 1]}`).join(", "));
-    else add(made, "p", "The mesh of this draw is not in the report.", "faint");
+    else add(made, "p", "The mesh of this draw is not known.", "faint");
     return;
   }
   const made = node(parent, `vertex ${of.output} of ${of.unit} thread ${of.thread}, made of`);

@@ -187,7 +187,7 @@ def ps_thread() -> list[Field]:
     ]
 
 
-def _subspans(first: int) -> list[Field]:
+def subspans(first: int) -> list[Field]:
     """R1.2 to R1.5 and their like: the upper-left pixels of four subspans."""
     return [Uint(f"subspan_{first + i}_{axis}", 2 + i, lo + 15, lo)
             for i in range(4) for axis, lo in (("y", 16), ("x", 0))]
@@ -205,7 +205,7 @@ PAYLOAD_PS_R0 = Block("PAYLOAD_PS_R0", 8, [
 PAYLOAD_PS_R1 = Block("PAYLOAD_PS_R1", 8, [
     Float("x_start", 0, 31, 0),
     Float("y_start", 1, 31, 0),
-    *_subspans(0),
+    *subspans(0),
     Bool("back_facing", 6, 31),
     Bool("source_depth_present", 6, 30),
     Bool("source_depth_to_render_target", 6, 29),
@@ -225,7 +225,7 @@ PAYLOAD_PS_SUBSPANS_4_7 = Block("PAYLOAD_PS_SUBSPANS_4_7", 8, [
     Uint("pixel_mask", 0, 31, 16, hex=True),
     Uint("pixel_mask_copy", 0, 15, 0, hex=True),
     Ignored(1),
-    *_subspans(4),
+    *subspans(4),
     Ignored(6),
     Ignored(7),
 ], ref="G45v2 8.5.2", align=32, doc="of a 32-pixel dispatch")

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Uint
+from gen4emu.hw.gen4.payload import subspans
 from gen4emu.hw.layout import Block
 from gen4emu.hw.topology import PrimitiveTopology
 
 _REF = "IVBv2p1 9.3"
-
-
-def _subspans(first: int) -> list[Field]:
-    """The upper-left pixels of four subspans."""
-    return [Uint(f"subspan_{first + i}_{axis}", 2 + i, lo + 15, lo)
-            for i in range(4) for axis, lo in (("y", 16), ("x", 0))]
 
 
 def _slots(first: int) -> list[Field]:
@@ -21,7 +16,7 @@ def _slots(first: int) -> list[Field]:
         Ignored(0, 31, 16),
         Uint("sample_ids", 0, 15, 0, hex=True, doc="four bits for each subspan, in threads of samples; from Gen8 on"),
         Ignored(1),
-        *_subspans(first),
+        *subspans(first),
         Ignored(6),
         Uint("dispatched_pixels", 7, 31, 16, hex=True, doc="bit 4 * subspan + pixel"),
         Uint("lit_pixels", 7, 15, 0, hex=True),

@@ -26,7 +26,8 @@ VEBOX_DNDI_STATE = block("VEBOX_DNDI_STATE", 10, [
     Bool("chroma_denoise_enable", 9, 12),
     Uint("chroma_temporal_difference_threshold", 9, 11, 6),
     Uint("chroma_low_temporal_difference_threshold", 9, 5, 0),
-], ref="intel-vaapi-driver gen75_vpp_vebox.c")
+], ref="intel-vaapi-driver gen75_vpp_vebox.c").changed(
+    Uint("denoise_maximum_history", 1, 23, 16, high=240, doc="from 128 on; 0 if the state is not used"))
 
 REPLACED: tuple[Block, ...] = (SAMPLER_8X8_STATE,)
 ADDED: tuple[Block, ...] = (VEBOX_DNDI_STATE,)

@@ -56,7 +56,7 @@ class SemaphoreCompare(IntEnum):
 
 
 class SemaphoreWaitMode(IntEnum):
-    """Whether a semaphore is read again and again, or when it is signalled."""
+    """Whether a semaphore is polled, or read when it is signalled."""
 
     SIGNAL = 0
     POLLING = 1

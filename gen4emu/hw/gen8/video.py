@@ -159,4 +159,4 @@ REPLACED: tuple[Command, ...] = (
     opaque("VEBOX_DI_IECP", 0x7403, Engine.VIDEO_ENHANCEMENT, "intel-vaapi-driver gen75_vpp_vebox.c"),
 )
 ADDED: tuple[Command, ...] = (VP8_PIC_STATE, VP8_BSD_OBJECT, VP8_PAK_OBJECT)
-REMOVED: tuple[str, ...] = ("VEBOX_DNDI_STATE",)
+REMOVED: tuple[str, ...] = ("VEBOX_DNDI_STATE", "VEBOX_PROCAMP_STATE")

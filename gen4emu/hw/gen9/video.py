@@ -1,7 +1,7 @@
 """The video engines of Gen9: AVC and JPEG as differences to Broadwell, the others by name and length.
 
 HEVC and VP9 (HCP), the microcontroller (HUC), the low-power encoder (VDENC), and the scaler (SFC) are new; their
-contents are opaque.  Mesa's gen9.xml and intel-vaapi-driver (gen9_mfd.c, gen9_vdenc.c, gen75_vpp_vebox.c).
+contents are opaque.  Mesa's gen9.xml and intel-vaapi-driver (gen9_mfd.c, gen9_vdenc.c).
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from gen4emu.hw.gen8 import video as gen8
 from gen4emu.hw.gen8.video import opaque, video
 from gen4emu.hw.gen9.commands import TiledResourceMode
 from gen4emu.hw.gen75 import mfx as gen75
-from gen4emu.hw.layout import Command, Engine
+from gen4emu.hw.layout import Command
 
 _REF = "Mesa gen9.xml"
-_VEBOX_REF = "intel-vaapi-driver gen75_vpp_vebox.c"
 
 
 def _commands(codes: dict[str, int]) -> tuple[Command, ...]:
@@ -93,7 +92,6 @@ JPEG_PIC_STATE = gen8.JPEG_PIC_STATE.changed(
 REPLACED: tuple[Command, ...] = (
     PIPE_MODE_SELECT, PIPE_BUF_ADDR_STATE, BSP_BUF_BASE_ADDR_STATE, DBK_OBJECT, AVC_IMG_STATE, JPEG_PIC_STATE,
     *_commands({"MFC_AVC_PAK_OBJECT": 0x7149, "MFX_VP8_PIC_STATE": 0x7400, "MFX_VP8_PAK_OBJECT": 0x7449}),
-    opaque("VEBOX_SURFACE_STATE", 0x7400, Engine.VIDEO_ENHANCEMENT, _VEBOX_REF),
 )
 ADDED: tuple[Command, ...] = _commands({
     "MFX_MPEG_TS_CONTROL": 0x704B, "MFX_VP8_ENCODER_CFG": 0x7441, "MFX_VP8_BSP_BUF_BASE_ADDR_STATE": 0x7443,

@@ -22,9 +22,9 @@ class LivePage {
 
   makeButtons(bar) {
     this.pauser = button(bar, "pause", () => this.command(this.isPaused ? "resume" : "pause"));
-    this.pauser.title = "hold the program behind its next frame, or let it go on (space)";
+    this.pauser.title = "pause the program after its next frame, or resume it (space)";
     this.stepper = button(bar, "one frame", () => this.command("step"));
-    this.stepper.title = "let one frame pass, then hold the program (.)";
+    this.stepper.title = "run to the next frame, then pause the program (.)";
     this.saver = button(bar, "save PNG", () => this.save());
     this.saver.title = "as run --frames writes it (s)";
     this.buttons = [this.pauser, this.stepper, this.saver];
@@ -39,6 +39,7 @@ class LivePage {
 
   told(message) {
     if (message.kind === "busy") { this.isBusy = true; return; }
+    if (message.kind === "lost") { this.ended(message.error); return; }
     if (message.kind !== "hello") return;
     this.title = message.title;
     document.title = `${message.title}: gen4emu`;
@@ -74,7 +75,6 @@ class LivePage {
     if (!frame.shown) facts.push("a render target, because the program shows none");
     const program = frame.program === this.title ? "" : `${frame.program} `;
     this.facts.textContent = [`${program}on ${this.device}`, ...facts].join(" · ");
-    this.facts.title = this.facts.textContent;
   }
 
   setPaused(isPaused) {
@@ -102,7 +102,7 @@ class LivePage {
   ended(text) {
     if (this.isBusy) {
       this.isBusy = false;
-      this.note.textContent = "Another page shows this program. ";
+      this.note.textContent = "This program is open in another page. ";
       button(this.note, "take over", () => { this.note.textContent = "Connecting ..."; this.link.open(this.token, true); });
       return;
     }

@@ -254,8 +254,8 @@ export class ComparePane {
       fieldName(name, field);
       return [block, name, ...values];
     }), "fields");
-    else add(first, "p", "No field differs, but for addresses.", "faint");
-    if (rows.fields[pair] > about.listed) add(first, "p", `The first ${about.listed}.`, "faint");
+    else add(first, "p", "No field differs, except for addresses.", "faint");
+    if (rows.fields[pair] > about.listed) add(first, "p", `Only the first ${about.listed} are listed.`, "faint");
     add(second, "h3", `counters (${counters.length})`);
     if (counters.length) table(second, ["", ...SIDES], counters.map(([name, ...values]) => [name.replaceAll("_", " "), ...values]), "counts");
     else add(second, "p", "No counter differs.", "faint");

@@ -128,7 +128,7 @@ export class DrawPane {
   }
 
   async pictures(details) {
-    const { app, bar } = this, { draw } = app;
+    const { app, bar } = this, { draw } = app, turn = this.turn = {};
     const names = details.counters.pictures ?? [];
     bar.replaceChildren();
     this.legend.replaceChildren();
@@ -145,13 +145,14 @@ export class DrawPane {
     names.forEach((one, i) => {
       if (names.length > 1) button(bar, one.title.split(" ").slice(0, 2).join(" "), () => { this.target = i; this.pictures(details); }, i === index);
     });
+    this.note.textContent = `loading ${title}`;
     const image = await app.source.picture(after);
     const earlier = before && this.view !== "after" ? await app.source.picture(before) : null;
     const changed = earlier && this.view === "difference" ? difference(earlier, image) : null;
     const chunks = details.counters.maps ?? {};
     const counted = chunks[this.counted] ? this.counted : Object.keys(chunks)[0];
     let maps = counted ? await app.source.maps(chunks[counted]) : null;
-    if (draw !== app.draw) return;
+    if (draw !== app.draw || turn !== this.turn) return;
     if (maps && (maps.width !== image.width || maps.height !== image.height)) maps = null;
     const planes = this.layers(maps);
     this.overlays(maps?.planes ?? [], details, Object.keys(chunks), counted);

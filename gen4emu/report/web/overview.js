@@ -11,7 +11,7 @@ export class Overview {
     this.facts(add(page, "section"), overview);
     this.findings(add(page, "section"), overview, app);
     this.frames(add(page, "section", "", "wide"), overview, app);
-    this.dearest(add(page, "section"), app);
+    this.costly(add(page, "section"), app);
     this.kernels(add(page, "section"), app);
     this.features(add(page, "section", "", "wide"), overview);
   }
@@ -67,9 +67,9 @@ export class Overview {
     }
   }
 
-  dearest(box, app) {
+  costly(box, app) {
     const { rows } = app;
-    add(box, "h2", "Dearest draws");
+    add(box, "h2", "Costliest draws");
     const order = Array.from({ length: rows.count }, (_, i) => i).sort((a, b) => rows.instructions[b] - rows.instructions[a] || a - b);
     const total = rows.instructions?.reduce((a, b) => a + b, 0) || 1;
     table(box, ["draw", "", "written", "instructions", "share"], order.slice(0, MOST).map(draw => [
@@ -78,7 +78,7 @@ export class Overview {
   }
 
   async kernels(box, app) {
-    add(box, "h2", "Dearest kernels");
+    add(box, "h2", "Costliest kernels");
     const kernels = [...await app.source.kernels()].sort((a, b) => b.cost - a.cost || a.number - b.number);
     const total = kernels.reduce((sum, kernel) => sum + kernel.cost, 0) || 1;
     table(box, ["kernel", "stage", "draws", "instructions", "share"], kernels.slice(0, MOST).map(kernel => [

@@ -96,6 +96,11 @@ export class PictureView {
     const ratio = devicePixelRatio || 1;
     const { clientWidth, clientHeight } = this.canvas;
     if (!clientWidth || !clientHeight) return;
+    if (this.size && this.isFitting === false) {  // what is in the middle stays there
+      this.x += Math.round((this.size[0] - clientWidth) / 2) / this.zoom;
+      this.y += Math.round((this.size[1] - clientHeight) / 2) / this.zoom;
+    }
+    this.size = [clientWidth, clientHeight];
     this.canvas.width = Math.round(clientWidth * ratio);
     this.canvas.height = Math.round(clientHeight * ratio);
     if (this.isFitting !== false) this.fit();

@@ -16,19 +16,31 @@ enum {
 static void load(const struct g4_run *run, const struct g4_op *op, int s, int part, int thread, int64_t out[ROW]) {
     const struct g4_fast_src *const in = &op->in[s];
     const uint8_t *const registers = (const uint8_t *)run->gang + sizeof *run->gang->grf->ud * (unsigned)thread;
+    const uint16_t *const off = &in->off[ROW * part];
+    uint32_t bits[ROW] = {0};
 
-    for (unsigned c = 0; c < op->count; c++) {
-        const unsigned i = ROW * (unsigned)part + c;
-        uint32_t bits = (uint32_t)in->imm[i];
-        if (in->load != G4_LOAD_IMM) {
-            memcpy(&bits, registers + in->off[i], sizeof bits);
+    if (in->load == G4_LOAD_IMM) {
+        memcpy(bits, &in->imm[ROW * part], sizeof bits);
+    } else if (in->load == G4_LOAD_PACKED) {
+        memcpy(bits, registers + off[0], sizeof bits);
+    } else if (in->size == sizeof(uint16_t)) {
+        for (unsigned c = 0; c < op->count; c++) {
+            memcpy(&bits[c], registers + off[c], sizeof(uint16_t));
         }
-        bits = (bits ^ (uint32_t)in->invert) - (uint32_t)in->minus;
-        out[c] = op->src[s].type == G4_TYPE_D ? (int32_t)bits : (int64_t)bits;
+    } else {
+        for (unsigned c = 0; c < op->count; c++) {
+            memcpy(&bits[c], registers + off[c], sizeof *bits);
+        }
+    }
+    for (unsigned c = 0; c < ROW; c++) {
+        const uint32_t value = (bits[c] ^ (uint32_t)in->invert) - (uint32_t)in->minus;
+        out[c] = op->src[s].type == G4_TYPE_D ? (int32_t)value : (int64_t)value;
     }
 }
 
+/* Of two dwords, the low half of the first one is multiplied, except on Gen9. */
 static void start_product(struct g4_run *run, const struct g4_op *op, int part, int thread, unsigned enabled) {
+    const int64_t factor = op->src[1].size == 2 || op->whole_product ? -1 : UINT16_MAX;
     int64_t *const slots = run->gang->acc[(op->dst.reg + part) & 1].i[thread];
     int64_t a[ROW];
     int64_t b[ROW];
@@ -36,7 +48,8 @@ static void start_product(struct g4_run *run, const struct g4_op *op, int part, 
     load(run, op, 0, part, thread, a);
     load(run, op, 1, part, thread, b);
     for (unsigned c = 0; c < op->count; c++) {
-        slots[c] = enabled >> c & 1 ? (uint16_t)a[c] * b[c] : slots[c];
+        const int64_t product = (int64_t)((uint64_t)(a[c] & factor) * (uint64_t)b[c]);
+        slots[c] = enabled >> c & 1 ? product : slots[c];
     }
 }
 

@@ -2,7 +2,7 @@
  * Fast handlers: the forms of instructions that compilers emit, for all threads of a gang at once.
  *
  * Names end with the shapes of the operands: P lanes in memory (a whole register in place, or gathered elements), S one
- * dword of each thread, I an immediate, Q four channels of each thread.
+ * dword of each thread, I an immediate, Q four channels of each thread, L the same with integers of 64 bits.
  */
 #ifndef G4_EU_FAST_H
 #define G4_EU_FAST_H
@@ -124,7 +124,19 @@ enum g4_fast_convert {
     X(COPY_64)                                                                                                         \
     X(COPY_32)                                                                                                         \
     X(CMP_Q)                                                                                                           \
-    X(SEL_Q)
+    X(SEL_Q)                                                                                                           \
+    X(MOV_L)                                                                                                           \
+    X(NOT_L)                                                                                                           \
+    X(ADD_L)                                                                                                           \
+    X(MUL_L)                                                                                                           \
+    X(AND_L)                                                                                                           \
+    X(OR_L)                                                                                                            \
+    X(XOR_L)                                                                                                           \
+    X(SHL_L)                                                                                                           \
+    X(SHR_L)                                                                                                           \
+    X(ASR_L)                                                                                                           \
+    X(CMP_L)                                                                                                           \
+    X(SEL_L)
 
 #define G4_FAST_ENUM(name) G4_FAST_##name,
 enum g4_fast_float {

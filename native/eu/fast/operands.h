@@ -82,24 +82,30 @@ static void load_narrow(const uint8_t *reg, const struct g4_fast_src *src, int p
     }
 }
 
-/* Contiguous dwords at an address, as one or two ranges of bytes; the second may be empty. */
+/* Contiguous dwords at an address: the bytes in its register, and the number of those in the next one. */
 struct row {
-    uint8_t *first, *second;
+    uint8_t *first;
     unsigned first_bytes, second_bytes;
+    unsigned base; /* byte of the register file */
 };
 
 /* The address must be in range and its low bits must not carry (G4_HANDLER_INDIRECT). */
-static struct row indirect_row(struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm, unsigned bytes) {
+G4_INLINE struct row indirect_row(struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm, unsigned bytes) {
     const unsigned base = (unsigned)(gang->a0[thread][addr_sub] + addr_imm) % (G4_GRF_COUNT * G4_REGISTER_BYTES);
-    const unsigned to_end = 32 - base % 32;
+    const unsigned to_end = G4_REGISTER_BYTES - base % G4_REGISTER_BYTES;
     const unsigned first_bytes = bytes < to_end ? bytes : to_end;
 
     return (struct row){
-        .first = &gang->grf[base / 32].ub[thread][base % 32],
-        .second = gang->grf[(base + bytes - 1) / 32 % G4_GRF_COUNT].ub[thread],
+        .first = &gang->grf[base / G4_REGISTER_BYTES].ub[thread][base % G4_REGISTER_BYTES],
         .first_bytes = first_bytes,
         .second_bytes = bytes - first_bytes,
+        .base = base,
     };
+}
+
+/* The bytes of the next register. */
+G4_INLINE uint8_t *second_row(struct g4_gang *gang, int thread, const struct row *row) {
+    return gang->grf[(row->base / G4_REGISTER_BYTES + 1) % G4_GRF_COUNT].ub[thread];
 }
 
 /* Copies of the usual lengths are inlined. */
@@ -132,7 +138,7 @@ static void load_indirect(struct g4_run *run, const struct g4_op *op, const stru
         const struct row row = indirect_row(run->gang, t, addr_sub, src->addr_imm, 4 * dwords);
         move_row(to, row.first, row.first_bytes);
         if (row.second_bytes) {
-            memcpy(to + row.first_bytes, row.second, row.second_bytes);
+            memcpy(to + row.first_bytes, second_row(run->gang, t, &row), row.second_bytes);
         }
         for (int c = 1; c < op->count && dwords == 1; c++) {
             out->d[8 * t + c] = out->d[8 * t];
@@ -406,7 +412,7 @@ static void store_indirect(struct g4_run *run, const struct g4_op *op, int part,
             const uint8_t *const from = (const uint8_t *)&vals->ud[8 * t];
             move_row(row.first, from, row.first_bytes);
             if (row.second_bytes) {
-                memcpy(row.second, from + row.first_bytes, row.second_bytes);
+                memcpy(second_row(run->gang, t, &row), from + row.first_bytes, row.second_bytes);
             }
         } else if (enabled) {
             store_written(run, op, part, t, enabled, vals);

@@ -105,7 +105,8 @@ static bool prepare_values(const struct g4_src *src, bool floats, struct g4_fast
     if (src->abs || (src->negate && src->type == G4_TYPE_UD)) {
         return false;
     }
-    in->invert = in->minus = src->negate ? -1 : 0;
+    in->minus = src->negate ? -1 : 0;
+    in->invert = src->negate || src->complement ? -1 : 0;
     if (floats) {
         in->convert = src->type == G4_TYPE_UD ? G4_CONVERT_UD_TO_FLOAT : G4_CONVERT_TO_FLOAT;
     }
@@ -152,8 +153,8 @@ static bool prepare_source(const struct g4_op *op, int s, bool floats, struct g4
     in->is_signed = src->type == G4_TYPE_W || src->type == G4_TYPE_B;
     in->keep = 0xffffffff;
     switch (src->kind) {
-    case G4_KIND_NULL: /* negated it is -0 */
-        return !src->negate && g4_fast_prepare_immediate(src, floats, in);
+    case G4_KIND_NULL: /* negated it is -0, inverted -1 */
+        return !src->negate && !src->complement && g4_fast_prepare_immediate(src, floats, in);
     case G4_KIND_IMM:
         return g4_fast_prepare_immediate(src, floats, in);
     case G4_KIND_GRF:
@@ -298,15 +299,22 @@ static bool prepare_quad_region(const struct g4_op *op, const struct g4_src *src
     return true;
 }
 
+static bool is_narrow_immediate(const struct g4_src *src) {
+    return src->kind == G4_KIND_IMM && (src->type == G4_TYPE_W || src->type == G4_TYPE_UW);
+}
+
 static bool prepare_quad_source(const struct g4_op *op, const struct g4_src *src, struct g4_fast_src *in) {
-    const bool is_integer = src->type == G4_TYPE_D || src->type == G4_TYPE_UD;
+    const bool is_integer = src->type != G4_TYPE_DF && src->type != G4_TYPE_F;
+    const bool is_unsigned = src->type == G4_TYPE_UD || src->type == G4_TYPE_UQ;
 
     memset(in, 0, sizeof *in);
     in->size = src->size;
     in->keep = src->abs ? 0x7fffffff : 0xffffffff;
     in->flip = src->negate ? 0x80000000 : 0;
-    in->invert = in->minus = src->negate ? -1 : 0;
-    if ((src->size != 8 && src->size != 4) || (is_integer && (src->abs || (src->negate && src->type == G4_TYPE_UD)))) {
+    in->invert = src->negate || src->complement ? -1 : 0;
+    in->minus = src->negate ? -1 : 0;
+    if ((src->size != 8 && src->size != 4 && !is_narrow_immediate(src)) ||
+        (is_integer && (src->abs || (src->negate && is_unsigned)))) {
         return false;
     }
     if (src->kind == G4_KIND_GRF) {
@@ -378,6 +386,11 @@ static bool is_dword(const struct g4_src *src) {
            (src->type == G4_TYPE_D || src->type == G4_TYPE_UD);
 }
 
+/* The low half of a factor, as later compilers write it: a word of a dword, or an immediate. */
+static bool is_low_word(const struct g4_src *src) {
+    return (src->kind == G4_KIND_GRF || src->kind == G4_KIND_IMM) && src->type == G4_TYPE_UW && !src->negate;
+}
+
 /* The multiplication with the low halves of a source; each channel has the slot of its own number. */
 static bool starts_product(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_MUL && op->dst.kind == G4_KIND_ACC && op->dst.base == 0 && op->dst.hstride == 1;
@@ -394,7 +407,10 @@ bool g4_fast_prepare_dwords(struct g4_op *op) {
     const bool shape = op->parts == op->passes && op->half + op->parts <= 2 && op->first_channel[0] % 8 == 0 &&
                        (op->passes == 1 || op->exec_size == 16);
 
-    if (!(starts || completes_product(op)) || !plain || !shape || !is_dword(&op->src[0]) || !is_dword(&op->src[1]) ||
+    const bool words = starts && is_dword(&op->src[0]) && is_low_word(&op->src[1]);
+
+    if (!(starts || completes_product(op)) || !plain || !shape ||
+        !(words || (is_dword(&op->src[0]) && is_dword(&op->src[1]))) ||
         (op->dst.type != G4_TYPE_D && op->dst.type != G4_TYPE_UD)) {
         return false;
     }

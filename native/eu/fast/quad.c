@@ -1,6 +1,6 @@
 /*
- * Fast handlers on four channels of each thread: doubles, of which four fill a register, and copies of dwords whose
- * first channel is not that of a register of lanes.
+ * Fast handlers on four channels of each thread: doubles and integers of 64 bits, of which four fill a register, and
+ * copies of dwords to or from registers that hold four channels.
  *
  * A part is a pass of the instruction.  Its lanes are packed: bit 4 * t + c is channel c of thread t, so the elements
  * of a whole register of doubles are in the order of their lanes.
@@ -229,15 +229,16 @@ static void store_32(struct g4_run *run, const struct g4_op *op, int part, uint3
     }
 }
 
-/* Denormals are flushed and NaN has one pattern; in ALT mode, infinities are the largest number, which of a float that
- * becomes a double is that of floats. */
+/* Denormals are flushed, unless threads keep them, and NaN has one pattern; in ALT mode, infinities are the largest
+ * number, which of a float that becomes a double is that of floats. */
 static void settle(const struct g4_run *run, const struct g4_op *op, union quads *r) {
     const uint64_t largest = op->exec_type == G4_EXEC_F ? UINT64_C(0x47efffffe0000000) : INF - 1;
+    const uint64_t least = run->keeps_denormals ? 0 : NORMAL;
 
     for (int l = 0; l < LANES; l++) {
         const uint64_t bits = r->bits[l];
         const uint64_t magnitude = bits & ~SIGN;
-        const uint64_t number = magnitude < NORMAL ? bits & SIGN : bits;
+        const uint64_t number = magnitude < least ? bits & SIGN : bits;
         r->bits[l] = magnitude > INF ? NAN_64 : number;
     }
     if (__builtin_expect(run->alternate != 0, 0)) {
@@ -466,6 +467,169 @@ static void SEL_Q(struct g4_run *run, const struct g4_op *op) {
             a.bits[l] = first >> l & 1 ? a.bits[l] : b.bits[l];
         }
         store_64(run, op, part, lanes, &a);
+    }
+}
+
+/* ---- integers of 64 bits ----
+ *
+ * Results wrap around.  Except for cmp and sel, no condition tests them: table.c leaves such forms to the general
+ * handler.
+ */
+
+/* Load a source, extended to 64 bits, after its modifiers. */
+static void load_longs(const struct g4_run *run, const struct g4_op *op, int s, int part, union quads *out) {
+    const struct g4_fast_src *const src = &op->in[s];
+    const uint8_t *const gang = (const uint8_t *)run->gang;
+    const int64_t invert = src->invert;
+    const int64_t minus = src->minus;
+
+    if (src->size == 8) {
+        load_64(gang, src, part, out);
+        for (int l = 0; l < LANES; l++) {
+            out->bits[l] = (out->bits[l] ^ (uint64_t)invert) - (uint64_t)minus;
+        }
+        return;
+    }
+    _Alignas(64) uint32_t raw[LANES];
+    load_32(gang, src, part, raw);
+    if (op->src[s].type == G4_TYPE_UD) { /* not negated, but it may be inverted */
+        for (int l = 0; l < LANES; l++) {
+            out->i[l] = (int64_t)raw[l] ^ invert;
+        }
+    } else {
+        for (int l = 0; l < LANES; l++) {
+            out->i[l] = (int32_t)((raw[l] ^ (uint32_t)invert) - (uint32_t)minus);
+        }
+    }
+}
+
+static void store_longs(struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes, const union quads *r) {
+    _Alignas(64) uint32_t low[LANES];
+    if (op->dst.size == 8) {
+        store_64(run, op, part, lanes, r);
+        return;
+    }
+    for (int l = 0; l < LANES; l++) {
+        low[l] = (uint32_t)r->bits[l];
+    }
+    store_32(run, op, part, lanes, low);
+}
+
+/* The expression computes a result from the sources x and y; `count` masks the count of a shift. */
+#define LONG(name, expression)                                                                                         \
+    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
+        const uint64_t count = op->exec_type == G4_EXEC_Q ? 63 : 31;                                                   \
+        (void)count;                                                                                                   \
+        for (int part = 0; part < op->passes; part++) {                                                                \
+            const uint32_t lanes = enabled_lanes(run, op, part);                                                       \
+            union quads a, b;                                                                                          \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            load_longs(run, op, 0, part, &a);                                                                          \
+            load_longs(run, op, 1, part, &b);                                                                          \
+            for (int l = 0; l < LANES; l++) {                                                                          \
+                const uint64_t x = a.bits[l];                                                                          \
+                const uint64_t y = b.bits[l];                                                                          \
+                a.bits[l] = (expression);                                                                              \
+            }                                                                                                          \
+            store_longs(run, op, part, lanes, &a);                                                                     \
+        }                                                                                                              \
+    }
+
+LONG(ADD_L, x + y)
+LONG(MUL_L, x *y)
+LONG(AND_L, x &y)
+LONG(OR_L, x | y)
+LONG(XOR_L, x ^ y)
+LONG(SHL_L, x << (y & count))
+LONG(SHR_L, x >> (y & count))
+LONG(ASR_L, (uint64_t)((int64_t)x >> (y & count)))
+
+static void MOV_L(struct g4_run *run, const struct g4_op *op) {
+    for (int part = 0; part < op->passes; part++) {
+        const uint32_t lanes = enabled_lanes(run, op, part);
+        union quads r;
+        if (lanes != 0) {
+            load_longs(run, op, 0, part, &r);
+            store_longs(run, op, part, lanes, &r);
+        }
+    }
+}
+
+static void NOT_L(struct g4_run *run, const struct g4_op *op) {
+    for (int part = 0; part < op->passes; part++) {
+        const uint32_t lanes = enabled_lanes(run, op, part);
+        union quads r;
+        if (lanes == 0) {
+            continue;
+        }
+        load_longs(run, op, 0, part, &r);
+        for (int l = 0; l < LANES; l++) {
+            r.bits[l] = ~r.bits[l];
+        }
+        store_longs(run, op, part, lanes, &r);
+    }
+}
+
+/* The sign bit is inverted where numbers compare as unsigned ones. */
+static uint32_t compare_longs(const struct g4_op *op, const union quads *a, const union quads *b) {
+    const int64_t bias = op->src[0].type == G4_TYPE_UQ ? INT64_MIN : 0;
+    uint32_t less = 0;
+    uint32_t equal = 0;
+
+    for (int l = 0; l < LANES; l++) {
+        less |= (uint32_t)((a->i[l] ^ bias) < (b->i[l] ^ bias)) << l;
+        equal |= (uint32_t)(a->i[l] == b->i[l]) << l;
+    }
+    switch (op->cond) {
+    case G4_COND_Z:
+        return equal;
+    case G4_COND_NZ:
+        return ~equal;
+    case G4_COND_G:
+        return ~(less | equal);
+    case G4_COND_GE:
+        return ~less;
+    case G4_COND_L:
+        return less;
+    default:
+        return less | equal;
+    }
+}
+
+static void CMP_L(struct g4_run *run, const struct g4_op *op) {
+    for (int part = 0; part < op->passes; part++) {
+        const uint32_t lanes = enabled_lanes(run, op, part);
+        union quads a, b;
+        if (lanes == 0) {
+            continue;
+        }
+        load_longs(run, op, 0, part, &a);
+        load_longs(run, op, 1, part, &b);
+        const uint32_t bits = compare_longs(op, &a, &b);
+        set_flags(run, op, part, lanes, bits);
+        for (int l = 0; l < LANES; l++) {
+            a.i[l] = -(int64_t)(bits >> l & 1);
+        }
+        store_longs(run, op, part, lanes, &a);
+    }
+}
+
+static void SEL_L(struct g4_run *run, const struct g4_op *op) {
+    for (int part = 0; part < op->passes; part++) {
+        const uint32_t lanes = enabled_lanes(run, op, part);
+        union quads a, b;
+        if (lanes == 0) {
+            continue;
+        }
+        load_longs(run, op, 0, part, &a);
+        load_longs(run, op, 1, part, &b);
+        const uint32_t first = op->cond == G4_COND_NONE ? predicate_of(run, op, part) : compare_longs(op, &a, &b);
+        for (int l = 0; l < LANES; l++) {
+            a.bits[l] = first >> l & 1 ? a.bits[l] : b.bits[l];
+        }
+        store_longs(run, op, part, lanes, &a);
     }
 }
 

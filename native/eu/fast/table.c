@@ -30,6 +30,7 @@ enum fact {
     NEGATES_BOTH = NEGATES_0 | NEGATES_1,
     UNSIGNED_CLAMP = 1 << 16, /* saturates to UD */
     CONVERTS_FIRST = 1 << 17, /* quirk: cmp_converts_to_destination_type */
+    WHOLE = 1 << 18,          /* all bits of two dwords are multiplied */
 };
 
 /* The part of a handler's number that follows from the shapes of operands, in the order of fast.h. */
@@ -95,14 +96,22 @@ static bool float_value(struct g4_op *op, const struct g4_quirks *quirks) {
     return true;
 }
 
+/* Whether a condition sees what a dword in a lane is compared with, although bits of the result may be lost. */
+static bool tests_stored_dword(const struct g4_op *op) {
+    return op->dst.type == G4_TYPE_D || (op->dst.type == G4_TYPE_UD && op->cond <= G4_COND_NZ);
+}
+
 /* An integer whose 32 bits are its true value: flags, saturation and conversion may look at all of them. */
 static bool exact_value(struct g4_op *op, const struct g4_quirks *quirks) {
     static const uint8_t clamp[8] = {
         [G4_TYPE_UD] = G4_CONVERT_CLAMP_UD, [G4_TYPE_UW] = G4_CONVERT_CLAMP_UW, [G4_TYPE_W] = G4_CONVERT_CLAMP_W,
         [G4_TYPE_UB] = G4_CONVERT_CLAMP_UB, [G4_TYPE_B] = G4_CONVERT_CLAMP_B,
     };
-    (void)quirks;
     if (!is_float_condition(op) || (op->saturate && (op->dst.type == G4_TYPE_F || op->cond != G4_COND_NONE))) {
+        return false;
+    }
+    if (quirks->conditions_test_stored_integers && op->cond != G4_COND_NONE && op->dst.type != G4_TYPE_F &&
+        !tests_stored_dword(op)) {
         return false;
     }
     if (op->dst.type == G4_TYPE_F) {
@@ -121,8 +130,9 @@ static bool low_bits(struct g4_op *op, const struct g4_quirks *quirks) {
 
 /* Low bits that at most are compared with zero for equality. */
 static bool low_bits_zero(struct g4_op *op, const struct g4_quirks *quirks) {
-    (void)quirks;
-    return op->cond <= G4_COND_NZ && !op->saturate && op->dst.type != G4_TYPE_F;
+    const bool narrow = op->dst.size < 4 && quirks->conditions_test_stored_integers;
+    return op->cond <= G4_COND_NZ && !op->saturate && op->dst.type != G4_TYPE_F &&
+           !(narrow && op->cond != G4_COND_NONE);
 }
 
 /* Dwords, or without a condition anything that is compared with zero for equality. */
@@ -134,6 +144,11 @@ static bool dword_zero(struct g4_op *op, const struct g4_quirks *quirks) {
 static bool dword_order(struct g4_op *op, const struct g4_quirks *quirks) {
     (void)quirks;
     return is_float_condition(op) && !op->saturate && op->dst.type == G4_TYPE_D;
+}
+
+/* Low bits of which a condition tests those that are stored, if any does. */
+static bool stored_dword(struct g4_op *op, const struct g4_quirks *quirks) {
+    return quirks->conditions_test_stored_integers && is_float_condition(op) && !op->saturate && tests_stored_dword(op);
 }
 
 /* Bits that are compared with zero as the destination stores them. */
@@ -302,6 +317,7 @@ static const struct rule rules[] = {
     FAST(ADD,  F, 0,                      0,                      float_value,    BY_BOTH,   FLOAT,  ADDF_PP)
     GENERAL(ADD, F, 0, FLOAT_FLAGS)
     FAST(ADD,  I, 0,                      ACCUMULATES,            low_bits,       BY_BOTH,   INT,    ADD_PP)
+    FAST(ADD,  I, 0,                      ACCUMULATES,            stored_dword,   BY_BOTH,   INT,    ADD_PP)
     FAST(ADD,  I, NARROW,                 ACCUMULATES,            exact_value,    BY_BOTH,   INT,    ADD_PP)
     FAST(ADD,  I, 0, ACCUMULATES | READS_UD | TO_FLOAT | UNSIGNED_CLAMP,
          exact_value, ANY_SHAPE, INT, ADDW_P)
@@ -314,6 +330,8 @@ static const struct rule rules[] = {
     FAST(MUL,  F, IN_PLACE,               0,                      float_value,    BY_SECOND, FLOAT,  MULNF_DIRECT_PP)
     FAST(MUL,  F, 0,                      0,                      float_value,    BY_BOTH,   FLOAT,  MULF_PP)
     GENERAL(MUL, F, 0, FLOAT_FLAGS)
+    FAST(MUL,  I, WHOLE,                  ACCUMULATES,            low_bits,       BY_BOTH,   INT,    MUL_PP)
+    GENERAL(MUL, I, WHOLE, ACC TRUE_VALUE)
     FAST(MUL,  I, DWORDS,                 ACCUMULATES,            low_bits,       ANY_SHAPE, INT,    MULD_P)
     FAST(MUL,  I, 0,                      ACCUMULATES | DWORDS,   low_bits,       BY_BOTH,   INT,    MUL_PP)
     FAST(MUL,  I, NARROW,                 ACCUMULATES | UW_TWICE, exact_value,    BY_BOTH,   INT,    MUL_PP)
@@ -404,6 +422,11 @@ static const struct rule rules[] = {
 
 /* ---- four channels of each thread ---- */
 
+/* A pass covers four channels that do not begin a register of lanes, or an instruction of eight takes two passes. */
+static bool needs_quads(const struct g4_op *op) {
+    return (op->first_channel[0] & 7) != 0 || (op->passes == 2 && op->exec_size == 2 * G4_QUAD_CHANNELS);
+}
+
 /* The handler of quad.c for an instruction, whatever its operands are; -1: none has it. */
 static int quad_handler(const struct g4_op *op) {
     const bool to_double = op->dst.type == G4_TYPE_DF;
@@ -417,7 +440,7 @@ static int quad_handler(const struct g4_op *op) {
         if (!doubles && !to_double) { /* others have handlers on registers of lanes */
             const bool same = op->src[0].type == op->dst.type ||
                               (op->exec_type == G4_EXEC_D && (op->dst.type == G4_TYPE_D || op->dst.type == G4_TYPE_UD));
-            return copies && same && op->dst.size == 4 && op->first_channel[0] & 7 ? G4_FAST_COPY_32 : -1;
+            return copies && same && op->dst.size == 4 && needs_quads(op) ? G4_FAST_COPY_32 : -1;
         }
         if (doubles && to_double && !op->saturate && !op->src[0].abs && !op->src[0].negate) {
             return copies ? G4_FAST_COPY_64 : -1; /* the bits are copied, but a condition tests the flushed double */
@@ -438,8 +461,85 @@ static int quad_handler(const struct g4_op *op) {
     }
 }
 
+static bool is_dword_or_long(uint8_t type) {
+    return type == G4_TYPE_D || type == G4_TYPE_UD || type == G4_TYPE_Q || type == G4_TYPE_UQ;
+}
+
+/* Whether the sources have an order in 64 bits, signed or both unsigned. */
+static bool are_comparable(const struct g4_op *op) {
+    const bool first = op->src[0].type == G4_TYPE_UQ;
+    return first == (op->src[1].type == G4_TYPE_UQ) && op->cond != G4_COND_NONE;
+}
+
+/* The same for integers of 64 bits: sources, or a destination, whose elements have as many. */
+static int long_handler(const struct g4_op *op) {
+    const unsigned sources = g4_opcode_info[op->opcode].sources;
+    const bool plain = op->cond == G4_COND_NONE;
+    bool has_long = op->dst.size == 8;
+
+    if (op->saturate || !is_dword_or_long(op->dst.type)) {
+        return -1;
+    }
+    for (unsigned s = 0; s < sources; s++) {
+        const uint8_t type = op->src[s].type;
+        has_long |= op->src[s].size == 8;
+        if (!is_dword_or_long(type) && type != G4_TYPE_W && type != G4_TYPE_UW) {
+            return -1;
+        }
+    }
+    if (!has_long) {
+        return -1;
+    }
+    switch (op->opcode) {
+    case G4_OPCODE_MOV:
+        return plain ? G4_FAST_MOV_L : -1;
+    case G4_OPCODE_NOT:
+        return plain ? G4_FAST_NOT_L : -1;
+    case G4_OPCODE_ADD:
+        return plain ? G4_FAST_ADD_L : -1;
+    case G4_OPCODE_MUL:
+        return plain && (op->whole_product || op->exec_type == G4_EXEC_Q) ? G4_FAST_MUL_L : -1;
+    case G4_OPCODE_AND:
+        return plain ? G4_FAST_AND_L : -1;
+    case G4_OPCODE_OR:
+        return plain ? G4_FAST_OR_L : -1;
+    case G4_OPCODE_XOR:
+        return plain ? G4_FAST_XOR_L : -1;
+    case G4_OPCODE_SHL:
+        return plain ? G4_FAST_SHL_L : -1;
+    case G4_OPCODE_SHR: /* fills signed types with the sign (docs/decisions.md 30) */
+    case G4_OPCODE_ASR:
+        return !plain ? -1 : op->src[0].type == G4_TYPE_UQ ? G4_FAST_SHR_L : G4_FAST_ASR_L;
+    case G4_OPCODE_CMP:
+        return are_comparable(op) ? G4_FAST_CMP_L : -1;
+    case G4_OPCODE_SEL:
+        return plain || are_comparable(op) ? G4_FAST_SEL_L : -1;
+    default:
+        return -1;
+    }
+}
+
+static bool has_type(const struct g4_op *op, uint8_t type) {
+    bool has = op->dst.type == type;
+    for (unsigned s = 0; s < g4_opcode_info[op->opcode].sources; s++) {
+        has |= op->src[s].type == type;
+    }
+    return has;
+}
+
+/* Why an instruction without a form in lanes has no fast handler. */
+static const char *why_no_lanes(const struct g4_op *op) {
+    if (has_type(op, G4_TYPE_HF)) {
+        return "half floats have no fast handler";
+    }
+    return has_type(op, G4_TYPE_Q) || has_type(op, G4_TYPE_UQ)
+               ? "this form of 64-bit integers has no fast handler"
+               : "steps of exact divisions and roots have no fast handler";
+}
+
 static bool select_quad(struct g4_op *op, const struct g4_quirks *quirks) {
-    const int handler = quad_handler(op);
+    const int longs = long_handler(op);
+    const int handler = longs >= 0 ? longs : op->no_lanes ? -1 : quad_handler(op);
 
     if (handler < 0 || op->undefined || op->acc_write || !is_float_condition(op) ||
         quirks->cmp_converts_to_destination_type || !g4_fast_prepare_quad(op)) {
@@ -502,7 +602,8 @@ static uint32_t facts_of(const struct g4_op *op, const struct g4_quirks *quirks)
            fact(a->type == G4_TYPE_UW && b->type == G4_TYPE_UW, UW_TWICE) | fact(is_copy(op, a), COPY_0) |
            fact(is_copy(op, b), COPY_1) | fact(op->count % 4 == 0, TUPLES) |
            fact(op->saturate && op->dst.type == G4_TYPE_UD, UNSIGNED_CLAMP) |
-           fact(quirks->cmp_converts_to_destination_type, CONVERTS_FIRST) | plane_facts(op) | in_place_facts(op);
+           fact(quirks->cmp_converts_to_destination_type, CONVERTS_FIRST) | fact(op->whole_product, WHOLE) |
+           plane_facts(op) | in_place_facts(op);
 }
 
 static void use(struct g4_op *op, const struct rule *rule) {
@@ -607,9 +708,6 @@ const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
     if (op->handler != G4_HANDLER_GENERAL) {
         return NULL;
     }
-    if (op->general_only) {
-        return "lanes have no form for 64-bit integers, half floats, complements and whole products";
-    }
     if (g4_is_dot_integer(op)) {
         op->handler = G4_HANDLER_DOT_INTEGER;
         return NULL;
@@ -625,6 +723,9 @@ const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
     }
     if (select_quad(op, quirks)) {
         return NULL;
+    }
+    if (op->no_lanes) {
+        return why_no_lanes(op);
     }
     const char *const form = unusual_form(op);
     if (form) {

@@ -174,7 +174,9 @@ static void describe(const struct translator *t, struct g4_jit_block *block, con
                                    .last_ip = ops[count - 1].ip,
                                    .fuel = count,
                                    .top = t->top,
-                                   .ieee_only = t->ieee_only};
+                                   .ieee_only = t->ieee_only,
+                                   .flushes = t->flushes,
+                                   .wide_only = t->wide_only};
     for (uint32_t i = 0; i < count; i++) {
         g4_block_cost_add(&block->total, &ops[i]);
     }
@@ -206,6 +208,17 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
         }
         i += count;
     }
+}
+
+/* Whether threads may choose another float mode. */
+static bool writes_control(const struct g4_kernel *kernel) {
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_dst *const dst = &kernel->ops[i].dst;
+        if (dst->kind == G4_KIND_ARF && dst->reg >> 4 == G4_ARF_CR) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static const struct backend *backend_of(enum g4_variant variant) {
@@ -245,8 +258,9 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     t->backend = backend;
     t->kernel = kernel;
     t->begins = begins;
-    t->fpenv = g4_fpenv_of(ctx);
-    for (int i = 0; i < G4_JIT_LIMIT_BYTES; i++) { /* of the limits, which are written when the code is complete */
+    t->fpenv = translation->fpenv = g4_fpenv_of(ctx);
+    t->own_floats = writes_control(kernel);
+    for (int i = 0; i < G4_JIT_FIXED_BYTES; i++) { /* which are written when the code is complete */
         emit_byte(&t->constants, 0);
     }
     translation->variant = variant;

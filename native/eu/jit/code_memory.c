@@ -49,9 +49,8 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
 bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_gang *gang, const struct g4_kernel *kernel) {
     const struct g4_translation *const translation = kernel->translation;
     const bool all_rows = gang->dispatch->exceptions || gang->dispatch->observed;
-    return translation && !gang->wide && translation->variant == g4_variant_current() &&
-           !(translation->drops_rows && all_rows) && !eu->ctx->options.round_to_nearest &&
-           !eu->hooks; /* which would miss math messages */
+    return translation && translation->variant == g4_variant_current() && !(translation->drops_rows && all_rows) &&
+           !eu->ctx->options.round_to_nearest && !eu->hooks; /* which would miss math messages */
 }
 
 #if G4_HAVE_X86_VARIANTS
@@ -62,9 +61,11 @@ enum {
     DEEP = 8, /* depth of a mask stack from which on the pushes of a loop could overflow it */
 };
 
-static void write_constants(uint8_t *to, const struct g4_code *constants, unsigned mode) {
-    static const uint32_t limits[] = {[G4_IEEE] = 0x7f800000, [G4_ALT] = 0x7f7fffff};
+static void write_constants(uint8_t *to, const struct g4_code *constants, g4_fpenv fpenv, unsigned mode) {
+    static const uint32_t limits[] = {[G4_IEEE] = 0x7f800000, [G4_ALT] = 0x7f7fffff, [G4_KEEPS_DENORMALS] = 0x7f800000};
+    const g4_fpenv own = mode == G4_KEEPS_DENORMALS ? g4_fpenv_of_control(0, true) : fpenv;
     memcpy(to, constants->bytes, constants->size);
+    memcpy(to + G4_JIT_FPENV, &own, sizeof own);
     for (size_t at = G4_JIT_LIMIT; at < G4_JIT_LIMIT_BYTES; at += sizeof *limits) {
         memcpy(to + at, &limits[mode], sizeof limits[mode]);
     }
@@ -87,7 +88,7 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
     }
     translation->constants_bytes = G4_FLOAT_MODES * whole;
     for (unsigned mode = 0; mode < G4_FLOAT_MODES; mode++) {
-        write_constants((uint8_t *)translation->constants + mode * whole, constants, mode);
+        write_constants((uint8_t *)translation->constants + mode * whole, constants, translation->fpenv, mode);
     }
     if (mprotect(pages, code->size, PROT_READ | PROT_EXEC) != 0) {
         return false;
@@ -113,11 +114,14 @@ enum {
 static void interpret(struct g4_run *run, const struct g4_op *first, uint32_t count, g4_lanes lanes) {
     const g4_lanes group = run->group;
     const g4_lanes exec[2] = {run->exec[0], run->exec[1]};
+    const g4_lanes upper[2] = {run->upper[0], run->upper[1]};
     const uint8_t threads = run->threads;
 
     run->group &= lanes;
     run->exec[0] &= lanes;
     run->exec[1] &= lanes;
+    run->upper[0] &= lanes;
+    run->upper[1] &= lanes;
     run->threads = g4_threads_any(run->group);
     for (const struct g4_op *op = first; op < first + count; op++) {
         run->op = op;
@@ -127,6 +131,8 @@ static void interpret(struct g4_run *run, const struct g4_op *first, uint32_t co
     run->group = group;
     run->exec[0] = exec[0];
     run->exec[1] = exec[1];
+    run->upper[0] = upper[0];
+    run->upper[1] = upper[1];
     run->threads = threads;
 }
 
@@ -149,14 +155,15 @@ static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *b
                           struct g4_jit_scratch *scratch) {
     struct g4_gang *const gang = run->gang;
     const unsigned thread = unit * block->threads;
+    const unsigned mode = run->keeps_denormals ? G4_KEEPS_DENORMALS : run->alternate ? G4_ALT : G4_IEEE;
     return block->code(gang->grf[0].ud[thread], (const uint8_t *)run->exec + thread, (uint8_t *)gang + thread,
-                       block->constants[run->alternate ? G4_ALT : G4_IEEE], scratch);
+                       block->constants[mode], scratch);
 }
 
 /* Machine code finds overflows by the exception flags. */
 static void clear_exceptions(const struct g4_run *run) {
     if (g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
-        g4_fpenv_set(g4_fpenv_of(run->eu->ctx));
+        g4_fpenv_set(run->inside);
     }
 }
 
@@ -292,6 +299,9 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
 bool g4_jit_run(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
     struct g4_jit_block *const block = first->block;
 
+    if ((run->gang->wide ? block->loop != NULL : block->wide_only) || (block->flushes && run->keeps_denormals)) {
+        return false;
+    }
     if (block->fuel > fuel || block->top > g4_owned(run->gang) || (block->ieee_only && run->alternate) ||
         __atomic_load_n(&block->failure_score, __ATOMIC_RELAXED) > MAX_FAILURE_SCORE) {
         return false;

@@ -11,7 +11,7 @@ size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
     while (constants->size % size && !constants->failed) {
         emit_byte(constants, 0);
     }
-    for (size_t at = G4_JIT_LIMIT_BYTES; at + size <= constants->size; at += size) {
+    for (size_t at = G4_JIT_FIXED_BYTES; at + size <= constants->size; at += size) {
         if (memcmp(constants->bytes + at, bytes, size) == 0) {
             return at;
         }
@@ -88,7 +88,7 @@ static void next_unit(struct emitter *e) {
 
 /* Note the failure of a unit, and clear exceptions that it has raised. */
 static bool fail_unit(struct emitter *e, uint32_t next) {
-    emit_ldmxcsr(e->code, x86_rm_at(CONSTANTS_REG, g4_constant(e->constants, &e->fpenv, sizeof e->fpenv)));
+    emit_ldmxcsr(e->code, x86_rm_at(CONSTANTS_REG, G4_JIT_FPENV));
     emit_alu(e->code, X86_OR, COUNTER_REG, TURN_REG);
     return jump_to_label(e, X86_JMP, next);
 }

@@ -57,11 +57,15 @@ struct g4_block_cost {
 enum {
     G4_IEEE,
     G4_ALT,
+    G4_KEEPS_DENORMALS, /* IEEE mode */
     G4_FLOAT_MODES,
 
-    /* The first constants: in all lanes, the bits of the largest magnitude that machine code computes with. */
+    /* The first constants: in all lanes, the bits of the largest magnitude that machine code computes with; then the
+     * MXCSR of the mode, without exceptions. */
     G4_JIT_LIMIT = 0,
     G4_JIT_LIMIT_BYTES = 64,
+    G4_JIT_FPENV = G4_JIT_LIMIT_BYTES,
+    G4_JIT_FIXED_BYTES = 128,
 };
 
 struct g4_jit_block {
@@ -73,6 +77,8 @@ struct g4_jit_block {
     uint32_t last_ip;
     uint32_t top;               /* one more than the highest register that messages read: threads must own them */
     bool ieee_only;             /* not for threads in ALT mode */
+    bool flushes;               /* nor for those that keep denormals: the host flushes operands of extended math */
+    bool wide_only;             /* for threads of 32 channels: uses the masks of channels 16 to 31 */
     uint64_t fuel;              /* maximum number of instructions of a thread */
     struct g4_block_cost total; /* of a basic block */
     const struct g4_op *loop;   /* first op of a loop or branch; NULL: a basic block */
@@ -85,6 +91,7 @@ struct g4_jit_block {
 
 struct g4_translation {
     enum g4_variant variant; /* the handlers' that the code replaces */
+    uint32_t fpenv;          /* MXCSR, without exceptions, of threads that flush denormals */
     bool drops_rows;         /* rows that no instruction reads again may have any value */
     unsigned threads;        /* of a unit */
     void *code;              /* in pages of its own */

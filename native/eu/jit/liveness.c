@@ -3,7 +3,12 @@
  *
  * The analysis follows single channels: a channel that an instruction does not enable is somewhere else in the program,
  * so a write of all enabled channels hides what was there for every channel that comes by.  Rows of which a channel may
- * read others' lanes (scalars, permutations, payloads, both halves) are not analysed; they are always live.
+ * read others' lanes (scalars, permutations, payloads) are not analysed; they are always live.
+ *
+ * A lane of a row belongs to one channel of each half, so rows are analysed in each half.  Compilers use a row in both
+ * halves for values that have nothing to do with each other.  Such a row is always live, too, unless none of its values
+ * is live where a channel may wait for others, and none of one half where the other half writes: then no channel can
+ * miss a value of its own.
  */
 #include "eu/jit/liveness.h"
 
@@ -20,7 +25,8 @@
 struct row_facts {
     uint8_t halves[G4_GRF_COUNT];
     struct g4_row_set always;
-    bool unknown; /* any row may be read anywhere */
+    struct g4_row_set in_one_half; /* always live if they are used in both */
+    bool unknown;                  /* any row may be read anywhere */
 };
 
 static void mark_region(struct row_facts *facts, const struct g4_op *op, const struct g4_src *src) {
@@ -64,7 +70,8 @@ static void collect(struct row_facts *facts, const struct g4_op *op) {
     }
 }
 
-/* Kernels whose channels may continue anywhere, or whose masks change other than by flow instructions. */
+/* Kernels whose channels may continue anywhere, whose masks change other than by flow instructions, or that have more
+ * than two halves. */
 static bool is_analysable(const struct g4_kernel *kernel) {
     bool jumps = false;
     bool nests = false;
@@ -73,7 +80,7 @@ static bool is_analysable(const struct g4_kernel *kernel) {
         const bool writes = op->dst.kind == G4_KIND_ARF && !g4_op_branches(op) && op->opcode != G4_OPCODE_SEND;
         const unsigned arf = writes ? op->dst.reg >> 4 : (unsigned)G4_ARF_NULL;
         const bool leaves = op->opcode == G4_OPCODE_HALT || op->opcode == G4_OPCODE_CONT;
-        if (op->breakpoint || op->undefined || g4_op_writes_ip(op) || (leaves && !op->channel_pointers) ||
+        if (op->breakpoint || op->undefined || op->upper || g4_op_writes_ip(op) || (leaves && !op->channel_pointers) ||
             op->opcode == G4_OPCODE_CALL || op->opcode == G4_OPCODE_RET || op->handler == G4_HANDLER_MASK_STACK ||
             op->handler == G4_HANDLER_WAIT || (arf != G4_ARF_NULL && arf != G4_ARF_A && arf != G4_ARF_F)) {
             return false;
@@ -84,15 +91,25 @@ static bool is_analysable(const struct g4_kernel *kernel) {
     return !kernel->leaves && !kernel->start.stacks && !(jumps && nests);
 }
 
-static struct g4_row_set live_at(const struct g4_kernel *kernel, const struct g4_row_set *live, uint32_t ip) {
-    static const struct g4_row_set all = {{UINT64_MAX, UINT64_MAX}};
+/* Live rows by half. */
+struct live_rows {
+    struct g4_row_set half[2];
+};
+
+static struct live_rows live_at(const struct g4_kernel *kernel, const struct live_rows *live, uint32_t ip) {
+    static const struct live_rows all = {{{{UINT64_MAX, UINT64_MAX}}, {{UINT64_MAX, UINT64_MAX}}}};
     const struct g4_op *const op = g4_kernel_find(kernel, ip);
     return op ? live[op - kernel->ops] : all;
 }
 
-static void join(struct g4_row_set *to, struct g4_row_set from) {
-    to->bits[0] |= from.bits[0];
-    to->bits[1] |= from.bits[1];
+static void add_rows(struct g4_row_set *to, const struct g4_row_set *from) {
+    to->bits[0] |= from->bits[0];
+    to->bits[1] |= from->bits[1];
+}
+
+static void join(struct live_rows *to, struct live_rows from) {
+    add_rows(&to->half[0], &from.half[0]);
+    add_rows(&to->half[1], &from.half[1]);
 }
 
 /* The end of the loop around an instruction; NULL: there is none. */
@@ -110,9 +127,9 @@ static const struct g4_op *end_of_loop(const struct g4_kernel *kernel, uint32_t 
 }
 
 /* Rows that may be read after op i, by a channel that has executed it. */
-static struct g4_row_set live_after(const struct g4_kernel *kernel, const struct g4_row_set *live, uint32_t i) {
+static struct live_rows live_after(const struct g4_kernel *kernel, const struct live_rows *live, uint32_t i) {
     const struct g4_op *const op = &kernel->ops[i];
-    struct g4_row_set after = {{0, 0}};
+    struct live_rows after = {.half = {{{0, 0}}}};
 
     if (g4_op_ends_thread(op)) {
         return after;
@@ -137,42 +154,80 @@ static struct g4_row_set live_after(const struct g4_kernel *kernel, const struct
     return after;
 }
 
-static void read_rows(const struct g4_op *op, struct g4_row_set *set) {
+static void read_rows(const struct g4_op *op, struct live_rows *live) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     for (unsigned s = 0; s < sources && op->opcode != G4_OPCODE_SEND; s++) {
         for (int part = 0; reads_by_lane(op, s) && part < op->parts; part++) {
-            g4_row_set_add(set, op->in[s].reg[part]);
+            g4_row_set_add(&live->half[half_of(op, part)], op->in[s].reg[part]);
         }
     }
 }
 
-static void hide_rows(const struct g4_op *op, struct g4_row_set *set) {
+static void hide_rows(const struct g4_op *op, struct live_rows *live) {
     const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
     if (!g4_has_lanes(op) || !g4_writes_row(op) || gated) {
         return;
     }
     for (int part = 0; part < op->parts; part++) {
-        g4_row_set_remove(set, g4_row_of(op, part));
+        for (unsigned half = 0; half < 2; half++) {
+            if (op->nomask || half == half_of(op, part)) {
+                g4_row_set_remove(&live->half[half], g4_row_of(op, part));
+            }
+        }
     }
 }
 
-/* Writes of lanes of the other half hide nothing, so rows that are written in one half and read in another are live. */
 static void collect_writes(struct row_facts *facts, const struct g4_op *op) {
     if (!g4_has_lanes(op) || !g4_writes_row(op)) {
         return;
     }
     for (int part = 0; part < op->parts; part++) {
         const unsigned row = g4_row_of(op, part);
-        if (row < G4_GRF_COUNT) {
-            facts->halves[row] |= op->nomask ? 0 : (uint8_t)(1u << half_of(op, part));
+        if (row >= G4_GRF_COUNT) {
+            continue;
+        }
+        facts->halves[row] |= op->nomask ? 0 : (uint8_t)(1u << half_of(op, part));
+        /* lanes of both halves, or of doubles */
+        if (op->nomask || (op->handler >> 8 == G4_TABLE_DOUBLE && !g4_has_three_sources(op))) {
+            g4_row_set_add(&facts->in_one_half, row);
         }
     }
 }
 
-static bool spread(const struct g4_kernel *kernel, struct g4_row_set *live) {
+/* The rows of one half that are live after the other was written. */
+static void find_clashes(const struct g4_op *op, const struct live_rows *after, struct g4_row_set *clashes) {
+    if (!g4_has_lanes(op) || !g4_writes_row(op)) {
+        return;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned row = g4_row_of(op, part);
+        if (row < G4_GRF_COUNT && g4_row_set_has(&after->half[half_of(op, part) == 0], row)) {
+            g4_row_set_add(clashes, row);
+        }
+    }
+}
+
+/* The rows that must not be used in both halves. */
+static struct g4_row_set not_shared(const struct g4_kernel *kernel, const struct live_rows *live,
+                                    const struct row_facts *facts) {
+    struct g4_row_set rows = facts->in_one_half;
+    add_rows(&rows, &live[0].half[0]);
+    add_rows(&rows, &live[0].half[1]);
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct live_rows after = live_after(kernel, live, i);
+        find_clashes(&kernel->ops[i], &after, &rows);
+        if (g4_op_branches(&kernel->ops[i])) { /* where its channels may wait */
+            add_rows(&rows, &after.half[0]);
+            add_rows(&rows, &after.half[1]);
+        }
+    }
+    return rows;
+}
+
+static bool spread(const struct g4_kernel *kernel, struct live_rows *live) {
     bool changed = false;
     for (uint32_t i = kernel->count; i-- > 0;) {
-        struct g4_row_set before = live_after(kernel, live, i);
+        struct live_rows before = live_after(kernel, live, i);
         hide_rows(&kernel->ops[i], &before);
         read_rows(&kernel->ops[i], &before);
         changed |= memcmp(&before, &live[i], sizeof before) != 0;
@@ -191,22 +246,29 @@ struct g4_row_set *g4_row_liveness(const struct g4_kernel *kernel) {
         collect(&facts, &kernel->ops[i]);
         collect_writes(&facts, &kernel->ops[i]);
     }
-    struct g4_row_set *const live = facts.unknown ? NULL : calloc(kernel->count + 1, sizeof *live);
-    if (!live) {
+    struct live_rows *const live = facts.unknown ? NULL : calloc(kernel->count + 1, sizeof *live);
+    struct g4_row_set *const rows = live ? calloc(kernel->count + 1, sizeof *rows) : NULL;
+    if (!rows) {
+        free(live);
         return NULL;
     }
     while (spread(kernel, live)) {
         /* sets only grow, so this terminates */
     }
+    const struct g4_row_set alone = not_shared(kernel, live, &facts);
     for (unsigned row = 0; row < G4_GRF_COUNT; row++) {
-        if (facts.halves[row] == 3) {
+        const bool shared = facts.halves[row] & (facts.halves[row] - 1);
+        if (shared && (facts.halves[row] != 3 || g4_row_set_has(&alone, row))) {
             g4_row_set_add(&facts.always, row);
         }
     }
     for (uint32_t i = 0; i <= kernel->count; i++) {
-        join(&live[i], facts.always);
+        rows[i] = facts.always;
+        add_rows(&rows[i], &live[i].half[0]);
+        add_rows(&rows[i], &live[i].half[1]);
     }
-    return live;
+    free(live);
+    return rows;
 }
 
 #endif

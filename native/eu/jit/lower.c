@@ -367,7 +367,8 @@ static bool moves_flags(const struct g4_op *op) {
 }
 
 static bool lower_flags(struct translator *t, const struct g4_op *op) {
-    const ir_operand threads = op->nomask ? g4_whole_threads(t) : mask_of(t, IR_MASK_FIRST, g4_exec(t, 0), IR_NONE);
+    const ir_operand threads =
+        op->nomask ? g4_whole_threads(t) : mask_of(t, IR_MASK_FIRST, g4_exec(t, eight_of(op, 0)), IR_NONE);
     for (unsigned half = 0; half < 2; half++) {
         ir_operand bits = mask_constant(t, (uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff);
         if (threads != IR_NONE) {
@@ -400,6 +401,9 @@ static bool lower_constant_element(struct translator *t, const struct g4_op *op)
 
 bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
+    if (op->upper) {
+        return false;
+    }
     switch (op->handler >> 8) {
     case G4_TABLE_COMMON:
         return op->handler == G4_HANDLER_NOP ||

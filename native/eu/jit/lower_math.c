@@ -91,6 +91,18 @@ static enum ir_op math_operation(const struct g4_extended_math_message *message)
     }
 }
 
+/* Extended math flushes denormals, even of threads that keep them. */
+static ir_operand flushed(struct translator *t, ir_operand value, ir_operand mask) {
+    if (!t->own_floats) {
+        t->flushes = true; /* by the host */
+        return value;
+    }
+    const ir_operand magnitude = vector_of(t, IR_AND, value, g4_uniform(t, 0x7fffffff), IR_NONE);
+    const ir_operand zero = vector_of(t, IR_AND, value, g4_uniform(t, 0x80000000), IR_NONE);
+    return vector_of(t, IR_BLEND, value, zero,
+                     g4_compare(t, IR_COMPARE_D, IR_LESS, magnitude, g4_uniform(t, 0x00800000), mask));
+}
+
 bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
     static const uint8_t operation[] = {[G4_MATH_FUNCTION_INV] = IR_INVERSE,
                                         [G4_MATH_FUNCTION_SQRT] = IR_ROOT,
@@ -101,9 +113,11 @@ bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
     }
     t->ieee_only |= op->function == G4_MATH_FUNCTION_SQRT; /* sqrt(-0) differs in ALT mode */
     for (int part = 0; part < op->parts; part++) {
-        const ir_operand x = g4_float_source(t, op, 0, part, false);
+        const ir_operand source = g4_float_source(t, op, 0, part, false);
         const ir_operand mask = g4_op_lanes(t, op, part, true);
-        const ir_operand value = vector_of(t, (enum ir_op)operation[op->function], x, IR_NONE, mask);
+        const ir_operand x = flushed(t, source, mask);
+        const ir_operand result = vector_of(t, (enum ir_op)operation[op->function], x, IR_NONE, mask);
+        const ir_operand value = op->function == G4_MATH_FUNCTION_INV ? flushed(t, result, mask) : result;
         g4_check_number(t, value, mask);
         g4_finish_float(t, op, part, mask, value);
     }

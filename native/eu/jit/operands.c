@@ -31,7 +31,7 @@ ir_operand g4_by_channel(struct translator *t, const int32_t channel[8], int32_t
 /* ---- lanes ---- */
 
 ir_operand g4_op_lanes(struct translator *t, const struct g4_op *op, int part, bool gate) {
-    ir_operand mask = op->nomask ? g4_whole_threads(t) : g4_exec(t, half_of(op, part));
+    ir_operand mask = op->nomask ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part));
     if (pattern(op) != 0xffff) {
         const ir_operand written = mask_constant(t, pattern(op) & 0xff);
         mask = mask == IR_NONE ? written : mask_of(t, IR_MASK_AND, written, mask);
@@ -189,7 +189,7 @@ ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, 
         value = vector_of(t, in->convert == G4_CONVERT_UD_TO_FLOAT ? IR_FROM_UD : IR_FROM_D, g4_negated(t, in, value),
                           IR_NONE, IR_NONE);
     } else if (check && in->load != G4_LOAD_IMM && !(numbers && is_known_number(*numbers, lanes))) {
-        g4_check_number(t, value, op->nomask ? g4_whole_threads(t) : g4_exec(t, half_of(op, part)));
+        g4_check_number(t, value, op->nomask ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part)));
         if (numbers && !t->loop) {
             *numbers |= (uint8_t)lanes;
         }

@@ -27,6 +27,11 @@ static inline unsigned half_of(const struct g4_op *op, int part) {
     return (unsigned)(op->half + part);
 }
 
+/* The number of the part among parts of eight channels. */
+static inline unsigned eight_of(const struct g4_op *op, int part) {
+    return (half_of(op, part) & 1) + (op->upper ? 2 : 0);
+}
+
 /* The channels that an instruction writes, by lane of two threads. */
 static inline unsigned pattern(const struct g4_op *op) {
     return (unsigned)(op->written & 0xffff);
@@ -34,7 +39,8 @@ static inline unsigned pattern(const struct g4_op *op) {
 
 /* The lanes that an instruction may use before predication. */
 static inline enum lanes widest(const struct g4_op *op, int part) {
-    return op->nomask ? LANES_GROUP : half_of(op, part) ? LANES_EXEC_1 : LANES_EXEC_0;
+    static const uint8_t lanes[] = {LANES_EXEC_0, LANES_EXEC_1, LANES_EXEC_2, LANES_EXEC_3};
+    return op->nomask ? LANES_GROUP : (enum lanes)lanes[eight_of(op, part)];
 }
 
 /* A mask of the enabled lanes of a part; `gate`: that pass the predicate. */

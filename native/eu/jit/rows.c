@@ -10,10 +10,11 @@
 
 void g4_translator_clear(struct translator *t) {
     ir_clear(&t->ir);
-    t->loop = t->failed = t->raises = t->ieee_only = false;
+    t->loop = t->failed = t->raises = t->ieee_only = t->flushes = t->wide_only = false;
     t->top = 0;
     t->at = t->end = 0;
-    t->exec[0] = t->exec[1] = t->group = t->largest = IR_NONE;
+    memset(t->exec, 0, sizeof t->exec); /* IR_NONE */
+    t->group = t->largest = IR_NONE;
     t->element_count = 0;
     memset(t->flags, 0, sizeof t->flags);
     memset(t->sums, 0, sizeof t->sums);
@@ -22,12 +23,17 @@ void g4_translator_clear(struct translator *t) {
 
 /* ---- masks ---- */
 
-ir_operand g4_exec(struct translator *t, unsigned half) {
-    if (t->exec[half] == IR_NONE) {
-        t->exec[half] = ir_value(&t->ir, IR_MASK);
-        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_EXEC, .imm = (uint8_t)half, .dst = t->exec[half]});
+_Static_assert(offsetof(struct g4_run, upper) == offsetof(struct g4_run, exec) + 3 * sizeof(g4_lanes),
+               "g4_exec() has the order of masks");
+
+ir_operand g4_exec(struct translator *t, unsigned eight) {
+    static const uint8_t word[] = {0, 1, 3, 4}; /* of the masks from g4_run.exec on: exec, group, upper */
+    if (t->exec[eight] == IR_NONE) {
+        t->exec[eight] = ir_value(&t->ir, IR_MASK);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_EXEC, .imm = word[eight], .dst = t->exec[eight]});
+        t->wide_only |= eight > 1;
     }
-    return t->exec[half];
+    return t->exec[eight];
 }
 
 /* A unit of one thread is only executed if the thread is in the group. */
@@ -48,7 +54,18 @@ ir_operand g4_whole_threads(struct translator *t) {
 
 /* The mask of some lanes. */
 static ir_operand mask_of_lanes(struct translator *t, enum lanes lanes) {
-    return lanes == LANES_GROUP ? g4_group(t) : g4_exec(t, lanes == LANES_EXEC_1);
+    switch (lanes) {
+    case LANES_GROUP:
+        return g4_group(t);
+    case LANES_EXEC_0:
+        return g4_exec(t, 0);
+    case LANES_EXEC_1:
+        return g4_exec(t, 1);
+    case LANES_EXEC_2:
+        return g4_exec(t, 2);
+    default:
+        return g4_exec(t, 3);
+    }
 }
 
 void g4_begin_checks(struct translator *t) {
@@ -297,6 +314,11 @@ static bool is_rewritten(const struct translator *t, unsigned number) {
     return false;
 }
 
+/* Whether the instruction, or one after it, may read what a row has now. */
+static bool is_needed(const struct translator *t, unsigned number) {
+    return !t->live || g4_row_set_has(&t->live[t->first + t->at], number);
+}
+
 static void write_variable(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
                            ir_operand value) {
     struct row_state *const row = &t->rows[number];
@@ -306,6 +328,7 @@ static void write_variable(struct translator *t, unsigned number, enum lanes lan
         return;
     }
     if (row->pending && row->valid != lanes) {
+        row->pending = is_needed(t, number);
         flush_variable(t, row);
     }
     if (whole && lanes != LANES_GROUP) {

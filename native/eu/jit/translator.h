@@ -22,7 +22,9 @@ enum {
 enum lanes {
     LANES_EXEC_0 = 1 << 0, /* enabled in the first half */
     LANES_EXEC_1 = 1 << 1,
-    LANES_GROUP = 1 << 2, /* all lanes of the threads of the group */
+    LANES_GROUP = 1 << 2,  /* all lanes of the threads of the group */
+    LANES_EXEC_2 = 1 << 3, /* enabled in channels 16 to 23 */
+    LANES_EXEC_3 = 1 << 4,
     LANES_ALL = 0xff,
 };
 
@@ -66,6 +68,7 @@ struct translator {
     uint32_t gen;
     const struct backend *backend;
     uint32_t fpenv;
+    bool own_floats; /* threads may keep denormals */
     struct ir ir;
     struct g4_code code;
     struct g4_code constants;
@@ -75,17 +78,19 @@ struct translator {
     const uint8_t *begins; /* by op of the kernel: loops that begin there without an instruction of their own */
 
     /* of the block */
-    bool loop;               /* a loop or branch: variables are loaded at its start */
-    bool failed;             /* an instruction cannot be translated where it is */
-    bool raises;             /* exceptions say whether a result has overflowed, or is NaN */
-    bool ieee_only;          /* ALT mode would give other results */
-    uint8_t top;             /* one more than the highest register that messages read */
-    const struct g4_op *ops; /* of a loop */
-    uint32_t first;          /* op of the kernel */
-    uint32_t at;             /* number of the instruction */
-    uint32_t end;            /* number of the instruction at which control flow may join */
-    ir_operand exec[2], group;
-    ir_operand largest; /* magnitude of all that was checked */
+    bool loop;                 /* a loop or branch: variables are loaded at its start */
+    bool failed;               /* an instruction cannot be translated where it is */
+    bool raises;               /* exceptions say whether a result has overflowed, or is NaN */
+    bool ieee_only;            /* ALT mode would give other results */
+    bool flushes;              /* so would threads that keep denormals */
+    bool wide_only;            /* uses masks of channels 16 to 31 */
+    uint8_t top;               /* one more than the highest register that messages read */
+    const struct g4_op *ops;   /* of a loop */
+    uint32_t first;            /* op of the kernel */
+    uint32_t at;               /* number of the instruction */
+    uint32_t end;              /* number of the instruction at which control flow may join */
+    ir_operand exec[4], group; /* by eight channels */
+    ir_operand largest;        /* magnitude of all that was checked */
     struct {
         ir_operand value;
         bool dirty;
@@ -126,7 +131,8 @@ void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_op
 /* Store rows, sums and flags whose values are not in memory, after the block has succeeded. */
 void g4_store_late(struct translator *t);
 
-ir_operand g4_exec(struct translator *t, unsigned half);
+/* The enabled lanes of eight channels: the first, second, third or fourth. */
+ir_operand g4_exec(struct translator *t, unsigned eight);
 ir_operand g4_flag(struct translator *t, unsigned flag, unsigned half);
 /* Set flags to `bits` in the lanes of a mask. */
 void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand bits, ir_operand mask);

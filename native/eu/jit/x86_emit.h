@@ -197,7 +197,7 @@ static inline void emit_mask_high(struct g4_code *code, unsigned to, unsigned fr
 
 /* ---- general registers ---- */
 
-/* The prefix of 64-bit operands and of registers from R8 on; none if there is no need. */
+/* The prefix of 64-bit operands and of registers from R8 on; none if they are not needed. */
 static inline void emit_rex(struct g4_code *code, bool wide, unsigned reg, unsigned rm) {
     const unsigned rex = (wide ? 8u : 0u) | (reg >> 3 & 1) << 2 | (rm >> 3 & 1);
     if (rex) {

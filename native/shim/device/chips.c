@@ -32,8 +32,10 @@ bool chip_can_reset_offsets(const struct drm_file *file) {
     return chip_of(file)->offset_reset;
 }
 
-bool chip_has_llc(const struct drm_file *file) {
-    return chip_of(file)->has_llc;
+/* Linux lets all chips that can snoop; Mesa's drivers of Gen4 work without. */
+bool chip_has_user_pages(const struct drm_file *file) {
+    const struct g4_live_chip *const chip = chip_of(file);
+    return chip->can_snoop && chip->ppgtt;
 }
 
 bool chip_can_tile(const struct drm_file *file, uint32_t mode, uint32_t pitch) {

@@ -15,7 +15,8 @@ bool chip_can_snoop(const struct drm_file *file);
 bool chip_has_secure_batches(const struct drm_file *file);
 /* EXECBUFFER2 may reset the offsets of stream output. */
 bool chip_can_reset_offsets(const struct drm_file *file);
-bool chip_has_llc(const struct drm_file *file);
+/* Buffers may be memory of the program. */
+bool chip_has_user_pages(const struct drm_file *file);
 /* True if addresses have 48 bits. */
 bool chip_is_wide(const struct drm_file *file);
 uint64_t chip_gtt_size(const struct drm_file *file);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,12 @@
 #include "shim/base/lock.h"
 #include "shim/base/real.h"
 #include "shim/device/memfd.h"
+
+/* Waking a process takes about as long as a small frame, so short waits spin. */
+static const int64_t longest_spin = 100000; /* ns */
+static const int64_t short_wait = 200000;   /* ns, of which a part was for waking processes */
+
+static const uint64_t progress_bytes = 4096; /* a page, because other connections may use the next one */
 
 static const char *directory_path;
 
@@ -56,6 +63,28 @@ static int connect_socket(void) {
     return descriptor_hide(fd);
 }
 
+/* Memory for progress; results arrive as packets if there is none. */
+static void make_progress(struct connection *connection, struct memfd *arena) {
+    const uint64_t offset = memfd_alloc(arena, progress_bytes);
+    cpu_set_t processors;
+    connection->progress = offset == RANGES_NONE ? NULL : (struct g4_live_progress *)(void *)(arena->map + offset);
+    connection->failures = 0;
+    connection->only_packets = false;
+    const bool alone = sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) == 1;
+    connection->can_spin = connection->progress && !alone;
+    connection->patience = longest_spin;
+}
+
+/* The server must not write it any more: all submissions are done. */
+static void free_progress(struct connection *connection) {
+    if (connection->progress) {
+        struct memfd *const arena = connection->file_count ? connection->files[0] : memfd_arena();
+        memfd_free(arena, (uint64_t)((uint8_t *)connection->progress - arena->map), progress_bytes);
+    }
+    connection->progress = NULL;
+    connection->can_spin = false;
+}
+
 static bool greet(struct connection *connection, const struct memfd *arena) {
     struct g4_live_hello hello = {
         .header = {.type = G4_LIVE_HELLO, .size = sizeof hello},
@@ -63,6 +92,10 @@ static bool greet(struct connection *connection, const struct memfd *arena) {
         .pid = (uint32_t)getpid(),
         .arena_size = arena->size,
     };
+    if (connection->progress) {
+        hello.has_progress = 1;
+        hello.progress = (uint64_t)((uint8_t *)connection->progress - arena->map);
+    }
     (void)snprintf(hello.program, sizeof hello.program, "%s", program_invocation_short_name);
     if (descriptor_send(connection->fd, &hello, sizeof hello, arena->fd) != sizeof hello) {
         return false;
@@ -85,6 +118,7 @@ int connection_open(struct connection *connection) {
     if (!arena) {
         return ENOMEM;
     }
+    make_progress(connection, arena);
     connection->fd = connect_socket();
     if (connection->fd < 0 || !greet(connection, arena)) {
         connection_close(connection);
@@ -103,6 +137,7 @@ int connection_open(struct connection *connection) {
 }
 
 void connection_close(struct connection *connection) {
+    free_progress(connection);
     for (uint32_t i = 0; i < connection->file_count; i++) {
         if (connection->files[i]) {
             memfd_put(connection->files[i]);
@@ -118,6 +153,7 @@ void connection_close(struct connection *connection) {
 }
 
 void connection_abandon(struct connection *connection) {
+    connection->progress = NULL; /* the parent's, which continues to use it */
     connection_close(connection);
     connection->polling = false;
     connection->used = false;
@@ -149,6 +185,7 @@ static void handle_result(struct connection *connection, const struct g4_live_re
     }
     connection->completed = sequence;
     if (result->status != G4_LIVE_DONE) {
+        connection->failures++;
         connection->result(connection->owner, connection->contexts[sequence % CONNECTION_MAX_PENDING], result->status);
     }
 }
@@ -183,16 +220,41 @@ static bool polled_by_another(const struct connection *connection) {
     return connection->polling && !pthread_equal(connection->poller, pthread_self());
 }
 
-void connection_receive(struct connection *connection) {
+/* The last submission that ended, by the memory that the server writes; those that failed come as packets. */
+static bool take_progress(struct connection *connection) {
+    const struct g4_live_progress *const progress = connection->progress;
+    if (!progress || connection->only_packets) {
+        return false;
+    }
+    const uint32_t completed = __atomic_load_n(&progress->completed, __ATOMIC_SEQ_CST);
+    const int32_t ahead = (int32_t)(completed - (uint32_t)connection->completed);
+    if (ahead <= 0 || __atomic_load_n(&progress->failed, __ATOMIC_SEQ_CST) != connection->failures) {
+        return false;
+    }
+    if ((uint32_t)ahead > connection->submitted - connection->completed) {
+        /* The reported progress is impossible: from now on, only packets count. */
+        __atomic_store_n(&connection->progress->sleeping, 1, __ATOMIC_SEQ_CST);
+        connection->only_packets = true;
+        return false;
+    }
+    connection->completed += (uint32_t)ahead;
+    return true;
+}
+
+/* Whether a packet may have arrived, or the connection may have ended while a thread waits. */
+static bool expects_packets(const struct connection *connection) {
+    return !connection->progress || connection->only_packets || connection->requests || connection->has_leftovers ||
+           connection->completed != connection->submitted;
+}
+
+static bool read_packets(struct connection *connection) {
     union {
         struct g4_live_header header;
         struct g4_live_result result;
         char bytes[512];
     } packet;
     bool any = false;
-    if (polled_by_another(connection)) {
-        return; /* leave the packets to that thread: if they were read here, its poll would not return */
-    }
+    connection->has_leftovers = false;
     while (connection->fd >= 0 && !connection->dead) {
         int passed = -1;
         const long got = descriptor_receive(connection->fd, &packet, sizeof packet, &passed, MSG_DONTWAIT);
@@ -208,9 +270,87 @@ void connection_receive(struct connection *connection) {
             handle_answer(connection, &packet.header, (size_t)got, passed);
         }
     }
+    return any;
+}
+
+void connection_receive(struct connection *connection) {
+    bool any = take_progress(connection);
+    /* Leave the packets to a thread that polls: if they were read here, its poll would not return. */
+    if (expects_packets(connection) && !polled_by_another(connection)) {
+        any |= read_packets(connection);
+        any |= take_progress(connection);
+    }
     if (any) {
         shim_announce();
     }
+}
+
+/* --- waiting --- */
+
+/* The known progress of a connection when a wait began. */
+struct known_progress {
+    const struct g4_live_progress *now;
+    uint32_t completed, failures;
+};
+
+/* A packet comes, or has come already. */
+static bool has_failed(const struct known_progress *known) {
+    return __atomic_load_n(&known->now->failed, __ATOMIC_SEQ_CST) != known->failures;
+}
+
+static bool has_progressed(const struct known_progress *known) {
+    const uint32_t completed = __atomic_load_n(&known->now->completed, __ATOMIC_SEQ_CST);
+    return (int32_t)(completed - known->completed) > 0 && !has_failed(known);
+}
+
+static void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Spin until `end`, without the lock; false: nothing has arrived. */
+static bool spin(const struct known_progress *known, int64_t end) {
+    enum {
+        LOOKS = 32 /* between two reads of the clock */
+    };
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (has_progressed(known) || has_failed(known)) {
+                return has_progressed(known);
+            }
+            pause_briefly();
+        }
+        (void)sched_yield(); /* on a busy machine, other threads come first */
+    } while (shim_now() < end);
+    return false;
+}
+
+static void sleep_until_packet(int fd, int64_t deadline) {
+    struct pollfd poll = {.fd = fd, .events = POLLIN};
+    struct timespec left = {0};
+    if (deadline != INT64_MAX) {
+        const int64_t now = shim_now();
+        const int64_t rest = deadline > now ? deadline - now : 0;
+        left = (struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000};
+    }
+    (void)ppoll(&poll, 1, deadline == INT64_MAX ? NULL : &left, NULL);
+}
+
+/* Wait without the lock.  The server sends a packet for each result while `sleeping` is set; one that it has reported
+ * before is found by looking once more. */
+static void wait_for_packet(struct g4_live_progress *progress, const struct known_progress *known, int fd,
+                            int64_t deadline) {
+    if (!progress) {
+        sleep_until_packet(fd, deadline);
+        return;
+    }
+    /* A signal handler that waits in here leaves it set for the wait that it has interrupted. */
+    const uint32_t before = __atomic_exchange_n(&progress->sleeping, 1, __ATOMIC_SEQ_CST);
+    if (!has_progressed(known)) {
+        sleep_until_packet(fd, deadline);
+    }
+    __atomic_store_n(&progress->sleeping, before, __ATOMIC_SEQ_CST);
 }
 
 void connection_pause(struct connection *connection, int64_t deadline) {
@@ -220,16 +360,22 @@ void connection_pause(struct connection *connection, int64_t deadline) {
     }
     connection->polling = true;
     connection->poller = pthread_self();
-    struct pollfd poll = {.fd = connection->fd, .events = POLLIN};
-    struct timespec left = {0};
-    if (deadline != INT64_MAX) {
-        const int64_t now = shim_now();
-        const int64_t rest = deadline > now ? deadline - now : 0;
-        left = (struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000};
-    }
+    struct g4_live_progress *const progress = connection->only_packets ? NULL : connection->progress;
+    const struct known_progress known = {progress, (uint32_t)connection->completed, connection->failures};
+    const int fd = connection->fd;
+    const bool may_spin = progress && connection->can_spin && !connection->requests;
+    const int64_t patience = may_spin ? connection->patience : 0;
+    const int64_t start = may_spin ? shim_now() : 0;
     shim_unlock();
-    (void)ppoll(&poll, 1, deadline == INT64_MAX ? NULL : &left, NULL);
+    const bool done = patience && spin(&known, deadline - start < patience ? deadline : start + patience);
+    if (!done) {
+        wait_for_packet(progress, &known, fd, deadline);
+    }
     shim_lock();
+    if (may_spin) {
+        connection->patience = done || shim_now() - start < short_wait ? longest_spin : 0;
+    }
+    connection->has_leftovers = connection->has_leftovers || !done;
     connection->polling = false;
     shim_announce();
 }

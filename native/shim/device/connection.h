@@ -34,7 +34,13 @@ struct connection {
     bool used;    /* G4_LIVE_USED has been sent */
     bool polling; /* `poller` waits for packets */
     pthread_t poller;
-    uint64_t submitted, completed; /* sequence numbers of submissions */
+    uint64_t submitted, completed;     /* sequence numbers of submissions */
+    struct g4_live_progress *progress; /* in the arena, or NULL */
+    uint32_t failures;                 /* RESULT packets that reported one */
+    bool has_leftovers;                /* a packet may have arrived that no thread waits for */
+    bool only_packets;                 /* the server has reported impossible progress */
+    bool can_spin;                     /* progress is in memory, and the server has another processor */
+    int64_t patience;                  /* ns to spin; 0 after spinning has failed, until a wait is short again */
     uint64_t last_request;
     struct pending_request *requests;
     uint32_t contexts[CONNECTION_MAX_PENDING]; /* of pending submissions, by sequence modulo the capacity */
@@ -66,7 +72,7 @@ bool connection_submit(struct connection *connection, struct g4_live_exec *exec)
 bool connection_is_done(const struct connection *connection, uint64_t sequence);
 /* Handle the packets that have arrived, without waiting. */
 void connection_receive(struct connection *connection);
-/* Wait for a packet, for another thread to handle one, or for the deadline; may return earlier. */
+/* Wait for a result or a packet, for another thread to handle one, or for the deadline; may return earlier. */
 void connection_pause(struct connection *connection, int64_t deadline);
 /* Wait for the result of a submission; 0, or ETIME at the deadline (CLOCK_MONOTONIC, ns). */
 int connection_wait(struct connection *connection, uint64_t sequence, int64_t deadline);

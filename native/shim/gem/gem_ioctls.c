@@ -113,7 +113,7 @@ int gem_userptr(struct drm_file *file, void *argument, uint32_t size) {
     struct i915_userptr *const request = argument;
     struct user_pages *pages;
     uint64_t offset;
-    if (!chip_has_llc(file)) {
+    if (!chip_has_user_pages(file)) {
         return ENODEV;
     }
     if (request->flags & ~(READ_ONLY | PROBE | unsynchronized)) {

@@ -1,12 +1,14 @@
 #define _GNU_SOURCE
 #include "shim/gem/user_pages.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -16,8 +18,9 @@
 struct user_pages {
     struct user_pages *next;
     unsigned refs;
+    bool is_lent; /* a memfd of the program, which keeps it */
     struct memfd *memfd;
-    uint64_t start, size;
+    uint64_t start, size; /* where the program has mapped all of it */
 };
 
 static struct user_pages *all;
@@ -170,7 +173,9 @@ static void destroy(struct user_pages *pages) {
             break;
         }
     }
-    restore(pages);
+    if (!pages->is_lent) {
+        restore(pages);
+    }
     memfd_put(pages->memfd);
     free(pages);
 }
@@ -243,6 +248,66 @@ static struct user_pages *take(const struct areas *areas, uint64_t start, uint64
     return pages;
 }
 
+/* A descriptor of the program for the file that an area shows, or -1. */
+static int find_descriptor(const struct area *area) {
+    DIR *const directory = REAL(opendir)("/proc/self/fd");
+    const struct dirent *entry;
+    int found = -1;
+    while (directory && found < 0 && (entry = readdir(directory)) != NULL) {
+        struct stat64 status;
+        const int fd = (int)strtol(entry->d_name, NULL, 10); /* "." is 0, whose file is compared, too */
+        if (REAL(fstat64)(fd, &status) == 0 && status.st_ino == area->inode && status.st_dev == area->device) {
+            found = fd;
+        }
+    }
+    if (directory) {
+        closedir(directory);
+    }
+    return found;
+}
+
+/* Whether a file is one of ours, or a buffer of another process. */
+static bool has_buffers(int fd) {
+    const struct memfd *const known = memfd_find(fd);
+    bool lent = false;
+    for (const struct user_pages *pages = all; pages; pages = pages->next) {
+        lent |= pages->is_lent && pages->memfd == known;
+    }
+    return known && !lent;
+}
+
+/* The program's own memfd, if the areas show one without gaps.  It is sealed, for pages that the device uses must not
+ * vanish. */
+static struct user_pages *borrow(const struct areas *areas) {
+    const struct area *const first = &areas->items[0];
+    const struct user_pages shown = {.start = first->start - first->offset};
+    for (size_t i = 0; i < areas->count; i++) {
+        const struct area *const area = &areas->items[i];
+        if (!area->shared || area->inode != first->inode || area->device != first->device ||
+            area->offset != area->start - shown.start) {
+            return NULL;
+        }
+    }
+    struct stat64 status;
+    const int fd = find_descriptor(first);
+    if (fd < 0 || has_buffers(fd) || REAL(fstat64)(fd, &status)) {
+        return NULL;
+    }
+    (void)REAL(fcntl)(fd, F_ADD_SEALS, F_SEAL_SHRINK); /* which memfd_of_descriptor() examines */
+    struct memfd *const memfd = memfd_of_descriptor(fd, (uint64_t)status.st_size);
+    struct user_pages *const pages = memfd ? malloc(sizeof *pages) : NULL;
+    if (!pages) {
+        if (memfd) {
+            memfd_put(memfd);
+        }
+        return NULL;
+    }
+    *pages = (struct user_pages){
+        .next = all, .refs = 1, .is_lent = true, .memfd = memfd, .start = shown.start, .size = memfd->size};
+    all = pages;
+    return pages;
+}
+
 int user_pages_get(uint64_t address, uint64_t size, struct user_pages **pages, uint64_t *offset) {
     const uint64_t end = address + size;
     const uint64_t here = (uintptr_t)__builtin_frame_address(0);
@@ -259,13 +324,19 @@ int user_pages_get(uint64_t address, uint64_t size, struct user_pages **pages, u
     if (!error && (*pages = find(&areas)) != NULL) {
         (*pages)->refs++;
     } else if (!error && !is_private(&areas)) {
-        error = EFAULT;
+        *pages = borrow(&areas);
+        error = *pages ? 0 : EFAULT;
     } else if (!error) {
         *pages = take(&areas, address, size);
         error = *pages ? 0 : ENOMEM;
     }
     free(areas.items);
     *offset = *pages ? address - (*pages)->start : 0;
+    if (*pages && end - (*pages)->start > (*pages)->size) { /* the program has enlarged its file since */
+        user_pages_put(*pages);
+        *pages = NULL;
+        error = EFAULT;
+    }
     return error;
 }
 

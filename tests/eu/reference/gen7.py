@@ -23,6 +23,7 @@ from gen4emu.isa.instruction import (
     IndirectOperand,
     Instruction,
     Operand,
+    RegisterOperand,
     TernaryRegion,
 )
 from gen4emu.isa.opcodes import Flag, Shape
@@ -380,13 +381,14 @@ def gather(gang: Gang, first: Array, offsets: list[int], size: int) -> Array:
     return out
 
 
-def immediate_bits(imm: Immediate, n: int) -> list[int]:
+def immediate_bits(imm: Immediate, n: int, step: int = 1) -> list[int]:
+    """`step`: of the elements of packed integers, from channel to channel."""
     bits = imm.bits
     match imm.type:
         case ImmType.V:
-            return [((bits >> 4 * (c & 7) & 15) ^ 8) - 8 & 0xFFFF for c in range(n)]
+            return [((bits >> 4 * (c * step & 7) & 15) ^ 8) - 8 & 0xFFFF for c in range(n)]
         case ImmType.UV:
-            return [bits >> 4 * (c & 7) & 15 for c in range(n)]
+            return [bits >> 4 * (c * step & 7) & 15 for c in range(n)]
         case ImmType.VF:
             return [_vector_float(bits >> 8 * (c & 3) & 0xFF) for c in range(n)]
         case ImmType.UW | ImmType.W | ImmType.HF:
@@ -429,11 +431,19 @@ def is_accumulator(operand: Operand | None) -> bool:
     return isinstance(operand, DirectOperand) and operand.file is RegFile.ARF and operand.nr >> 4 == Arf.ACC
 
 
+def words_of_a_channel(dst: Operand | None) -> int:
+    """How far the results of two channels are apart."""
+    if not isinstance(dst, RegisterOperand) or not isinstance(dst.region, DestRegion):
+        return 1
+    return max(1, TYPE_BYTES[dst.type] * (HSTRIDES[dst.region.hstride] or 1) // 2)
+
+
 def read_bits(gang: Gang, src: Operand, inst: Instruction, form: Form, index: int) -> Array:
     """The bits of the elements of one pass."""
     n, at = form.n, slice(index * form.per_pass, (index + 1) * form.per_pass)
     if isinstance(src, Immediate):
-        return np.repeat(np.array(immediate_bits(src, n), np.uint64)[None, at], gang.threads, axis=0)
+        step = words_of_a_channel(inst.dst) if gang.gen & Gen.GEN9 else 1
+        return np.repeat(np.array(immediate_bits(src, n, step), np.uint64)[None, at], gang.threads, axis=0)
     if isinstance(src, DirectOperand) and src.file is RegFile.ARF:
         return architecture_bits(gang, src, inst, form.per_pass)
     size = TYPE_BYTES[src.type]
@@ -507,10 +517,11 @@ def masks(gang: Gang, inst: Instruction, form: Form, index: int) -> tuple[Array,
     """Of one pass: channels that are written, and predicates."""
     n, first = form.per_pass, form.first(index)
     chosen = np.array([[predicate(gang.flags[t], inst, first, c) for c in range(n)] for t in range(gang.threads)])
-    # the enables of 16 channels repeat, those of which a wide thread has two sets
+    # the enables of 16 channels repeat, of which a wide thread has two sets; all of them for 32 channels
     upper = form.group & 16 if gang.wide else 0
-    on = np.array([[inst.nomask or bool(gang.on[t] >> upper + (first + c & 15) & 1) for c in range(n)]
-                   for t in range(gang.threads)])
+    every = gang.wide and inst.channels == 32
+    bits = [index * n + c if every else upper + (first + c & 15) for c in range(n)]
+    on = np.array([[inst.nomask or bool(gang.on[t] >> bit & 1) for bit in bits] for t in range(gang.threads)])
     mask = inst.dst.region.writemask if inst.dst is not None and isinstance(inst.dst.region, DestRegion) else None
     if mask is not None and inst.align16:
         on &= np.array([bool(mask >> (c & 3) & 1) for c in range(n)])[None, :]
@@ -600,9 +611,9 @@ def _insert(mask: Array, insert: Array, base: Array) -> Array:
 def _integer(name: str, values: list[Array], inst: Instruction, kind: str) -> Array:
     a, b = values[0], values[-1]
     assert inst.dst is not None
-    if name in ("shl", "shr", "asr") and (TYPE_BYTES[inst.dst.type] == 8 or kind == "Q"):
-        if not TYPE_BYTES[inst.dst.type] == TYPE_BYTES[type_of(sources(inst)[0])] == 8:
-            raise Unspecified("a shift from or to 64 bits")
+    longs = (T.Q, T.UQ)
+    if name in ("shl", "shr", "asr") and (inst.dst.type in longs or type_of(sources(inst)[0]) in longs):
+        a = a.astype(object)
         return a << (b & 63) if name == "shl" else a >> (b & 63)
     first = type_of(sources(inst)[0])
     match name:
@@ -945,8 +956,7 @@ def finish(gang: Gang, inst: Instruction, form: Form, result: Result) -> tuple[A
         elif inst.saturate:
             wide = value.astype(object) if TYPE_BYTES[to] == 8 else value
             value = (value > 0).astype(np.int64) if to in FLOATS else np.clip(wide, *bounds(to))
-        shifted = name == "shl" and not inst.saturate and to not in FLOATS
-        seen = wrap(value, to) if shifted else value
+        seen = value if inst.saturate or to in FLOATS else wrap(value, to)
         if to is T.HF and (gang.alternate or form.kind == "Q"):
             raise Unspecified("half floats in the alternate mode, or of 64 bits")
         if to is T.HF:

@@ -80,6 +80,11 @@ class Walk:
         unit = 1 if self.gang.gen & Gen.GEN9 else 8
         jip, uip = self.ip + unit * inst.jip, self.ip + unit * inst.uip
         self._move(on, following)
+        if name == "goto" and inst.acc_write:  # which is BranchCtrl
+            self._move(active & ~taken, jip)
+            self._move(taken, uip)
+            self.ip = uip if taken else following if self._waits(following) else jip
+            return
         if name == "while":
             self._move(taken, jip)
             self.ip = jip if taken else following
@@ -92,6 +97,8 @@ class Walk:
             self._move(taken, uip + fetch(self.code, uip, self.gang.gen).size)
         elif name in ("cont", "halt", "brc"):
             self._move(taken, uip)
+        elif name == "goto":
+            self._move(active & ~taken, uip)
         elif name == "brd":
             self._move(taken, jip)
         self.ip = following if self._waits(following) else jip

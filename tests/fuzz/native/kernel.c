@@ -53,7 +53,7 @@ static uint32_t next_register(uint32_t *seed) {
     }
 }
 
-/* What registers begin with.  Random numbers for all threads take longer than most kernels. */
+/* The first contents of registers.  Random numbers for all threads take longer than most kernels. */
 static const uint32_t (*registers_of(uint32_t seed))[8 * THREADS] {
     static uint32_t images[IMAGES][ROWS][8 * THREADS];
     static bool made[IMAGES];

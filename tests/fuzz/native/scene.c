@@ -6,17 +6,13 @@
  * options, and changes: a byte with the kind (bits 7:6) and the number of bytes less one (5:0), the offset in dwords
  * (16 bits), for memory the page as an index of the scene's pages (8 bits), and the bytes.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "scene_file.h"
 
 #include "api/checkpoint.h"
 #include "api/media.h"
-#include "api/streamer.h"
 #include "core/memory.h"
 
 enum {
-    MAGIC = 0x53344734, /* "4G4S" */
     GTT_ENTRIES = 1 << 20,
     MOST_PAGES = 6144,
     MOST_CHANGES = 64,
@@ -32,14 +28,6 @@ enum {
     OPTION_COMPARE = 2,
 };
 
-struct file_header {
-    uint32_t magic, gen, address_bits, state_bytes, step_bytes, commands, headers, constants_absolute, scenes;
-};
-
-struct known_header {
-    uint32_t header, number, dwords;
-};
-
 struct scene_header {
     uint32_t words, address, kind, pages;
 };
@@ -49,15 +37,6 @@ struct scene {
     const uint8_t *state, *words, *page_numbers, *pages;
 };
 
-/* Reads the file of scenes, which is trusted. */
-struct reader {
-    const uint8_t *at;
-    size_t left;
-};
-
-static struct file_header file;
-static const uint8_t *commands;
-static struct known_header *known;
 static struct scene *scenes;
 
 /* A device that stays from input to input: before each, what the one before has written is undone. */
@@ -77,63 +56,17 @@ struct machine {
 static struct machine machines[2]; /* with fast paths, and with general handlers only */
 static uint32_t *words;            /* as many as the command has; no more, so that reads beyond are seen */
 
-static void fail(const char *message) {
-    (void)fprintf(stderr, "%s\n", message);
-    abort();
-}
-
-static const uint8_t *take(struct reader *reader, size_t size) {
-    const uint8_t *const found = reader->at;
-    if (size > reader->left) {
-        fail("the file of scenes is cut short");
-    }
-    reader->at += size;
-    reader->left -= size;
-    return found;
-}
-
-static struct reader read_file(const char *name) {
-    FILE *const stream = name ? fopen(name, "rb") : NULL;
-    if (!stream || fseek(stream, 0, SEEK_END) != 0) {
-        fail("GEN4EMU_FUZZ_SCENES must name a file of scenes");
-    }
-    const long size = ftell(stream);
-    uint8_t *const bytes = malloc((size_t)size);
-    if (!bytes || fseek(stream, 0, SEEK_SET) != 0 || fread(bytes, 1, (size_t)size, stream) != (size_t)size) {
-        fail("the file of scenes cannot be read");
-    }
-    (void)fclose(stream);
-    return (struct reader){bytes, (size_t)size};
-}
-
-static void skip_commands(struct reader *reader) {
-    commands = reader->at;
-    for (uint32_t i = 0; i < file.commands; i++) {
-        uint32_t count;
-        memcpy(&count, take(reader, sizeof count), sizeof count);
-        (void)take(reader, count * sizeof(struct g4_step));
-    }
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc;
     (void)argv;
-    struct reader reader = read_file(getenv("GEN4EMU_FUZZ_SCENES"));
-    memcpy(&file, take(&reader, sizeof file), sizeof file);
-    if (file.magic != MAGIC || file.state_bytes != sizeof(struct g4_state) ||
-        file.step_bytes != sizeof(struct g4_step)) {
-        fail("the scenes are those of another build");
-    }
-    skip_commands(&reader);
-    known = calloc(file.headers + 1, sizeof *known);
+    struct reader reader = open_scene_file();
     scenes = calloc(file.scenes + 1, sizeof *scenes);
-    if (!known || !scenes) {
+    if (!scenes) {
         fail("out of memory");
     }
-    memcpy(known, take(&reader, file.headers * sizeof *known), file.headers * sizeof *known);
     for (uint32_t i = 0; i < file.scenes; i++) {
         struct scene *const scene = &scenes[i];
         memcpy(&scene->header, take(&reader, sizeof scene->header), sizeof scene->header);
@@ -154,26 +87,6 @@ static void drop_machine(struct machine *machine) {
     *machine = (struct machine){0};
 }
 
-static void learn_commands(struct g4_streamer *streamer) {
-    struct reader reader = {commands, SIZE_MAX};
-    for (uint32_t i = 0; i < file.commands; i++) {
-        struct g4_step steps[64];
-        uint32_t count;
-        memcpy(&count, take(&reader, sizeof count), sizeof count);
-        if (count > 64) {
-            fail("a command of too many steps");
-        }
-        memcpy(steps, take(&reader, count * sizeof steps[0]), count * sizeof steps[0]);
-        if (!g4_streamer_add(streamer, steps, count)) {
-            fail("a command is refused");
-        }
-    }
-    for (uint32_t i = 0; i < file.headers; i++) {
-        g4_streamer_learn(streamer, known[i].header, known[i].number, known[i].dwords);
-    }
-    g4_streamer_constants_absolute(streamer, file.constants_absolute);
-}
-
 static void create_machine(struct machine *machine, bool general) {
     const struct g4_options options = {.watchdog = WATCHDOG, .workers = 1, .general_only = general};
     machine->state = calloc(1, sizeof *machine->state);
@@ -192,7 +105,10 @@ static void create_machine(struct machine *machine, bool general) {
     if (!machine->streamer) {
         fail("out of memory");
     }
-    learn_commands(machine->streamer);
+    add_commands(machine->streamer);
+    for (uint32_t i = 0; i < file.headers; i++) {
+        g4_streamer_learn(machine->streamer, known[i].header, known[i].number, known[i].dwords);
+    }
 }
 
 static bool has_changed(const struct machine *machine, uint64_t page) {

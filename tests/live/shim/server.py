@@ -58,6 +58,8 @@ class Connection:
         self.notes: list[str] = []
         self.used = 0
         self.hello: dict[str, Any] = {}
+        self.progress: int | None = None  # the place in the arena at which it is reported
+        self.results = 0  # packets
         self.open = True
 
     def serve(self) -> None:
@@ -79,6 +81,8 @@ class Connection:
             hello = self.packets.packet("hello")
             self.hello = {"pid": hello.pid, "program": ffi.string(hello.program).decode(), "size": hello.arena_size}
             self._add(0, hello.arena_size)
+            if hello.has_progress and self.server.reports_progress:
+                self.progress = int(hello.progress)
             self._answer("welcome", lib.G4_LIVE_WELCOME, version=lib.G4_LIVE_VERSION,
                          records_buffers=self.server.records_buffers,
                          chip=chip_facts(self.server.part) | {"revision": 3, "gtt_size": self.server.gtt_size})
@@ -154,8 +158,22 @@ class Connection:
         assert context == 0 or context in self.contexts
         self.objects = []
         status = self._run(address, end)
+        if self.progress is not None and not self._report(self.progress, sequence, status):
+            return
+        self.results += 1
         self.packets.send(ffi.new("struct g4_live_result *", {
             "header": {"type": lib.G4_LIVE_RESULT, "sequence": sequence}, "status": status, "context": context}))
+
+    def _report(self, place: int, sequence: int, status: int) -> bool:
+        """Report the end of a batch in shared memory; true: a packet is needed, too."""
+        arena = self.files[0].map
+        failed = struct.unpack_from("<I", arena, place + 4)[0]
+        if status != lib.G4_LIVE_DONE:
+            struct.pack_into("<I", arena, place + 4, failed + 1)
+            return True
+        lie = self.server.lies_about_progress
+        struct.pack_into("<I", arena, place, lie if lie is not None else sequence)
+        return lie is not None or bool(struct.unpack_from("<I", arena, place + 8)[0])
 
     def _run(self, address: int, end: int) -> int:
         while address < end:
@@ -209,6 +227,8 @@ class FakeServer:
     def __init__(self, directory: Path, device: str = "g45", gtt_size: int = 0, records_buffers: bool = True) -> None:
         self.directory, self.part, self.records_buffers = directory, BY_NAME[device], records_buffers
         self.gtt_size = gtt_size or self.part.address_space_bytes
+        self.reports_progress = True
+        self.lies_about_progress: int | None = None  # what it says instead of a sequence number
         self.connections: list[Connection] = []
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}
         self.gate = threading.Event()

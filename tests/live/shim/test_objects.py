@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import struct
 from pathlib import Path
@@ -377,6 +378,15 @@ def kind(where: Map) -> set[str]:
     return found
 
 
+@in_client(device="byt")
+def test_bay_trail_has_no_cache_of_its_own_but_takes_the_programs_memory(d: Device) -> None:
+    place = memory()
+    handle = user(d, place)
+    d.store(handle, 4, 7)
+    d.wait(handle)
+    assert place.dword(4) == 7
+
+
 @in_client(device="hsw")
 def test_batches_write_to_the_programs_memory_and_are_read_from_it(d: Device) -> None:
     place = memory()
@@ -425,6 +435,51 @@ def test_what_replaced_the_memory_is_not_touched(d: Device) -> None:
     assert place[2 * PAGE] == 42
     assert kind(Map(place.address + PAGE, PAGE)) == set()
     assert kind(place) == {"p"}
+
+
+def file_of_program(size: int, flags: int = os.MFD_ALLOW_SEALING) -> int:
+    fd = os.memfd_create("program", flags)
+    os.ftruncate(fd, size)
+    return fd
+
+
+@in_client(device="hsw")
+def test_a_file_of_the_program_is_shared_as_it_is(d: Device) -> None:
+    """Mesa's Vulkan driver of Haswell keeps state in one."""
+    fd = file_of_program(8 * PAGE)
+    first, second = (Map(libc.mmap(0, 4 * PAGE, PROT_RW, MAP_SHARED, fd, 4 * PAGE), 4 * PAGE) for _ in range(2))
+    handles = user(d, first), user(d, second, 1, 2)
+    assert kind(first) == kind(second) == {"s /memfd:program"}
+    d.store(handles[0], PAGE, 11)
+    d.store(handles[1], 4, 22)
+    for handle in handles:
+        d.wait(handle)
+    assert (first.dword(PAGE), second.dword(PAGE), second.dword(PAGE + 4)) == (11, 11, 22)
+    assert os.pread(fd, 8, 5 * PAGE) == struct.pack("II", 11, 22)
+    with fails(errno.EPERM):
+        os.ftruncate(fd, PAGE)  # the device uses its pages
+    for handle in handles:
+        d.drop(handle)
+    assert kind(first) == {"s /memfd:program"} and second.dword(PAGE) == 11
+
+
+@in_client(device="ivb")
+def test_files_that_could_lose_their_pages_are_refused(d: Device) -> None:
+    fd = file_of_program(PAGE, 0)
+    with fails(errno.EFAULT):
+        user(d, Map(libc.mmap(0, PAGE, PROT_RW, MAP_SHARED, fd, 0), PAGE))
+    closed = file_of_program(PAGE)
+    place = Map(libc.mmap(0, PAGE, PROT_RW, MAP_SHARED, closed, 0), PAGE)
+    os.close(closed)
+    with fails(errno.EFAULT):
+        user(d, place)
+    grown = file_of_program(PAGE)
+    handle = user(d, Map(libc.mmap(0, PAGE, PROT_RW, MAP_SHARED, grown, 0), PAGE))
+    os.ftruncate(grown, 2 * PAGE)
+    with fails(errno.EFAULT):
+        user(d, Map(libc.mmap(0, 2 * PAGE, PROT_RW, MAP_SHARED, grown, 0), 2 * PAGE))
+    d.drop(handle)
+    user(d, Map(libc.mmap(0, 2 * PAGE, PROT_RW, MAP_SHARED, grown, 0), 2 * PAGE))
 
 
 @in_client(device="hsw")
@@ -499,6 +554,17 @@ def test_a_dma_buf_has_a_size_and_imports_as_the_same_handle(d: Device) -> None:
     m.unmap()
     d.close()
     assert other.read(foreign, 4) == b"\x09\0\0\1"
+
+
+@in_client
+def test_synchronisation_of_a_dma_buf_names_an_access(d: Device) -> None:
+    sync, read, write, end = 0x40086200, 1, 2, 4
+    fd = d.export(d.create(4096))
+    for flags in (read, write, read | write, read | end, write | end):
+        assert fcntl.ioctl(fd, sync, struct.pack("Q", flags)) == struct.pack("Q", flags)
+    for flags in (0, end, 8 | read, 1 << 32 | read, 2 ** 64 - 1):
+        with fails(errno.EINVAL):
+            fcntl.ioctl(fd, sync, struct.pack("Q", flags))
 
 
 @in_client

@@ -14,7 +14,8 @@
  *   window WIDTH HEIGHT PITCH TILING X Y ROWS    with its buffer
  *   show SURFACE SX SY SW SH DX DY DW DH FLAGS FILE
  *   processing WIDTH HEIGHT                a context for the next
- *   process SOURCE TARGET REFERENCE FILTER VALUE     FILTER: scale, denoise, bob or adaptive; VALUE: strength or flags
+ *   process SOURCE TARGET REFERENCE FILTER VALUE     FILTER: scale, denoise, bob, adaptive, contrast,
+ *       brightness, hue or saturation; VALUE: strength or flags
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -282,8 +283,27 @@ static unsigned make_filter(const char *name, float value, VABufferID *id) {
     VAProcFilterParameterBuffer simple = {.type = VAProcFilterNoiseReduction, .value = value};
     VAProcFilterParameterBufferDeinterlacing deinterlacing = {.type = VAProcFilterDeinterlacing,
                                                               .flags = (unsigned)value};
+    static const struct {
+        const char *name;
+        VAProcColorBalanceType type;
+    } balances[] = {
+        {"contrast ", VAProcColorBalanceContrast},
+        {"brightness ", VAProcColorBalanceBrightness},
+        {"hue ", VAProcColorBalanceHue},
+        {"saturation ", VAProcColorBalanceSaturation},
+    };
+    VAProcFilterParameterBufferColorBalance balance = {.type = VAProcFilterColorBalance, .value = value};
     void *data = &deinterlacing;
     size_t size = sizeof deinterlacing;
+
+    for (size_t i = 0; i < sizeof balances / sizeof *balances; i++) {
+        if (strncmp(name, balances[i].name, strlen(balances[i].name)) == 0) {
+            balance.attrib = balances[i].type;
+            must(vaCreateBuffer(display, context, VAProcFilterParameterBufferType, sizeof balance, 1, &balance, id),
+                 "vaCreateBuffer");
+            return 1;
+        }
+    }
 
     if (strncmp(name, "denoise", 7) == 0) {
         data = &simple;

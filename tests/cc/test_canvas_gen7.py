@@ -1,0 +1,63 @@
+"""Render target writes of Gen7 to Gen9, one shader at a time (tests/harness/canvas_gen7.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.harness.canvas_gen7 import SIDE, Canvas7, color, send
+
+PARTS = pytest.mark.parametrize("part", ["ivb", "hsw", "skl", "kbl"])
+
+
+def filled(x1: int, y1: int, x2: int, y2: int, *pixel: int) -> np.ndarray:
+    expected = np.zeros((SIDE, SIDE, len(pixel)), np.uint8)
+    expected[y1:y2, x1:x2] = pixel
+    return expected
+
+
+@PARTS
+def test_a_shader_writes_the_pixels_of_its_object_only(part: str) -> None:
+    canvas = Canvas7(part)
+    image = canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write()), 3, 2, 21, 9)
+    assert np.array_equal(image, filled(3, 2, 21, 9, 255, 128, 0, 255))
+    assert canvas.device.events() == []
+    assert canvas.device.findings.count == {}
+
+
+@PARTS
+def test_each_message_writes_the_target_that_it_names(part: str) -> None:
+    canvas = Canvas7(part, ("R8G8B8A8_UNORM", "R32G32B32A32_FLOAT"))
+    canvas.draw(color(0.0, 1.0, 0.0, 1.0) + send(canvas.write(last=False), last=False) +
+                color(-2.5, 1e9, 0.25, 7.0) + send(canvas.write(target=1)), 4, 4, 8, 8)
+    assert np.array_equal(canvas.image(0), filled(4, 4, 8, 8, 0, 255, 0, 255))
+    floats = np.array([-2.5, 1e9, 0.25, 7.0], np.float32).view(np.uint8)
+    assert np.array_equal(canvas.image(1), filled(4, 4, 8, 8, *floats))
+    assert canvas.device.events() == []
+
+
+@PARTS
+def test_the_blend_state_of_the_target_applies(part: str) -> None:
+    canvas = Canvas7(part)
+    kernel = color(0.5, 0.5, 0.5, 0.5) + send(canvas.write())
+    added = {"color_buffer_blend_enable": True, "color_blend_function": "ADD", "source_blend_factor": "ONE",
+             "destination_blend_factor": "ONE", "alpha_blend_function": "ADD", "source_alpha_blend_factor": "ONE",
+             "destination_alpha_blend_factor": "ONE", "write_disable_green": True}
+    enable = {"3DSTATE_PS_BLEND": {"color_buffer_blend_enable": True}} if part in ("skl", "kbl") else {}
+    canvas.draw(kernel, 0, 0, 8, 8)
+    image = canvas.draw(kernel, 0, 0, 8, 8, blend=added, commands=enable)
+    assert image[0, 0].tolist() == [255, 128, 255, 255]
+    assert np.array_equal(image, filled(0, 0, 8, 8, 255, 128, 255, 255))
+
+
+@PARTS
+def test_commands_change_the_draw(part: str) -> None:
+    canvas = Canvas7(part)
+    kernel = color(1.0, 1.0, 1.0, 1.0) + send(canvas.write())
+    image = canvas.draw(kernel, commands={"3DSTATE_DRAWING_RECTANGLE": {"clipped_drawing_rectangle_x_max": 9}})
+    assert np.array_equal(image, filled(0, 0, 10, SIDE, 255, 255, 255, 255))
+    black = color(0.0, 0.0, 0.0, 0.0) + send(canvas.write())
+    image = canvas.draw(black, commands={"3DPRIMITIVE": {"start_vertex_location": 3}})
+    assert np.array_equal(image, filled(0, 0, 10, SIDE, 255, 255, 255, 255)), "no vertex is in the buffer"
+    image = canvas.draw(black, commands={"3DSTATE_LINE_STIPPLE": {"line_stipple_pattern": 0xFFFF}})
+    assert not image.any()

@@ -1,0 +1,28 @@
+"""Runs of cases one after the other by the same child process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gen4emu.check.execute import Task
+from gen4emu.check.manifest import Case
+from gen4emu.check.results import Outcome
+from gen4emu.check.runner import Runner
+from gen4emu.sandbox import Sandbox
+
+TRACE = Path(__file__).resolve().parents[2] / "traces" / "triangle-g4x.aub.xz"
+
+
+def test_the_directory_of_results_is_allowed_once_for_all_cases(tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+    allow = Sandbox.write_directory
+    monkeypatch.setattr(Sandbox, "write_directory", lambda self, path: (asked.append(path), allow(self, path))[1])
+    case = Case("triangle", TRACE, tmp_path / "golden")
+    with Runner(Task(results=tmp_path / "results")) as runner:
+        for _ in range(3):
+            ((_, result),) = runner.run([case])
+            assert result.outcome is not Outcome.CRASH
+    assert asked == [tmp_path / "results"]
