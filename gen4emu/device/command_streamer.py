@@ -31,7 +31,7 @@ Handler = Callable[[Words], None]
 _IDLE = 0xFFFFFFFF
 _PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
-_FETCH_DWORDS = 1024
+_FETCH_DWORDS, _MOST_FETCH_DWORDS = 1024, 1 << 14
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
 _MAX_JUMPS = 1 << 14  # the same for tight loops, of which millions of dwords would take minutes
 _FIRST_DWORDS = 1 << 16  # that a batch runs before the first call of `waits`
@@ -232,7 +232,8 @@ class CommandStreamer:
         self._window: Words = memoryview(b"").cast("I")
         self._window_pointer: Any = ffi.NULL
         self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, skip=self._run,
-                                     extend=self._extend_batch)
+                                     extend=self._extend_batch, most_dwords=_MOST_FETCH_DWORDS)
+        self.state.stored.rewritten = self._reader.read_again
         self.position = self._reader.position
         self._ring_reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, self.position)
 
@@ -358,22 +359,23 @@ class CommandStreamer:
         if pause.batch is not None:
             self._load_returns(pause.returns)
             self._reader.resume(pause.batch)
-            self._use_window(self._reader.window)
+            self._use_window(pause.batch.start, self._reader.window)
             self._continue_batch()
         if pause.ring_at is not None:
             self._run_ring(pause.ring_at)
         else:
             self._wait_for_threads(finish=True)
 
-    def _use_window(self, words: Words) -> None:
+    def _use_window(self, start: int, words: Words) -> None:
         """Let the core execute commands of this window."""
         self._window, self._window_pointer = words, pointer(words)
+        self.state.stored.watch(start, len(words))
 
     def _fetch(self, address: int, dwords: int) -> Words:
         if not self._is_mapped(address):
             self.interrupts.page_fault("command_fetch")
             self._hang("nothing is mapped where the batch continues")
-        self._use_window(self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS))
+        self._use_window(address, self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS))
         return self._window
 
     def _is_mapped(self, address: int) -> bool:
@@ -393,7 +395,7 @@ class CommandStreamer:
                 self.position.address, self.position.header = start + 4 * last, words[last]
                 if run.draws or run.blits or run.status:
                     self._count_draws(start, run)
-            if at >= end:
+            if at >= end or run.rewritten:
                 return at
             decoded = self._headers[False][words[at]]
             if decoded.stored is None:
@@ -768,8 +770,10 @@ class CommandStreamer:
     def _write(self, address: int, data: bytes, physical: bool = False) -> None:
         if physical:
             self.memory.write_physical(address, data)
+            self._reader.read_again()
             return
         lib.g4_mem_write(self._port, address, data, len(data))  # writes to unmapped pages are dropped and logged
+        self._reader.written(address, len(data))
 
     def _read_dword(self, address: int) -> int:
         return self.memory.read_dwords(address, 1)[0]

@@ -133,13 +133,13 @@ def leave_if_zero(dword: int, mask: int = 0xFFFFFFFF) -> Step:
 class StoredCommand:
     """The handler of a command that the core executes.  It is part of a run of commands, too (`StoredCommands.run`)."""
 
-    __slots__ = ("_fallback", "_native", "number")
+    __slots__ = ("_fallback", "_owner", "number")
 
-    def __init__(self, native: Any, number: int, fallback: Callable[[Words], None] | None) -> None:
-        self._native, self.number, self._fallback = native, number, fallback
+    def __init__(self, owner: StoredCommands, number: int, fallback: Callable[[Words], None] | None) -> None:
+        self._owner, self.number, self._fallback = owner, number, fallback
 
     def __call__(self, words: Words) -> None:
-        done = lib.g4_streamer_execute(self._native, self.number, ffi.from_buffer("uint32_t[]", words), len(words))
+        done = self._owner.execute_one(self.number, words)
         if not done and self._fallback is not None:
             self._fallback(words)
 
@@ -147,7 +147,7 @@ class StoredCommand:
 class StoredCommands:
     """The commands of one `struct g4_state` that the core executes."""
 
-    __slots__ = ("_blitter", "_native", "_owners", "run")
+    __slots__ = ("_blitter", "_native", "_owners", "rewritten", "run")
 
     def __init__(self, state: Any, port: Any) -> None:
         native = lib.g4_streamer_new(state, port)
@@ -156,13 +156,14 @@ class StoredCommands:
         self._native = ffi.gc(native, lib.g4_streamer_free)
         self._owners = state, port  # which the core uses
         self.run = ffi.new("struct g4_streamer_run *")  # the results of `execute`
+        self.rewritten: Callable[[], None] = lambda: None  # called after a command that has changed watched ones
 
     def add(self, *steps: Step, fallback: Callable[[Words], None] | None = None) -> StoredCommand:
         """A command of these steps.  `fallback` executes it when a step leaves it to Python."""
         number = lib.g4_streamer_add(self._native, ffi.new("struct g4_step[]", list(steps)), len(steps))
         if number == 0:
             raise MemoryError("not enough memory for a command")
-        return StoredCommand(self._native, number, fallback)
+        return StoredCommand(self, number, fallback)
 
     def use_blitter(self, blitter: Any) -> None:
         """Execute blits with this `struct g4_blitter`."""
@@ -180,12 +181,26 @@ class StoredCommands:
         """Forget all headers."""
         lib.g4_streamer_forget(self._native)
 
+    def watch(self, address: int, dwords: int) -> None:
+        """Commands from this address on are executed next: end `execute` when one of them changes them."""
+        lib.g4_streamer_watch(self._native, address, dwords)
+
     def execute(self, words: Any, at: int, end: int, device: Any, fault: Any) -> int:
         """Execute known commands between two indices of `words` (`uint32_t *`), and return the index after them.
 
         Draws and blits are executed by `device`, unless that is NULL.  `run` has the numbers.
         """
-        return int(lib.g4_streamer_run(self._native, words, at, end, device, fault, self.run))
+        at = int(lib.g4_streamer_run(self._native, words, at, end, device, fault, self.run))
+        if self.run.rewritten:
+            self.rewritten()
+        return at
+
+    def execute_one(self, number: int, words: Words) -> bool:
+        """Execute a command, and return whether no step has left it to Python."""
+        done = lib.g4_streamer_execute(self._native, number, ffi.from_buffer("uint32_t[]", words), len(words))
+        if done == lib.G4_STREAMER_REWRITTEN:
+            self.rewritten()
+        return bool(done)
 
 
 def pointer(words: Words) -> Any:

@@ -58,14 +58,13 @@ class Position:
 class ReaderState:
     """A reader of a batch between two commands, for `resume`."""
 
-    start: int  # the address of the window
-    at: int  # index of the next command in it
+    start: int  # the address of the next command, from which on the window is kept
     requested: int  # dwords
     stop: int  # of those, the number that is usable
     left: int  # dwords that the batch may still have, from the start of the window on
     window: bytes  # as it was fetched: memory may have changed since
     moved: bool
-    skip: int | None
+    is_stale: bool
     target: int | None
     limit: int | None
 
@@ -77,13 +76,15 @@ class CommandReader(Generic[T]):
     default it is the end of that command.  `skip` may process commands of a batch itself, from the next one on: it
     returns the index of the first that it leaves.  `extend` is called when a batch has all dwords that it may have, and
     returns how many more are allowed.  `loop` is an address to which the last batch has jumped at least twice.
+
+    The first window after a jump has `window_dwords`, and each that follows twice as many, up to `most_dwords`.
     """
 
-    __slots__ = ("_bounds", "_fetch", "_limit", "_moved", "_resumed", "_skip", "_target", "_window_dwords", "at", "end",
-                 "extend", "following", "headers", "loop", "position", "skip", "window")
+    __slots__ = ("_bounds", "_fetch", "_is_stale", "_limit", "_most_dwords", "_moved", "_resumed", "_skip", "_target",
+                 "_window_dwords", "at", "end", "extend", "following", "headers", "loop", "position", "skip", "window")
 
     def __init__(self, headers: Headers[T], fetch: Fetch, window_dwords: int, position: Position | None = None,
-                 skip: Skip | None = None, extend: Extend | None = None) -> None:
+                 skip: Skip | None = None, extend: Extend | None = None, most_dwords: int = 0) -> None:
         self.headers = headers
         self.skip = skip
         self.extend = extend
@@ -93,8 +94,8 @@ class CommandReader(Generic[T]):
         self.at = 0  # index of the current command in `window`
         self.following = 0  # index after it
         self.end = 0  # address at which the reader ran out of commands
-        self._fetch, self._window_dwords = fetch, window_dwords
-        self._moved = False
+        self._fetch, self._window_dwords, self._most_dwords = fetch, window_dwords, max(most_dwords, window_dwords)
+        self._moved = self._is_stale = False
         self._skip: int | None = None
         self._target: int | None = None
         self._limit: int | None = None
@@ -119,17 +120,28 @@ class CommandReader(Generic[T]):
         """Read no more commands."""
         self._target, self._moved = None, True
 
+    def written(self, address: int, size: int) -> None:
+        """Bytes of memory have changed: if commands of the window are among them, read these again."""
+        start = self._bounds[0]
+        if address < start + 4 * len(self.window) and address + size > start:
+            self.read_again()
+
+    def read_again(self) -> None:
+        """Read the next command, and what follows it, from memory."""
+        self._is_stale = True
+
     def save(self) -> ReaderState:
         """The state of a batch after the command that was yielded last, for `resume`."""
         start, requested, stop, left = self._bounds
-        return ReaderState(start, self.following, requested, stop, left, self.window.tobytes(), self._moved, self._skip,
-                           self._target, self._limit)
+        done = self.following
+        return ReaderState(start + 4 * done, requested - done, stop - done, left - done, self.window[done:].tobytes(),
+                           self._moved, self._is_stale, self._target, self._limit)
 
     def resume(self, saved: ReaderState) -> None:
         """Make the next `batch` continue at a state that `save` has returned."""
         self._resumed = saved
         self._bounds = saved.start, saved.requested, saved.stop, saved.left
-        self._moved, self._skip, self._target, self._limit = saved.moved, saved.skip, saved.target, saved.limit
+        self._moved, self._is_stale, self._target, self._limit = saved.moved, saved.is_stale, saved.target, saved.limit
         self.window = memoryview(bytearray(saved.window)).cast("I")
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -161,13 +173,14 @@ class CommandReader(Generic[T]):
         left = 1 << 62 if max_dwords is None else max_dwords  # dwords from the start of the window on
         start = at = requested = available = stop = 0  # window: address, next command, dwords requested, read, usable
         words: Words = self.window
+        next_dwords = self._window_dwords
         targets: set[int] = set()
         self.loop = None
         resumed, self._resumed = self._resumed, None
         if resumed is None:
-            self._moved = True
+            self._moved, self._is_stale = True, False
         else:
-            at, available = resumed.at, len(words)
+            available = len(words)
             start, requested, stop, left = self._bounds
         while True:
             if self._moved:
@@ -179,12 +192,14 @@ class CommandReader(Generic[T]):
                 else:
                     left -= at + jump_dwords
                     start, at, stop, self._target = self._target, 0, 0, None
+                    next_dwords = self._window_dwords
                     if start in targets:
                         self.loop = start
                     targets.add(start)
-            if at >= stop:
-                start, left, at = start + 4 * at, left - at, 0
-                requested = self._before_limit(start, self._window_dwords)
+            if at >= stop or self._is_stale:
+                start, left, at, self._is_stale = start + 4 * at, left - at, 0, False
+                requested = self._before_limit(start, next_dwords)
+                next_dwords = min(2 * next_dwords, self._most_dwords)
                 self.window = words = self._fetch(start, requested) if requested else memoryview(b"").cast("I")
                 available = stop = len(words)
                 self._bounds = start, requested, stop, left
@@ -193,14 +208,15 @@ class CommandReader(Generic[T]):
                     return
             if self.skip is not None and left > at:
                 at = self.skip(start, at, min(stop, left))
-                if at >= stop:
+                if at >= stop or self._is_stale:
                     continue
             header = words[at]
             decoded = self.headers[header]
             following = at + decoded.dwords
             if following > available and (at or following > requested):  # the window ends inside the command
                 start, left, at, following = start + 4 * at, left - at, 0, decoded.dwords
-                requested = max(self._before_limit(start, self._window_dwords), following)
+                requested = max(self._before_limit(start, next_dwords), following)
+                next_dwords = min(2 * next_dwords, self._most_dwords)
                 self.window = words = self._fetch(start, requested)
                 available = len(words)
                 stop = self._before_limit(start, available)

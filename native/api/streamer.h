@@ -57,7 +57,15 @@ struct g4_streamer_run {
     uint32_t blits;     /* that have ended */
     uint32_t last_draw; /* index of the last one of both, or of the draw that failed */
     bool last_is_blit;
+    bool rewritten;  /* the last command has changed commands that are watched */
     uint32_t status; /* enum g4_status of the last draw */
+};
+
+/* The result of g4_streamer_execute. */
+enum g4_streamer_done {
+    G4_STREAMER_LEFT, /* a step leaves the command to Python */
+    G4_STREAMER_DONE,
+    G4_STREAMER_REWRITTEN, /* done, and it has changed commands that are watched */
 };
 
 struct g4_streamer;
@@ -75,8 +83,11 @@ void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute)
 void g4_streamer_learn(struct g4_streamer *streamer, uint32_t header, uint32_t number, uint32_t dwords);
 /* Forget all headers. */
 void g4_streamer_forget(struct g4_streamer *streamer);
-/* Execute a command of `count` dwords; false: one of its steps leaves it to Python.  Draws are left to Python. */
-bool g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words, uint32_t count);
+/* The words of the next runs were read from this address: a run ends after a command that writes there. */
+void g4_streamer_watch(struct g4_streamer *streamer, g4_address address, uint32_t dwords);
+/* Execute a command of `count` dwords.  Draws are left to Python. */
+enum g4_streamer_done g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words,
+                                          uint32_t count);
 /* Execute the commands from index `at` on while their headers are known, up to `end`, and return the index of the first
  * one that remains.  `device` executes draws, and `fault` describes one that failed; without a device, draws and blits
  * remain. */

@@ -35,6 +35,8 @@ struct g4_streamer {
     struct g4_port *port;
     struct g4_blitter *blitter;
     bool constants_absolute;
+    g4_address watched; /* the address of the words that are executed */
+    uint64_t watched_bytes;
     uint32_t commands; /* the first is unused: commands are numbered from 1 */
     struct command command[MOST_COMMANDS];
     struct header header[HEADERS];
@@ -47,6 +49,7 @@ struct run {
     struct g4_fault *fault;
     struct g4_streamer_run *result;
     uint32_t at;                              /* index of the command */
+    bool rewritten;                           /* the command has changed commands that are watched */
     uint32_t draws;                           /* that were started */
     uint32_t place[PLACES], commands[PLACES]; /* of the last ones: index, and the commands before them */
 };
@@ -96,6 +99,11 @@ uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *ste
 
 void g4_streamer_use_blitter(struct g4_streamer *streamer, struct g4_blitter *blitter) {
     streamer->blitter = blitter;
+}
+
+void g4_streamer_watch(struct g4_streamer *streamer, g4_address address, uint32_t dwords) {
+    streamer->watched = address;
+    streamer->watched_bytes = (uint64_t)dwords * sizeof(uint32_t);
 }
 
 void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute) {
@@ -236,13 +244,18 @@ static enum outcome load_constants(struct run *run, const struct g4_step *step, 
 }
 
 static enum outcome write_words(struct run *run, g4_address address, const uint32_t *words) {
+    const struct g4_streamer *const streamer = run->streamer;
+    const size_t size = 2 * sizeof *words;
+
+    run->rewritten =
+        run->rewritten || (address < streamer->watched + streamer->watched_bytes && address + size > streamer->watched);
     if (run->device && g4_device_write_later(run->device, address, words)) {
         return DONE;
     }
     if (!finish_draws(run)) {
         return FAILED;
     }
-    (void)g4_mem_write(run->streamer->port, address, words, 2 * sizeof *words);
+    (void)g4_mem_write(streamer->port, address, words, size);
     return DONE;
 }
 
@@ -356,9 +369,13 @@ static enum outcome run_steps(struct run *run, const struct command *command, co
 
 /* ---- commands ---- */
 
-bool g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words, uint32_t count) {
+enum g4_streamer_done g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words,
+                                          uint32_t count) {
     struct run run = {.streamer = streamer};
-    return number < streamer->commands && run_steps(&run, &streamer->command[number], words, count) == DONE;
+    if (number >= streamer->commands || run_steps(&run, &streamer->command[number], words, count) != DONE) {
+        return G4_STREAMER_LEFT;
+    }
+    return run.rewritten ? G4_STREAMER_REWRITTEN : G4_STREAMER_DONE;
 }
 
 uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, uint32_t at, uint32_t end,
@@ -366,7 +383,7 @@ uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, ui
     struct run run = {.streamer = streamer, .device = device, .fault = fault, .result = result};
 
     memset(result, 0, sizeof *result);
-    while (at < end && result->status == G4_OK) {
+    while (at < end && result->status == G4_OK && !run.rewritten) {
         run.at = at;
         const struct header *const header = find(streamer, words[at]);
         if (!header || header->dwords > end - at) {
@@ -383,6 +400,7 @@ uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, ui
         }
         at += header->dwords;
     }
+    result->rewritten = run.rewritten;
     (void)finish_draws(&run);
     if (result->status != G4_OK) {
         go_back(&run);

@@ -230,32 +230,38 @@ def test_a_submission_of_many_draws_has_checkpoints_inside(tmp_path: Path, worke
             assert everything(timeline.execute_from(bookmark)) == straight
 
 
-def test_a_batch_that_changes_itself_continues_with_the_dwords_that_were_fetched(tmp_path: Path) -> None:
+# XY_SRC_COPY_BLT of one pixel; the second copies the last dword of the batch to dword 28
+_BLIT = 0x54F00006, 0x03CC0080, 0, 0x00010001, 0x8000, 0, 0x80, 0x9000
+_BLIT_END = 0x54F00006, 0x03CC0080, 0, 0x00010001, 0x100000 + 4 * 28, 0, 0x80, 0x100000 + 4 * 41
+
+
+@pytest.mark.parametrize(("change", "draws"), [
+    ((0x10400002, 0, 0x100000 + 4 * 28, 0x05000000, 0, 0, 0, 0), 2),  # MI_STORE_DATA_IMM: the batch is read again
+    (_BLIT_END, 4),  # drawing comes too late for dwords that were fetched
+], ids=["store", "blit"])
+def test_a_batch_that_changes_itself_has_checkpoints(tmp_path: Path, change: tuple[int, ...], draws: int) -> None:
     path = tmp_path / "changes.bin"
-    blit = 0x54F00006, 0x03CC0080, 0, 0x00010001, 0x8000, 0, 0x80, 0x9000  # XY_SRC_COPY_BLT of one pixel
-    store = 0x10400002, 0, 0x100000 + 4 * 28, 0x05000000  # MI_STORE_DATA_IMM: MI_BATCH_BUFFER_END at dword 28
-    words = (*blit, *store, *blit, *(0,) * 8, *(0,) * 4, *blit, 0x05000000, 0)
+    words = (*_BLIT, *change, *_BLIT, *(0,) * 4, *(0,) * 4, *_BLIT, 0x05000000, 0x05000000)
     path.write_bytes(struct.pack(f"<{len(words)}I", *words))
     with open_trace(path, kind="raw", device="g45", base=0x100000) as trace, Timeline(
             trace, BY_NAME["g45"], interval=0) as timeline:
         straight = everything(timeline.finish())
-        assert straight["numbers"][0] == 3
-        assert len(timeline.bookmarks) == 4
+        assert straight["numbers"][0] == draws
+        assert len(timeline.bookmarks) == draws + 1
         for bookmark in timeline.bookmarks:
             assert everything(timeline.execute_from(bookmark)) == straight
 
 
 @pytest.mark.parametrize("in_batch", [False, True])
 def test_draws_of_a_ring_and_of_second_level_batches_have_checkpoints(in_batch: bool) -> None:
-    blit = 0x54F00006, 0x03CC0080, 0, 0x00010001, 0x8000, 0, 0x80, 0x9000
     noted: list[Any] = []
     with Device(BY_NAME["hsw"]) as device:
-        device.memory.write(0x20000, struct.pack("<9I", *blit, 0x05000000))
+        device.memory.write(0x20000, struct.pack("<9I", *_BLIT, 0x05000000))
         call = 0x18C00000, 0x20000  # MI_BATCH_BUFFER_START, second level
-        first = (*call, *blit, *call, 0x05000000) if in_batch else (*blit, 0x05000000)
+        first = (*call, *_BLIT, *call, 0x05000000) if in_batch else (*_BLIT, 0x05000000)
         device.memory.write(0x10000, struct.pack(f"<{len(first)}I", *first))
         device.notify_at_rest(lambda: noted.append(take(device, None)))
-        ring = *blit, 0x18800000, 0x10000, *blit, 0, 0
+        ring = *_BLIT, 0x18800000, 0x10000, *_BLIT, 0, 0
         device.submit(Submission(0, Engine.BLT, struct.pack(f"<{len(ring)}I", *ring), 0x30000))
         straight = everything(device)
     assert straight["numbers"][0] == len(noted) == (5 if in_batch else 3)

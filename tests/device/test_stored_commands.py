@@ -13,12 +13,15 @@ from gen4emu.device.events import EuHang
 from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.common import GraphicsAddressType, PostSyncOperation
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
-from tests.harness.commands import Machine, command
+from tests.harness import commands
+from tests.harness.commands import DATA, NOOP, Machine, command
 from tests.harness.scene import BATCH, Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -113,3 +116,39 @@ def test_the_core_keeps_a_line_stipple_and_leaves_its_position_to_python(modifie
     assert list(machine.state.line_stipple) == list(stipple)
     assert machine.state.line_stipple_position == (5 * 3 + 2 if modified else 7)
     assert run.commands == (0 if modified else 2)
+
+
+class Silent:
+    """A listener for which commands are executed one by one."""
+
+    def command(self, words: Words) -> None: ...
+    def context(self, left: int | None, entered: int, restored: bool) -> None: ...
+    def reset(self) -> None: ...
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
+@pytest.mark.parametrize("listens", [False, True], ids=["core", "Python"])
+@pytest.mark.parametrize("name", ["gm45", "ivb", "kbl"])
+def test_a_command_that_writes_the_next_one_executes_it_as_written(name: str, listens: bool, is_known: bool) -> None:
+    machine = Machine(name)
+    gen = machine.gen
+    if listens:
+        machine.streamer.listen(Silent())
+
+    def rectangle(x: int) -> list[int]:
+        return command("3DSTATE_DRAWING_RECTANGLE", gen, clipped_drawing_rectangle_x_min=x)
+
+    def write(place: int) -> list[int]:
+        low, high = rectangle(5)[:2]
+        data = {"immediate_data": low | high << 32} if gen is Gen.KBL else {"immediate_data_low": low,
+                                                                           "immediate_data_high": high}
+        where = ({"destination_address": place, "destination_address_type": GraphicsAddressType.GLOBAL}
+                 if gen is Gen.CTG else {"address": place})
+        return command("PIPE_CONTROL", gen, post_sync_operation=PostSyncOperation.WRITE_IMMEDIATE_DATA,
+                       **where, **data)
+
+    if is_known:
+        machine.run(write(DATA), rectangle(1))
+    padding = NOOP * (len(write(DATA)) % 2)
+    machine.run(padding, write(commands.BATCH + 4 * len(padding + write(DATA))), rectangle(7))
+    assert machine.state.drawing_rectangle[1] == rectangle(5)[1]

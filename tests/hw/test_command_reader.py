@@ -85,6 +85,32 @@ def test_a_jump_reads_memory_again() -> None:
     assert len(next(commands)[1]) == 4
 
 
+def test_windows_grow_until_a_jump() -> None:
+    stream = Stream(*[FLUSH] * 100)
+    stream.reader = CommandReader(stream.reader.headers, stream.fetch, WINDOW, most_dwords=4 * WINDOW)
+    stream.reader.jump(BATCH)
+    for _ in stream.reader.batch():
+        if stream.reader.position.address == BATCH + 4 * 70 and len(stream.fetched) == 4:
+            stream.reader.jump(BATCH + 4 * 80)
+    assert stream.fetched == [(BATCH + 4 * at, dwords) for at, dwords in
+                              ((0, 8), (8, 16), (24, 32), (56, 32), (80, 8), (88, 16), (100, 32))]
+
+
+@pytest.mark.parametrize(("at", "size", "lengths"), [
+    (8, 4, [1, 1, 4]), (-4, 16, [1, 1, 4]), (31, 1, [1, 1, 4]), (-4, 4, [1, 1, 1]), (32, 4, [1, 1, 1])])
+def test_commands_that_a_command_has_changed_are_read_again(at: int, size: int, lengths: list[int]) -> None:
+    """Writes outside of the window do not matter."""
+    stream = Stream(*[FLUSH] * 3, *[FLUSH] * 8)
+    stream.reader.jump(BATCH)
+    found = []
+    for _, command in stream.reader.batch():
+        found.append(len(command))
+        if len(found) == 2:
+            stream.dwords[2:6] = RECTANGLE
+            stream.reader.written(BATCH + at, size)
+    assert found[:3] == lengths
+
+
 def test_stop_ends_the_batch() -> None:
     stream = Stream(FLUSH, FLUSH)
     stream.reader.jump(BATCH)
