@@ -1,9 +1,9 @@
 """How fast OpenCL kernels run: `python bench/opencl.py [--device NAME] [KERNEL ...]`.
 
 The kernels of tests/live/clients/kernels.c on Intel's unmodified driver, captured and executed again with one worker:
-milliseconds of processor time of a launch, without the program and its driver, for each vector variant.  The best of
-several launches, after the first one, which finds nothing in caches and translates the kernel.  Needs the packages that
-tests/live/test_opencl.py needs.
+milliseconds of processor time per launch, without the program and its driver, for each vector variant.  The figure is
+the best of several launches after the first one, which runs with cold caches and translates the kernel.  Needs the
+packages of tests/live/test_opencl.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VARIANTS = ("plain", "avx2", "avx512")
 
 
 def capture(kernel: str, device: str, path: Path) -> None:
-    """Record the launches of a kernel, whose results must be right."""
+    """Record the launches of a kernel, and check its results."""
     command = [sys.executable, "-m", "gen4emu", "capture", "-q", "--device", device, "-o", str(path), "--",
                opencl_client.program("kernels"), kernel]
     done = subprocess.run(command, env=opencl_client.environment(), check=True, text=True, stdout=subprocess.PIPE)
@@ -56,7 +56,7 @@ def execute(stream: list[events.Event], chip: Chip) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description="OpenCL kernels: processor time of a launch.")
     parser.add_argument("--device", default="kbl")
-    parser.add_argument("--rounds", type=int, default=3, help="the best of so many executions counts")
+    parser.add_argument("--rounds", type=int, default=3, help="executions, of which the best one counts")
     parser.add_argument("kernels", nargs="*", default=list(opencl_client.KERNELS))
     options = parser.parse_args()
     chip = device_named(options.device)

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, BinaryIO, Protocol
 
-_LOG_BYTES = 16 << 10  # of the last output of a process
+_LOG_BYTES = 16 << 10  # bytes of the last output of a process
 _MESSAGE_BYTES = 64 << 20
 _GRACE_SECONDS = 10.0  # for a child that is asked to end
 _POLL_SECONDS = 0.002

@@ -74,9 +74,9 @@ class Trace:
                  progress: OnProgress | None = None, bookmarks: Iterable[Bookmark] = (),
                  start: Callable[[int], Start | None] | None = None,
                  landmarks: Callable[[], Landmarks] | None = None) -> None:
-        """`bookmarks` are of executions with these options, which begin there.
+        """`bookmarks` belong to executions with these options, which begin there.
 
-        The state of draws is found from the place on that `start` returns for a draw, or from landmarks on.
+        The state of a draw is searched from the place that `start` returns for it, or from a landmark.
         """
         self._source, self._partial, self._options, self._progress = source, partial, options, progress
         self._header: events.Header | None = None
@@ -94,7 +94,7 @@ class Trace:
         self._seen: list[events.Warning] = []  # damage that executions have met
 
     def use(self, bookmarks: Iterable[Bookmark]) -> None:
-        """Begin at these, too; they are of executions with the same options."""
+        """Begin at these, too; they belong to executions with the same options."""
         self._bookmarks.add(bookmarks)
 
     # --- the file -------------------------------------------------------------------------------------------------

@@ -147,9 +147,9 @@ def execute(trace: Trace) -> Stream:
 
 # --- files ------------------------------------------------------------------------------------------------------------
 def write(path: str | os.PathLike[str], trace: Trace, stream: Stream, name: str = "") -> int:
-    """Write a file of digests; returns the number of draws.  It gets its name when it is complete.
+    """Write a file of digests; return the number of draws.  The file gets its name when it is complete.
 
-    `name` is that of the trace, if it has another one now.
+    `name` is the name of the trace, if its file has a different one now.
     """
     device = trace.device
     with Output(path) as file:

@@ -71,7 +71,7 @@ class _Notes(Listener):
                                      {engine: commands.kept() for engine, commands in self._commands.items()})
 
     def tables(self, bookmarks: Bookmarks) -> dict[Order, Tables]:
-        """Those of the bookmarks that there are now; others are forgotten."""
+        """Return those of the current bookmarks, and forget the others."""
         kept = (bookmark.order for bookmark in bookmarks)
         self._tables = {order: self._tables[order] for order in kept if order in self._tables}
         return self._tables

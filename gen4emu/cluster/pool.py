@@ -153,7 +153,7 @@ class Pool:
                 raise ClusterLost(f"{address} ({worker.host}): has a different gen4emu from this machine")
 
     def everywhere(self, function: Callable[[], Any]) -> list[Any]:
-        """What a function returns on each worker that answers."""
+        """The results of a function on the workers that answer."""
         with suppress(OSError, TimeoutError):
             return list(self._client.run(function, on_error="ignore").values())
         return []

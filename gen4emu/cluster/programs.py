@@ -26,7 +26,7 @@ from gen4emu.suite.piglit import batches, profiles, runner
 from gen4emu.suite.piglit.outcome import Outcome
 
 PART = 50  # tests: few enough that workers end at the same time
-IDLE_SECONDS = 20.0  # until a server ends that has no tests: starting one takes a second
+IDLE_SECONDS = 20.0  # until an idle server ends: starting one takes a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def execute(part: Part) -> Ended:
 
 
 def end_children() -> Ended:
-    """End those that have nothing to do; what their servers said of no test since the last part, and their errors."""
+    """End idle children; return the messages of their servers outside of tests since the last part, and their errors."""
     children = []
     with suppress(IndexError):  # none is left
         while True:
@@ -111,10 +111,10 @@ class _Child:
         return self._server == _server_of(part)
 
     def ask(self, part: Part | None) -> None:
-        """Give it a part to run; None: it is to end."""
+        """Send a part to run; None tells the child to end."""
         assert self._process.stdin is not None
         self._is_ending = part is None
-        with suppress(OSError):  # it has ended, which answer() notices
+        with suppress(OSError):  # it has ended; answer() reports that
             pickle.dump(part, self._process.stdin)
             self._process.stdin.flush()
 
@@ -123,7 +123,7 @@ class _Child:
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             ended = pickle.load(self._process.stdout)
-        except Exception:  # of any kind: the child has died, or printed something else
+        except Exception:  # of any kind: the child has died or printed something else
             ended = None
         if isinstance(ended, Ended) and not ended.error and not self._is_ending:
             _idle.append(self)
@@ -145,7 +145,7 @@ _idle: list[_Child] = []
 
 
 def _waiting(part: Part) -> _Child | None:
-    """A child that has nothing to do, and a server for this part."""
+    """An idle child with a server for this part."""
     for child in list(_idle):
         if child.serves(part):
             with suppress(ValueError):  # another thread was faster
@@ -155,7 +155,7 @@ def _waiting(part: Part) -> _Child | None:
 
 
 def child() -> None:
-    """Answers the parts of standard input on standard output, until it has ended or has been silent for a while."""
+    """Runs the parts that arrive on standard input, until it ends or is silent for a while; answers on standard output."""
     asked: BinaryIO = os.fdopen(os.dup(0), "rb")  # Python closes its own standard input, which a thread still reads
     answers: BinaryIO = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # of everything else that prints

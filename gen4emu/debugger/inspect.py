@@ -34,7 +34,7 @@ from gen4emu.isa.registers import CONTROL_BITS
 
 
 class InstructionTexts:
-    """The disassembly of single instructions in a device's memory, each as it is when it is first asked for."""
+    """The disassembly of single instructions in a device's memory, each as it is when first needed."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

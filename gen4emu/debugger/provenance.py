@@ -119,7 +119,7 @@ class Step:
         return int(self.raw.payload_length) + int(self.raw.second_length)
 
     def payload_register(self, k: int) -> Element:
-        """Register k of a message's payload, which may continue in another place."""
+        """Register k of a message's payload, which may consist of two ranges."""
         raw = self.raw
         if not raw.grf_payload:
             return Element(OperandFile.MRF, 32 * ((int(raw.payload) + k) % MRF_COUNT), 32)

@@ -205,13 +205,13 @@ class StateTracker:
         return self._contexts[engine]
 
     def kept(self) -> Kept:
-        """What another tracker, of a device in the same state, continues with."""
+        """The data for `load` by another tracker, of a device in the same state."""
         return self._serial, dict(self._setups), {
             engine: (dict(context.parts), {number: dict(parts) for number, parts in context.saved.items()})
             for engine, context in self._contexts.items()}
 
     def restore(self, kept: Kept) -> None:
-        """Continue where another tracker was."""
+        """Take over what `save` of another tracker has returned."""
         self._serial, setups, contexts = kept
         self._setups = dict(setups)
         for engine, (parts, saved) in contexts.items():

@@ -17,7 +17,7 @@ from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_len
 from gen4emu.isa.disassembler import MAX_KERNEL_BYTES
 from gen4emu.isa.instruction import is_ip
 
-_WINDOW = 1 << 18  # bytes that are read of a kernel; more only if it does not end in them
+_WINDOW = 1 << 18  # bytes that are read of a kernel at first; more if it does not end there
 _BUDGET = 1 << 16  # bytes of kernels examined, plus a multiple of the size of memory: hostile pointers overlap
 _SCANS = 8  # the multiple of the size of memory that may be examined
 _KERNELS_KEPT = 1 << 14
@@ -43,7 +43,7 @@ class Kernels:
 
     @property
     def count(self) -> int:
-        """How many there are so far."""
+        """The number of kernels so far."""
         return self._count
 
     @property

@@ -1,7 +1,7 @@
-"""Places at which decoding can begin: what of the trace before them still matters there.
+"""Places at which decoding can begin, with the part of the trace before them that still matters.
 
 State in force was set by few submissions, which are decoded again, with memory as it was then.  Kernels have the
-numbers that a decoder gives them which has seen the whole trace.
+same numbers as in a decoder that has seen the whole trace.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Finder:
         self._contexts: dict[int, _Setters] = {}
         self._bases: dict[int, frozenset[_Place]] = {}  # by context
         self._registers: _Setters = {}
-        self._uses: dict[_Place, int] = {}  # how many parts, of all contexts, were set at a place or with its bases
+        self._uses: dict[_Place, int] = {}  # number of parts, in all contexts, that were set at a place or with its bases
         self._now: _Place = (0, 0)
         self._submissions = _SUBMISSIONS
         self.places: list[Landmark] = []
@@ -86,7 +86,7 @@ class _Finder:
 
 
 def find_landmarks(trace: Trace, draws: int = LANDMARK_DRAWS) -> Landmarks:
-    """The places in a trace, `draws` apart, as far as it can be decoded."""
+    """The places in a trace, `draws` apart, up to where it can be decoded."""
     document = Document(trace, file=trace.path, container=trace.kind, options=Options(max_rows=0))
     finder = _Finder(document, draws)
     kernels: dict[bytes, None] = {}

@@ -155,7 +155,7 @@ _LATER_WARNINGS = _rules(
     ("no-target-writes", "A shader writes a render target or kills pixels, but its state says that it does not."),
     ("kill-pixel", "A shader writes a render target with a predicate, but its state says that it kills no pixel."),
     ("writeable-target", "A render target is written, but 3DSTATE_PS_BLEND says that there is none."),
-    ("dual-source", "Blending uses a second colour, but the shader writes only one.",
+    ("dual-source", "Blending uses a second color, but the shader writes only one.",
      "Blending is then undefined and may hang."),
     ("feedback", "A primitive samples a surface that an earlier one drew to, without a flush of the render cache."),
     # stages

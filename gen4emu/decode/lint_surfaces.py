@@ -364,7 +364,7 @@ def _dual_source(s: LintState, context: Context, peek: MemoryReader) -> Iterator
         factors += ("source_alpha_blend_factor", "destination_alpha_blend_factor")
     used = next((name for name in factors if "SRC1" in _name(getattr(entry, name))), "")
     if used:
-        yield f"{used} is {_name(getattr(entry, used))}, but the kernel writes only one colour"
+        yield f"{used} is {_name(getattr(entry, used))}, but the kernel writes only one color"
 
 
 SURFACE_RULES: tuple[DrawRule, ...] = (

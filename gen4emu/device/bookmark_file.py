@@ -1,12 +1,12 @@
-"""Files of bookmarks, beside a trace: later executions of it begin near what they need, without a first pass.
+"""Files of bookmarks, beside a trace: later executions begin near the draw that they need, without a first pass.
 
 A bookmark holds structs of the core, which a wrong byte would make unsafe to load.  So a file is accepted only from
 this user's own gen4emu: a key that is kept in the user's directory of state signs it, together with the trace and the
 program.  Any other file is refused, before anything in it is read.
 
-A process that executes a trace, which may take it over, does not get the key: it packs the contents, and the process
-that has started it signs them unread.  So the signature is checked before the confinement, which takes the key away,
-and the contents are read only in processes that are confined like the one which has made them.  Reading makes values of
+A process that executes a trace may be taken over by it and does not get the key: it packs the contents, and its parent
+signs them unread.  So the signature is checked before the confinement, which takes the key away,
+and the contents are read only in processes that are confined like the one that made them.  Reading creates values of
 this program and calls nothing else.
 """
 
@@ -65,7 +65,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What executions begin with."""
+    """The contents of an index: the places at which executions can begin."""
 
     bookmarks: tuple[Bookmark, ...]  # in the order of the trace
     primitives: tuple[int, ...]  # the numbers of the draws that are primitives
@@ -273,7 +273,7 @@ def _make_key(path: Path) -> None:
 
 @cache
 def _program() -> bytes:
-    """A digest of the core, and of the modules that make and read what an index holds."""
+    """A digest of the core, and of the modules that write and read indexes."""
     package = Path(__file__).parents[1]
     found = hashlib.blake2b(digest_size=32)
     native = importlib.util.find_spec(gen4emu._native.__name__)

@@ -1,4 +1,4 @@
-"""A command that a device has executed: what readers of the state in force remember, and indexes keep."""
+"""Commands that a device has executed, as readers of the state in force and indexes keep them."""
 
 from __future__ import annotations
 

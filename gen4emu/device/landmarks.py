@@ -14,7 +14,7 @@ class Landmark:
     draws: int  # before it
     needed: tuple[tuple[int, int], ...]  # the submissions whose state is still in force, and the draws before each
     kernels: int  # that were seen before it
-    calls: int  # of GL, whose draws were not seen before it
+    calls: int  # GL calls before it, whose draws come later
     topology: int | None  # that a command has set for the draws after it
 
 

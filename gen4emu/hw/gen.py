@@ -40,7 +40,7 @@ def generation_parts(part: Gen) -> Gen:
 
 
 def family_parts(part: Gen) -> Gen:
-    """All parts that execute the batches of one part, more or less: with its page tables, commands and state."""
+    """All parts whose page tables, commands and state are nearly those of a part, so that they execute its batches."""
     return next(family for family in (Gen.ALL4, Gen.GEN6, Gen.GEN7 | Gen.GEN75, Gen.GEN8, Gen.GEN9) if family & part)
 
 

@@ -1,4 +1,4 @@
-"""The encoding of Gen7.5: Gen7's, but that `jmpi` and `call` count bytes (Haswell PRM vol. 7; kernels of the VA
+"""The encoding of Gen7.5: that of Gen7, except that `jmpi` and `call` count bytes (Haswell PRM vol. 7; kernels of the VA
 driver).  The targets of `call` are numbers in assembly, not labels."""
 
 from __future__ import annotations

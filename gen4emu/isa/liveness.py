@@ -1,8 +1,8 @@
 """Live registers of a kernel: those whose contents may be read again, before each instruction.
 
-Every byte is followed by itself.  A write without predicate ends the life of what was there, as if all channels were
-enabled: a channel that an instruction does not enable is somewhere else in the kernel.  Instructions behind a branch
-are executed by the channels that do not jump, so a branch leads there as well.
+Each byte is analysed by itself.  A write without predicate ends the life of the old value, as if all channels were
+enabled: a channel that an instruction does not enable is elsewhere in the kernel.  Instructions after a branch are
+executed by the channels that do not jump, so a branch leads there as well.
 """
 
 from __future__ import annotations

@@ -624,7 +624,7 @@ class Connection:
         self._packets.send(answer)
 
     def _read_clock(self) -> int:
-        """The time, in commands.  Each read advances it, so that a program which waits for time to pass can end."""
+        """The time, in commands.  Each read advances it, so that a program that waits for time to pass can end."""
         device = self._running_device()
         if isinstance(device, Acknowledger):
             return device.timestamp()

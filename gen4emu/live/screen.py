@@ -51,7 +51,7 @@ class Frame:
 class View(Protocol):
     """Shows a screen."""
 
-    idle: Callable[[], None] | None  # called repeatedly by the main thread, if it is not None
+    idle: Callable[[], None] | None  # called repeatedly by the main thread, if not None
 
     def start(self) -> None:
         """The program is about to start."""
@@ -71,7 +71,7 @@ class Screen:
         self._owner_shows = False
         self._times: deque[float] = deque(maxlen=_MOST_TIMES)
         self._paused = self._ended = False
-        self.problem = ""  # why no more frames come, although the program may continue
+        self.problem = ""  # why there are no more frames, although the program may continue
         self._steps = 0  # frames that may still pass a pause
 
     def watcher(self, server: Server) -> Callable[[Connection, Device], Frames]:
@@ -130,7 +130,7 @@ class Screen:
             return self._owner is watcher
 
     def put(self, frame: Callable[[int, float], Frame]) -> None:
-        """Put a frame here, made of its serial number and the rate; return when the program may continue."""
+        """Show a frame, which `make` returns for its serial number and the rate; return when the program may continue."""
         with self._changed:
             now = time.monotonic()
             self._times.append(now)

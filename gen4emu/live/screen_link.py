@@ -121,7 +121,7 @@ class RemoteScreen(Screen):
         return None
 
     def _asked(self, after: int, seconds: float) -> Frame | None:
-        """The answer as a whole has a time limit: a server could send one byte after the other."""
+        """The time limit applies to the whole answer: a server could send it byte by byte."""
         watch = threading.Timer(seconds + _ANSWER_SECONDS, self._give_up)
         watch.daemon = True
         watch.start()

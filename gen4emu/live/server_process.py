@@ -32,7 +32,7 @@ _IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal
 
 
 class Stop:
-    """Ends a wait.  A handler of signals may set it at any point of that wait: an Event would be locked then."""
+    """Ends a wait.  A signal handler may set it at any point of that wait, when an Event would be locked."""
 
     def __init__(self) -> None:
         self._is_set = False

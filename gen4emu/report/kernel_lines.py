@@ -1,4 +1,4 @@
-"""Of each instruction of a kernel: how often it was executed."""
+"""How often each instruction of a kernel was executed."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def decoded(trace: Trace, lint: bool = True, full: Selection | None = None, end:
     """Decode a trace up to its end, or to the place where it cannot be decoded any further.
 
     `full` selects the draws with meshes; without it, the first ones of those that are `shown` have them (None: all
-    are).  `end` is the first draw that is not decoded any more.
+    are).  `end` is the first draw that is not decoded.
     """
     document = Document(trace, file=trace.path, container=trace.kind, device=trace.named_device,
                         options=Options(repeat=True, lint=lint))

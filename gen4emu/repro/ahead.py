@@ -1,7 +1,7 @@
 """Candidates of a search that are tried before their turn, in copies of this process.
 
-The copies are made before anything is read, so that they and this process can be confined then: a confined process
-makes no others, and sends them no signals.  A copy ends when this process closes the connection with it.
+The copies are made before anything is read, so that they and this process can be confined afterwards: a confined
+process cannot create processes or send them signals.  A copy ends when this process closes the connection with it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Candidate(Protocol):
     """Candidates are equal if they have the same answer."""
 
     def difference(self, before: Any) -> Any:
-        """A value from which `restored` of the candidate before makes this one."""
+        """A value from which `restored` of the previous candidate makes this one."""
 
     def restored(self, difference: Any) -> Any:
         """The candidate after this one, from its difference."""
@@ -42,8 +42,8 @@ Answer = tuple[bool, bool]  # whether the search is over, and the answer
 @dataclass(slots=True)
 class _Worker(Generic[_C]):
     child: Child
-    last: _C | None = None  # candidate that it has
-    asked: _C | None = None  # None: it is idle, or its answer is not needed any more
+    last: _C | None = None  # the candidate that it has
+    asked: _C | None = None  # None: it is idle, or its answer is no longer needed
     answer: Answer | None = None
     is_busy: bool = False
 
@@ -181,7 +181,7 @@ def _asking(prepare: Callable[[int], Any], number: int) -> Callable[[int], None]
 
 
 def _end_with(handle: int) -> None:
-    """End this process, which may be at work, when the other side of a connection is closed."""
+    """End this process, even while it works, when the other side of a connection is closed."""
     closed = select.poll()
     closed.register(handle, select.POLLRDHUP)
     closed.poll()

@@ -27,7 +27,7 @@ _CANNOT_RUN = 127
 
 
 class Late(Exception):
-    """The command was ended because its time was over."""
+    """The command was killed at its deadline."""
 
 
 class RunnerLost(Gen4emuError):
@@ -35,7 +35,7 @@ class RunnerLost(Gen4emuError):
 
 
 class CommandRunner:
-    """Make it before the confinement, with one thread.  The process ends with this one."""
+    """Create it before the confinement, while there is one thread.  The process ends with this one."""
 
     def __init__(self, command: Sequence[str], path: Path) -> None:
         """`path` is the last argument of the command, each time."""
@@ -81,7 +81,7 @@ class CommandRunner:
 def _serve(command: list[str], connection: Connection) -> NoReturn:
     """The process that runs the command; it ends when the other side is closed."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the other process, which says so
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the other process, too, which reports it
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         while True:
             request = json.loads(connection.recv_bytes(_MESSAGE_BYTES))
@@ -97,7 +97,7 @@ def _serve(command: list[str], connection: Connection) -> NoReturn:
 
 
 def _run(command: list[str], connection: Connection, deadline: float | None) -> tuple[int | None, str]:
-    """The exit status, None if there was no time for one; and why it cannot be run."""
+    """The exit status, or None at the deadline; and the reason why the command cannot be run."""
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     except OSError as e:
@@ -112,5 +112,5 @@ def _run(command: list[str], connection: Connection, deadline: float | None) -> 
         os.close(ended)
         if process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)  # and what it has started
+                os.killpg(process.pid, signal.SIGKILL)  # and the processes that it has started
             process.wait()

@@ -68,12 +68,12 @@ class StateCommands:
         self.running = None
 
     def kept(self) -> Kept:
-        """What other ones, of a streamer in the same state, continue with."""
+        """The data for `load` by others, of a streamer in the same state."""
         return (tuple(self.found.values()), {number: tuple(found.values()) for number, found in self.saved.items()},
                 self.running, tuple(sorted(self._loaded)))
 
     def restore(self, kept: Kept) -> None:
-        """Continue where other ones were."""
+        """Take over what `save` of others has returned."""
         found, saved, self.running, loaded = kept
         self.found = self._by_key(found)
         self.saved = {number: self._by_key(commands) for number, commands in saved.items()}

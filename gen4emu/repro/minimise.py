@@ -119,7 +119,7 @@ class SameHang:
         return self._is_same(events, self.quick)
 
     def surely(self, events: Sequence[Event]) -> bool:
-        """With the watchdog of the whole trace: what takes long is not endless."""
+        """Use the watchdog of the whole trace: a slow draw is not endless."""
         return self._is_same(events, self._options)
 
     def wait_longer(self) -> bool:
@@ -220,7 +220,7 @@ class CommandSucceeds:
 # --- the search -------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Trial:
-    """Everything that an answer about a candidate needs."""
+    """Everything that a trial of a candidate needs."""
 
     part: Part
     stays: Stays | None  # None: each process has its own
@@ -268,7 +268,7 @@ class Trial:
 
 
 class Minimiser:
-    """Leaves out parts of a trace, level by level, until nothing more can be left out or the time is over."""
+    """Leaves out parts of a trace, level by level, until nothing more can be left out or time runs out."""
 
     def __init__(self, part: Part, stays: Stays, seconds: float, on_step: Callable[[str, Kept], object],
                  most_tries: int | None = None, ahead: Ahead[Kept] | None = None) -> None:

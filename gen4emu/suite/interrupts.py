@@ -1,4 +1,4 @@
-"""Signals that end a run: sections that must not be left half done finish first."""
+"""Signals that end a run; critical sections finish first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Interrupts:
 
     @contextmanager
     def delivered(self) -> Iterator[None]:
-        """Signals raise it in this block.  A signal that is ignored already stays so, as for a program of nohup."""
+        """Signals raise it in this block.  A signal that is already ignored stays ignored, as under nohup."""
         self.numbers = []
         self._raised = False
         before = {number: signal.signal(number, self._enter) for number in _ENDING
@@ -32,10 +32,9 @@ class Interrupts:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """What is done here is not interrupted.
+        """A block that signals do not interrupt.
 
-        An exception between any two instructions of Python's own library may leave a lock taken, which other threads
-        then wait for without end.
+        An exception inside Python's own library may leave a lock taken, for which other threads then wait forever.
         """
         self._held += 1
         try:

@@ -1,4 +1,4 @@
-"""The programs of a suite: how they run, what they print, and that none outlives an interrupted run."""
+"""Runs the programs of a suite, keeps their output, and ends all of them when a run is interrupted."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def results(threads: ThreadPoolExecutor, calls: Iterable[Callable[[], _Result]]) -> Iterator[_Result]:
-    """What the calls return, in the order in which they end.  A signal interrupts only the wait for the next one."""
+    """The results of the calls, in the order in which they end.  A signal interrupts only the wait for the next one."""
     ended: SimpleQueue[Future[_Result]] = SimpleQueue()
     with INTERRUPTS.deferred():
         running = [threads.submit(call) for call in calls]
@@ -112,7 +112,7 @@ def execute(command: Sequence[str], environment: Mapping[str, str], seconds: flo
             directory: Path | None = None, step: bytes = b"") -> Execution:
     """Run a program in a process group of its own; `memory` limits its address space, if it is not 0.
 
-    With `step`, each line of its standard output that begins so restarts the time.
+    With `step`, each line of its standard output that begins with it restarts the time limit.
     """
     start = time.monotonic()
     running: _Running = getattr(_THREAD, "running", None) or _Running()
@@ -126,14 +126,14 @@ def execute(command: Sequence[str], environment: Mapping[str, str], seconds: flo
 
 
 class _Output:
-    """The output of a program.  Of too much, the middle is dropped."""
+    """The output of a program.  If it is too long, the middle is dropped."""
 
     def __init__(self, step: bytes = b"") -> None:
         self._begin: list[bytes] = []
         self._end: deque[bytes] = deque()
         self._begin_bytes = self._end_bytes = 0
         self._mark = b"\n" + step if step else b""
-        self._last = b"\n"  # bytes that the mark may begin with
+        self._last = b"\n"  # bytes in which the mark may begin
 
     def add(self, data: bytes) -> bool:
         """Whether a line with the step has begun."""

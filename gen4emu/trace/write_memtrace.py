@@ -26,7 +26,7 @@ from gen4emu.trace.write_aub import AubWriter, Dedup
 _SUBMIT_PORT = 0x230
 _DESCRIPTOR_FLAGS = 0x119  # valid, 64-bit page tables, privileged
 _RING_CTL_ENABLE = 1
-# The place of our pages in a trace that has page tables: above all memory, and at the end of the global space.
+# Where our pages are in a trace that has page tables: above all memory, and at the end of the global space.
 _OWN_PHYSICAL_PAGE = 1 << 27
 _OWN_GLOBAL_PAGE = 0xF0000
 

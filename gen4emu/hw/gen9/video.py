@@ -1,4 +1,4 @@
-"""The video engines of Gen9: AVC and JPEG as differences to Broadwell, the others by name and length.
+"""The video engines of Gen9: AVC and JPEG as differences from Broadwell, the others by name and length.
 
 HEVC and VP9 (HCP), the microcontroller (HUC), the low-power encoder (VDENC), and the scaler (SFC) are new; their
 contents are opaque.  Mesa's gen9.xml and intel-vaapi-driver (gen9_mfd.c, gen9_vdenc.c).

@@ -15,7 +15,7 @@ from gen4emu.suite.piglit.outcome import GOOD, Outcome
 from gen4emu.suite.piglit.reports import kind
 
 HERE = Path(__file__).parent
-# The devices whose lists count for a device, its own first.  The chips of Gen4 have those of G41.
+# The devices whose lists apply to a device, its own first.  The chips of Gen4 use those of G41.
 RECORDS = {"hsw": ("hsw",), "ivb": ("ivb", "hsw"), "byt": ("ivb", "hsw"), "kbl": ("kbl",), "skl": ("kbl",)}
 RECORDS |= {chip.name: ("g41",) for chip in DEVICES if chip.gen & Gen.ALL4}
 

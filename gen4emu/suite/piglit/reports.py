@@ -66,7 +66,7 @@ class Reports:
         self._thread.join()
 
     def take_rest(self) -> list[str]:
-        """Warnings of programs that are not tests, such as children of tests, since they were taken last."""
+        """Warnings of programs that are not tests, such as children of tests, since the last call."""
         with self._changed:
             found = [text for texts in self._said.values() for text in texts]
             self._said.clear()

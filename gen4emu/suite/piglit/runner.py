@@ -28,7 +28,7 @@ if os.getppid() == int(sys.argv.pop(1)):
     from gen4emu.cli.main import main
     main()
 """
-_GRACE_SECONDS = 60.0  # for the server to end, which waits for the draws that it executes
+_GRACE_SECONDS = 60.0  # for the server to finish its draws and end
 
 
 class ServerDied(Gen4emuError):
