@@ -75,7 +75,7 @@ def execute(part: Part) -> Ended:
 
 
 def end_children() -> Ended:
-    """End idle children; return the messages of their servers outside of tests since the last part, and their errors."""
+    """End idle children; return what their servers have reported outside of tests since the last part, and errors."""
     children = []
     with suppress(IndexError):  # none is left
         while True:
@@ -155,7 +155,7 @@ def _waiting(part: Part) -> _Child | None:
 
 
 def child() -> None:
-    """Runs the parts that arrive on standard input, until it ends or is silent for a while; answers on standard output."""
+    """Runs parts from standard input, until it ends or is silent for a while; answers on standard output."""
     asked: BinaryIO = os.fdopen(os.dup(0), "rb")  # Python closes its own standard input, which a thread still reads
     answers: BinaryIO = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # of everything else that prints

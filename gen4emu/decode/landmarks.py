@@ -35,7 +35,7 @@ class _Finder:
         self._contexts: dict[int, _Setters] = {}
         self._bases: dict[int, frozenset[_Place]] = {}  # by context
         self._registers: _Setters = {}
-        self._uses: dict[_Place, int] = {}  # number of parts, in all contexts, that were set at a place or with its bases
+        self._uses: dict[_Place, int] = {}  # parts, in all contexts, that were set at a place or with its bases
         self._now: _Place = (0, 0)
         self._submissions = _SUBMISSIONS
         self.places: list[Landmark] = []

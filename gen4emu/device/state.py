@@ -222,7 +222,7 @@ class ContextState:
         return set_key
 
     def _line_stipple(self) -> StoredCommand:
-        """Drivers repeat it with each draw, but rarely set the position in the pattern: Python handles those that do."""
+        """Drivers repeat it with each draw, but rarely set the position in the pattern, which is left to Python."""
         raw = self.raw
         modify, repeat_count, index, counter = (self._field("3DSTATE_LINE_STIPPLE", name) for name in (
             "modify_enable", "line_stipple_repeat_count", "current_stipple_index", "current_repeat_counter"))

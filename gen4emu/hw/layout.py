@@ -467,7 +467,7 @@ def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[
 
 
 class Register(Block):
-    """An MMIO register of one or two dwords.  A write to a masked register names the bits that change (`masked_write`)."""
+    """An MMIO register of one or two dwords.  Writes to masked registers name the bits that change (`masked_write`)."""
 
     reserved: ClassVar[type[Mbz]] = Ignored  # it is not an error if a dump has undocumented bits set
 

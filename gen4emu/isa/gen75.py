@@ -1,5 +1,5 @@
-"""The encoding of Gen7.5: that of Gen7, except that `jmpi` and `call` count bytes (Haswell PRM vol. 7; kernels of the VA
-driver).  The targets of `call` are numbers in assembly, not labels."""
+"""The encoding of Gen7.5: that of Gen7, except that `jmpi` and `call` count bytes (Haswell PRM vol. 7; kernels of the
+VA driver).  The targets of `call` are numbers in assembly, not labels."""
 
 from __future__ import annotations
 

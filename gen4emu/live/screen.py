@@ -130,7 +130,7 @@ class Screen:
             return self._owner is watcher
 
     def put(self, frame: Callable[[int, float], Frame]) -> None:
-        """Show a frame, which `make` returns for its serial number and the rate; return when the program may continue."""
+        """Show a frame, made from its serial number and the rate; return when the program may continue."""
         with self._changed:
             now = time.monotonic()
             self._times.append(now)

@@ -182,7 +182,7 @@ class Recorder:
         self._follow(run)
 
     def _follow(self, run: Replay) -> None:
-        """The device is at rest: count the draws that follow if they are shown; otherwise execute them with machine code."""
+        """The device is at rest: count the next draws if they are shown, otherwise execute them with machine code."""
         device = run.device
         assert device is not None
         is_shown = run.frame_count in self._frames
