@@ -229,6 +229,19 @@ static void store_32(struct g4_run *run, const struct g4_op *op, int part, uint3
     }
 }
 
+/* Store integers of 64 bits, or their low dwords. */
+static void store_longs(struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes, const union quads *r) {
+    _Alignas(64) uint32_t low[LANES];
+    if (op->dst.size == 8) {
+        store_64(run, op, part, lanes, r);
+        return;
+    }
+    for (int l = 0; l < LANES; l++) {
+        low[l] = (uint32_t)r->bits[l];
+    }
+    store_32(run, op, part, lanes, low);
+}
+
 /* Denormals are flushed, unless threads keep them, and NaN has one pattern; in ALT mode, infinities are the largest
  * number, which of a float that becomes a double is that of floats. */
 static void settle(const struct g4_run *run, const struct g4_op *op, union quads *r) {
@@ -327,8 +340,8 @@ static void finish_integers(struct g4_run *run, const struct g4_op *op, int part
 
 /* ---- handlers ---- */
 
-/* The expression computes a result from the sources x and y. */
-#define BINARY(name, expression)                                                                                       \
+/* A handler for two sources: `combine` replaces the first one by the result, and may change the other. */
+#define BINARY(name, load, combine, finish)                                                                            \
     static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
         for (int part = 0; part < op->passes; part++) {                                                                \
             const uint32_t lanes = enabled_lanes(run, op, part);                                                       \
@@ -336,19 +349,30 @@ static void finish_integers(struct g4_run *run, const struct g4_op *op, int part
             if (lanes == 0) {                                                                                          \
                 continue;                                                                                              \
             }                                                                                                          \
-            load_doubles(run, op, 0, part, &a);                                                                        \
-            load_doubles(run, op, 1, part, &b);                                                                        \
-            for (int l = 0; l < LANES; l++) {                                                                          \
-                const double x = a.f[l];                                                                               \
-                const double y = b.f[l];                                                                               \
-                a.f[l] = (expression);                                                                                 \
-            }                                                                                                          \
-            finish_doubles(run, op, part, lanes, &a);                                                                  \
+            load(run, op, 0, part, &a);                                                                                \
+            load(run, op, 1, part, &b);                                                                                \
+            combine(run, op, part, lanes, &a, &b);                                                                     \
+            finish(run, op, part, lanes, &a);                                                                          \
         }                                                                                                              \
     }
 
-BINARY(ADD_Q, x + y)
-BINARY(MUL_Q, x *y)
+/* A handler that computes each lane of the result from the lanes x and y of the sources. */
+#define BINARY_LANES(name, load, type, member, expression, finish)                                                     \
+    G4_INLINE void combine_##name(const struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes,          \
+                                  union quads *a, const union quads *b) {                                              \
+        (void)run, (void)op, (void)part, (void)lanes;                                                                  \
+        for (int l = 0; l < LANES; l++) {                                                                              \
+            const type x = a->member[l];                                                                               \
+            const type y = b->member[l];                                                                               \
+            a->member[l] = (expression);                                                                               \
+        }                                                                                                              \
+    }                                                                                                                  \
+    BINARY(name, load, combine_##name, finish)
+
+#define BINARY_DOUBLES(name, expression) BINARY_LANES(name, load_doubles, double, f, expression, finish_doubles)
+
+BINARY_DOUBLES(ADD_Q, x + y)
+BINARY_DOUBLES(MUL_Q, x *y)
 
 /* Rounded once (docs/decisions.md 90). */
 static void MAD_Q(struct g4_run *run, const struct g4_op *op) {
@@ -408,29 +432,27 @@ static void COPY_32(struct g4_run *run, const struct g4_op *op) {
     }
 }
 
-static void CMP_Q(struct g4_run *run, const struct g4_op *op) {
-    for (int part = 0; part < op->passes; part++) {
-        const uint32_t lanes = enabled_lanes(run, op, part);
-        union quads a, b;
-        _Alignas(64) uint32_t single[LANES];
-        if (lanes == 0) {
-            continue;
-        }
-        load_doubles(run, op, 0, part, &a);
-        load_doubles(run, op, 1, part, &b);
-        const uint32_t bits = compare(op->cond, &a, &b);
-        set_flags(run, op, part, lanes, bits);
-        for (int l = 0; l < LANES; l++) {
-            a.i[l] = -(int64_t)(bits >> l & 1);
-            single[l] = (uint32_t)a.i[l];
-        }
-        if (op->dst.size == 8) {
-            store_64(run, op, part, lanes, &a);
-        } else {
-            store_32(run, op, part, lanes, single);
-        }
+/* All bits of the lanes that satisfy the condition are set. */
+G4_INLINE void set_compared(struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes, uint32_t satisfied,
+                            union quads *r) {
+    set_flags(run, op, part, lanes, satisfied);
+    for (int l = 0; l < LANES; l++) {
+        r->i[l] = -(int64_t)(satisfied >> l & 1);
     }
 }
+
+G4_INLINE void select_lanes(uint32_t first, union quads *a, const union quads *b) {
+    for (int l = 0; l < LANES; l++) {
+        a->bits[l] = first >> l & 1 ? a->bits[l] : b->bits[l];
+    }
+}
+
+G4_INLINE void compare_doubles(struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes, union quads *a,
+                               const union quads *b) {
+    set_compared(run, op, part, lanes, compare(op->cond, a, b), a);
+}
+
+BINARY(CMP_Q, load_doubles, compare_doubles, store_longs)
 
 /* The lanes whose src0 is selected.  If one source is NaN, a condition selects the other (965 PRM vol. 4, tables 10-3
  * to 10-8). */
@@ -444,31 +466,23 @@ static uint32_t selected(const struct g4_run *run, const struct g4_op *op, int p
 }
 
 /* Sources without modifiers are copied. */
-static void SEL_Q(struct g4_run *run, const struct g4_op *op) {
-    for (int part = 0; part < op->passes; part++) {
-        const uint32_t lanes = enabled_lanes(run, op, part);
-        union quads a, b;
-        if (lanes == 0) {
-            continue;
+G4_INLINE void select_doubles(const struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes,
+                              union quads *a, union quads *b) {
+    const uint32_t first = selected(run, op, part, a, b);
+    (void)lanes;
+    for (int s = 0; s < 2; s++) {
+        union quads *const r = s == 0 ? a : b;
+        if (op->saturate || op->src[s].abs || op->src[s].negate) {
+            settle(run, op, r);
         }
-        load_doubles(run, op, 0, part, &a);
-        load_doubles(run, op, 1, part, &b);
-        const uint32_t first = selected(run, op, part, &a, &b);
-        for (int s = 0; s < 2; s++) {
-            union quads *const r = s == 0 ? &a : &b;
-            if (op->saturate || op->src[s].abs || op->src[s].negate) {
-                settle(run, op, r);
-            }
-            if (op->saturate) {
-                saturate(r);
-            }
+        if (op->saturate) {
+            saturate(r);
         }
-        for (int l = 0; l < LANES; l++) {
-            a.bits[l] = first >> l & 1 ? a.bits[l] : b.bits[l];
-        }
-        store_64(run, op, part, lanes, &a);
     }
+    select_lanes(first, a, b);
 }
+
+BINARY(SEL_Q, load_doubles, select_doubles, store_64)
 
 /* ---- integers of 64 bits ----
  *
@@ -492,7 +506,7 @@ static void load_longs(const struct g4_run *run, const struct g4_op *op, int s, 
     }
     _Alignas(64) uint32_t raw[LANES];
     load_32(gang, src, part, raw);
-    if (op->src[s].type == G4_TYPE_UD) { /* not negated, but it may be inverted */
+    if (op->src[s].type == G4_TYPE_UD) { /* may be inverted, but not negated */
         for (int l = 0; l < LANES; l++) {
             out->i[l] = (int64_t)raw[l] ^ invert;
         }
@@ -503,48 +517,21 @@ static void load_longs(const struct g4_run *run, const struct g4_op *op, int s, 
     }
 }
 
-static void store_longs(struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes, const union quads *r) {
-    _Alignas(64) uint32_t low[LANES];
-    if (op->dst.size == 8) {
-        store_64(run, op, part, lanes, r);
-        return;
-    }
-    for (int l = 0; l < LANES; l++) {
-        low[l] = (uint32_t)r->bits[l];
-    }
-    store_32(run, op, part, lanes, low);
+/* The bits of a source that count. */
+G4_INLINE uint64_t shift_mask(const struct g4_op *op) {
+    return op->exec_type == G4_EXEC_Q ? 63 : 31;
 }
 
-/* The expression computes a result from the sources x and y; `count` masks the count of a shift. */
-#define LONG(name, expression)                                                                                         \
-    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
-        const uint64_t count = op->exec_type == G4_EXEC_Q ? 63 : 31;                                                   \
-        (void)count;                                                                                                   \
-        for (int part = 0; part < op->passes; part++) {                                                                \
-            const uint32_t lanes = enabled_lanes(run, op, part);                                                       \
-            union quads a, b;                                                                                          \
-            if (lanes == 0) {                                                                                          \
-                continue;                                                                                              \
-            }                                                                                                          \
-            load_longs(run, op, 0, part, &a);                                                                          \
-            load_longs(run, op, 1, part, &b);                                                                          \
-            for (int l = 0; l < LANES; l++) {                                                                          \
-                const uint64_t x = a.bits[l];                                                                          \
-                const uint64_t y = b.bits[l];                                                                          \
-                a.bits[l] = (expression);                                                                              \
-            }                                                                                                          \
-            store_longs(run, op, part, lanes, &a);                                                                     \
-        }                                                                                                              \
-    }
+#define BINARY_LONGS(name, expression) BINARY_LANES(name, load_longs, uint64_t, bits, expression, store_longs)
 
-LONG(ADD_L, x + y)
-LONG(MUL_L, x *y)
-LONG(AND_L, x &y)
-LONG(OR_L, x | y)
-LONG(XOR_L, x ^ y)
-LONG(SHL_L, x << (y & count))
-LONG(SHR_L, x >> (y & count))
-LONG(ASR_L, (uint64_t)((int64_t)x >> (y & count)))
+BINARY_LONGS(ADD_L, x + y)
+BINARY_LONGS(MUL_L, x *y)
+BINARY_LONGS(AND_L, x &y)
+BINARY_LONGS(OR_L, x | y)
+BINARY_LONGS(XOR_L, x ^ y)
+BINARY_LONGS(SHL_L, x << (y & shift_mask(op)))
+BINARY_LONGS(SHR_L, x >> (y & shift_mask(op)))
+BINARY_LONGS(ASR_L, (uint64_t)((int64_t)x >> (y & shift_mask(op))))
 
 static void MOV_L(struct g4_run *run, const struct g4_op *op) {
     for (int part = 0; part < op->passes; part++) {
@@ -572,7 +559,7 @@ static void NOT_L(struct g4_run *run, const struct g4_op *op) {
     }
 }
 
-/* The sign bit is inverted where numbers compare as unsigned ones. */
+/* Unsigned numbers are compared with inverted sign bits. */
 static uint32_t compare_longs(const struct g4_op *op, const union quads *a, const union quads *b) {
     const int64_t bias = op->src[0].type == G4_TYPE_UQ ? INT64_MIN : 0;
     uint32_t less = 0;
@@ -598,40 +585,20 @@ static uint32_t compare_longs(const struct g4_op *op, const union quads *a, cons
     }
 }
 
-static void CMP_L(struct g4_run *run, const struct g4_op *op) {
-    for (int part = 0; part < op->passes; part++) {
-        const uint32_t lanes = enabled_lanes(run, op, part);
-        union quads a, b;
-        if (lanes == 0) {
-            continue;
-        }
-        load_longs(run, op, 0, part, &a);
-        load_longs(run, op, 1, part, &b);
-        const uint32_t bits = compare_longs(op, &a, &b);
-        set_flags(run, op, part, lanes, bits);
-        for (int l = 0; l < LANES; l++) {
-            a.i[l] = -(int64_t)(bits >> l & 1);
-        }
-        store_longs(run, op, part, lanes, &a);
-    }
+G4_INLINE void compare_integers(struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes, union quads *a,
+                                const union quads *b) {
+    set_compared(run, op, part, lanes, compare_longs(op, a, b), a);
 }
 
-static void SEL_L(struct g4_run *run, const struct g4_op *op) {
-    for (int part = 0; part < op->passes; part++) {
-        const uint32_t lanes = enabled_lanes(run, op, part);
-        union quads a, b;
-        if (lanes == 0) {
-            continue;
-        }
-        load_longs(run, op, 0, part, &a);
-        load_longs(run, op, 1, part, &b);
-        const uint32_t first = op->cond == G4_COND_NONE ? predicate_of(run, op, part) : compare_longs(op, &a, &b);
-        for (int l = 0; l < LANES; l++) {
-            a.bits[l] = first >> l & 1 ? a.bits[l] : b.bits[l];
-        }
-        store_longs(run, op, part, lanes, &a);
-    }
+BINARY(CMP_L, load_longs, compare_integers, store_longs)
+
+G4_INLINE void select_integers(const struct g4_run *run, const struct g4_op *op, int part, uint32_t lanes,
+                               union quads *a, const union quads *b) {
+    (void)lanes;
+    select_lanes(op->cond == G4_COND_NONE ? predicate_of(run, op, part) : compare_longs(op, a, b), a, b);
 }
+
+BINARY(SEL_L, load_longs, select_integers, store_longs)
 
 extern const struct g4_fast_handlers G4_V(g4_fast_quad);
 
