@@ -6,7 +6,7 @@ everything else has the value that the Python view shows.
 
 The layouts of Gen4 and Gen4.5 come in three headers, because units may not see commands:
 
-    hw_enums.h     the enumerations of all fields, and G4_GEN_*
+    hw_enums.h     the enumerations of all fields, G4_GEN_*, and sizes of data
     hw_messages.h  message descriptors, and the data that threads and the VFE read and write
     hw_state.h     commands, state blocks and registers
 """
@@ -48,6 +48,9 @@ _THREAD_DATA = frozenset({
 # Besides payloads, these are written by the core, too.
 _PACKED = frozenset({"GATEWAY_RESPONSE", "GATEWAY_TIME_STAMP_RESPONSE", "THREAD_STATE"})
 
+# Sizes that units reserve for data whose length is a field: the field, and the layouts that have it.
+_CAPACITIES = {"G4_INDIRECT_DATA_BYTES": ("indirect_data_length", frozenset({"MEDIA_OBJECT", "GPGPU_WALKER"}))}
+
 _TOP = """
 #include "core/util.h"
 
@@ -62,7 +65,7 @@ def enumerations() -> str:
     """hw_enums.h."""
     family = FAMILIES[0]
     enums = _Writer(family).enums(family.layouts)
-    return emit_c.guarded("gen4emu/hw", "G4_HW_ENUMS_H", "\n".join(["", _gens(), *enums]))
+    return emit_c.guarded("gen4emu/hw", "G4_HW_ENUMS_H", "\n".join(["", _gens(), _capacities(), *enums]))
 
 
 def messages() -> str:
@@ -125,6 +128,16 @@ def member(f: Field) -> str:
 
 def _gens() -> str:
     return "".join(f"#define G4_GEN_{g.name} {int(g)}u\n" for g in (*Gen, Gen.GEN4, Gen.GEN45, Gen.ALL4))
+
+
+def _capacities() -> str:
+    """One more than the largest value of a length, on any generation."""
+    blocks = [block for family in FAMILIES for block in family.layouts]
+    lines = []
+    for name, (length, layouts) in _CAPACITIES.items():
+        width = max(f.width for block in blocks if block.name in layouts for f in block.all_fields if f.name == length)
+        lines.append(f"#define {name} 0x{1 << width:x}\n")
+    return "".join(lines)
 
 
 def _upper(name: str) -> str:

@@ -23,7 +23,7 @@ struct g4_group {
     uint32_t arrived; /* messages at the barrier since it opened last */
     struct g4_gang *gang[GANGS];
     uint8_t shared[G4_SHARED_MEMORY_BYTES];
-    uint32_t indirect[G4_INDIRECT_ROWS][8]; /* of the dispatch */
+    uint32_t indirect[G4_INDIRECT_DATA_BYTES / sizeof(uint32_t[8])][8]; /* of the dispatch */
 };
 
 struct g4_group *g4_group_new(void) {

@@ -13,7 +13,7 @@ struct g4_group;
 struct g4_group *g4_group_new(void);
 void g4_group_free(struct g4_group *group);
 
-/* Read the indirect data of a dispatch, if it has any, and make them the constants of `state`. */
+/* Read the indirect data of a dispatch, if any, as the constants of `state`. */
 void g4_group_read_indirect(struct g4_group *group, struct g4_port *port, struct g4_compute_state *state);
 
 /* Run all threads of a group to their ends; their numbers are their scratch slots.  G4_HANG: threads wait for each

@@ -30,18 +30,13 @@ struct g4_compute_state {
     uint32_t first_row;             /* of the constants in `constants` */
     const uint32_t (*constants)[8]; /* `constant_rows` of them; rows beyond are 0 */
     uint32_t constant_rows;
-    /* The walker's indirect data, which take the place of the constants.  Payloads have a thread's own rows before the
-     * shared ones then (docs/decisions.md 225). */
+    /* The walker's indirect data, which replace the constants.  Payloads then have a thread's own rows before the
+     * shared ones (docs/decisions.md 225). */
     uint32_t indirect_bytes; /* 0: none */
     g4_address indirect_address;
 
     uint32_t shared_bytes;    /* shared local memory of a group */
-    uint32_t barrier_threads; /* a barrier opens after as many messages */
-};
-
-/* The length field of a walker has 17 bits. */
-enum {
-    G4_INDIRECT_ROWS = (1 << 17) / 32
+    uint32_t barrier_threads; /* messages that open a barrier */
 };
 
 static inline uint32_t g4_group_threads(const struct g4_compute_state *state) {

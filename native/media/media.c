@@ -25,7 +25,7 @@ struct g4_media *g4_media_new(const struct g4_context *ctx, struct g4_port *port
     media->kernels = kernels;
     media->worker = worker;
     media->log = worker->eu.log;
-    media->indirect = calloc(1, G4_MEDIA_INDIRECT + G4_BITS_PADDING);
+    media->indirect = calloc(1, G4_INDIRECT_DATA_BYTES + G4_BITS_PADDING);
     if (!media->indirect) {
         g4_media_free(media);
         return NULL;

@@ -21,8 +21,7 @@ enum {
     G4_MEDIA_GROUPS = 16, /* barriers of a subslice */
     G4_MEDIA_SHARED_BYTES = 1 << 16,
     G4_MEDIA_NO_GROUP = G4_MEDIA_GROUPS,
-    G4_MEDIA_URB_ROWS = 2048,    /* the most of any part */
-    G4_MEDIA_INDIRECT = 1 << 17, /* limit of the 17-bit length field */
+    G4_MEDIA_URB_ROWS = 2048, /* the most of any part */
 };
 
 /* A root thread in the queue from VFE to TS. */
@@ -171,7 +170,7 @@ static inline void g4_media_bad(const struct g4_media *media, uint32_t value) {
 
 static inline uint32_t g4_media_dword(const struct g4_media *media, uint32_t index) {
     uint32_t value = 0;
-    if (index < G4_MEDIA_INDIRECT / 4) { /* zeros follow the data */
+    if (index < G4_INDIRECT_DATA_BYTES / 4) { /* zeros follow the data */
         memcpy(&value, media->indirect + 4 * (size_t)index, sizeof value);
     }
     return value;
