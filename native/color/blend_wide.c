@@ -288,7 +288,7 @@ INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, co
         uint16_t x[4];
         uint16_t y[4];
         for (uint16_t s = 0; s < 4; s++) { /* a row has the place of its first subspan only */
-            x[s] = message->rows >> t & 1 ? message->x[t][0] + 2 * s : message->x[t][s];
+            x[s] = message->rows >> t & 1 ? (uint16_t)(message->x[t][0] + 2 * s) : message->x[t][s];
             y[s] = message->rows >> t & 1 ? message->y[t][0] : message->y[t][s];
         }
         if (!find_subspans(target, port, x, y, live, row)) {

@@ -113,10 +113,7 @@ void g4_media_image_write(const struct g4_media_image *image, struct g4_port *po
     for (uint32_t i = 0; i < inside;) {
         const g4_address address = address_of(image, plane, column + i, row);
         if (plane->step != 1) {
-            write_byte(port, address, samples[i++]);
-            if (image->doubled) { /* which may be in the page before, if the pitch is odd */
-                write_byte(port, address - 1, 0);
-            }
+            write_sample(image, port, address, samples[i++]);
             continue;
         }
         const uint32_t bytes = contiguous(image->tiling, plane->x0 + column + i, address);
