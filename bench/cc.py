@@ -1,4 +1,4 @@
-"""How fast the colour calculator is: render target writes and early depth tests, for each vector variant.
+"""How fast the color calculator is: render target writes and early depth tests, for each vector variant.
 
     python bench/cc.py
 

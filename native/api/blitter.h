@@ -9,7 +9,7 @@
 /* One rectangle of the 2D engine, with all state that affects its pixels. */
 struct g4_blt {
     uint32_t bytes;         /* of a pixel: 1, 2, 4 */
-    bool is_565;            /* at two bytes: the channels for a colour compare are 5:6:5, else 5:5:5 */
+    bool is_565;            /* at two bytes: the channels for a color compare are 5:6:5, else 5:5:5 */
     uint32_t rop;           /* truth table, bit index 4 P + 2 S + D */
     uint32_t write_mask;    /* bits of a pixel that are written */
     int32_t x1, y1, x2, y2; /* x2, y2 exclusive */
@@ -22,7 +22,7 @@ struct g4_blt {
     uint32_t destination_tiling; /* enum g4_tiling: linear, X or Y */
 
     uint32_t source_kind; /* enum g4_blt_source */
-    g4_address source;    /* of a colour source, or of mono bits without `bits` */
+    g4_address source;    /* of a color source, or of mono bits without `bits` */
     int32_t source_pitch;
     uint32_t source_tiling;
     int32_t source_x, source_y;
@@ -40,7 +40,7 @@ struct g4_blt {
     bool pattern_transparent;
     uint32_t seed_x, seed_y;
 
-    uint32_t range_mode; /* colour compare: 0 off, 1 source in range is skipped, 2 destination in range is written */
+    uint32_t range_mode; /* color compare: 0 off, 1 source in range is skipped, 2 destination in range is written */
     uint32_t range_low, range_high;
 };
 

@@ -45,7 +45,7 @@ struct g4_draw_counters {
     uint64_t ended; /* pixels lit in such messages; `shaded` less these have been killed */
     uint64_t alpha_failed;
     uint64_t late_tested, late_stencil_failed, late_depth_failed;
-    uint64_t written;   /* that passed, and whose colour went to a render target */
+    uint64_t written;   /* that passed, and whose color went to a render target */
     uint64_t unwritten; /* that passed without a render target to write */
     /* PS_DEPTH_COUNT with statistics enabled */
     uint64_t depth_passed;

@@ -67,7 +67,7 @@ void g4_probe_listen(struct g4_probe *probe, uint32_t handle);
 /* The number of such messages; the first 64 are recorded. */
 uint32_t g4_probe_heard_count(const struct g4_probe *probe);
 struct g4_probe_heard g4_probe_heard(const struct g4_probe *probe, uint32_t index);
-/* The colour calculator without the rest of the pipeline: begin a draw with eight dwords each of WM_STATE and
+/* The color calculator without the rest of the pipeline: begin a draw with eight dwords each of WM_STATE and
  * COLOR_CALC_STATE and sixteen viewports; other state is that of g4_probe_state.  After g4_probe_start. */
 enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state,
                                const float *viewports);
@@ -275,7 +275,7 @@ void g4_hiz_model_clear(struct g4_hiz_model *model, float value, const uint32_t 
 uint64_t g4_hiz_model_draw(struct g4_hiz_model *model, const struct g4_hiz_model_draw *draw);
 uint64_t g4_hiz_model_pixels(struct g4_hiz_model *model, uint32_t column, uint32_t row,
                              const struct g4_hiz_model_pixels *pixels);
-/* Run `steps` random triangles, clears and resolves; stops at a difference.  Returns the number done. */
+/* Run `steps` random triangles, clears and resolves; stop at a difference.  Returns the number executed. */
 uint32_t g4_hiz_model_soak(struct g4_hiz_model *model, uint32_t seed, uint32_t steps);
 void g4_hiz_model_resolve(struct g4_hiz_model *model);
 void g4_hiz_model_ambiguate(struct g4_hiz_model *model);

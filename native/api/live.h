@@ -22,9 +22,9 @@ void g4_mem_written_since(const struct g4_mem *mem, const uint64_t *pages, uint3
 /* A packet as it was received. */
 struct g4_packet {
     int64_t size;         /* below 0: an errno, negative */
-    int32_t descriptor;   /* that came with it, or -1 */
-    uint32_t descriptors; /* how many came; if there are several, all are closed */
-    bool truncated;       /* it, or the descriptors, did not fit */
+    int32_t descriptor;   /* received with it, or -1 */
+    uint32_t descriptors; /* number received; if there are several, all are closed */
+    bool truncated;       /* the packet or its descriptors did not fit */
 };
 
 /* Receive a packet from a SOCK_SEQPACKET socket.  Spins for up to `patience` ns, then sleeps; returns the time
@@ -34,7 +34,7 @@ uint64_t g4_packet_receive(int socket, void *buffer, size_t size, uint64_t patie
 /* Report in shared memory (struct g4_live_progress) that a submission has ended well.  True: the other side sleeps and
  * needs a packet. */
 bool g4_live_completed(uint32_t *completed, const uint32_t *sleeping, uint64_t sequence);
-/* Announce there the packet of a submission that has failed. */
+/* Announce in the same memory the packet of a submission that has failed. */
 void g4_live_failed(uint32_t *failed);
 
 #endif

@@ -7,8 +7,8 @@
 #include "api/memory.h"
 
 enum g4_weave {
-    G4_WEAVE_NONE,          /* the missing lines are computed */
-    G4_WEAVE_WITH_PREVIOUS, /* they are those of a field of the previous frame */
+    G4_WEAVE_NONE,          /* missing lines are computed */
+    G4_WEAVE_WITH_PREVIOUS, /* missing lines come from a field of the previous frame */
     G4_WEAVE_WITH_CURRENT,
 };
 
@@ -16,7 +16,7 @@ enum g4_weave {
 struct g4_deinterlacer {
     bool denoises, deinterlaces, first_frame, top_first;
     bool progressive; /* denoising does not distinguish fields */
-    bool compensates; /* by motion vectors */
+    bool compensates; /* uses motion vectors */
     enum g4_weave second_of_previous, first_of_current;
 
     /* denoise */
@@ -45,7 +45,7 @@ struct g4_deinterlacer {
 /* A surface of YUV. */
 struct g4_video_surface {
     uint32_t format;       /* MediaSurfaceFormat of the sampler's media surfaces */
-    uint32_t sample_bytes; /* 1, or 2: of samples of 16 bits the upper byte counts */
+    uint32_t sample_bytes; /* 1, or 2: only the upper byte of a 16-bit sample is used */
     uint32_t width, height, pitch;
     bool interleaved; /* Cb and Cr share a plane */
     bool half_pitch;  /* of the planes of Cb and Cr */
@@ -65,7 +65,7 @@ struct g4_video_enhancement {
     bool denoises_chroma;
     uint32_t chroma_stad_threshold, chroma_temporal_threshold, chroma_low_temporal_threshold;
     struct g4_video_amplifier amplifier;
-    bool averages_chroma; /* 4:2:0 of 4:2:2 is the mean of two lines, else the first of them */
+    bool averages_chroma; /* 4:2:2 becomes 4:2:0 by the mean of two lines, else by the first */
     bool writes_previous; /* the frame at the time of the second field of the previous frame */
     bool writes_current;  /* the frame at the time of the first field of the current frame, or the only one */
     uint32_t first_x, last_x;

@@ -216,7 +216,7 @@ INLINE void integer_half_of_one_plane(const struct g4_target *target, const stru
     any_integer_half(target, pixels, half, live, row, true);
 }
 
-/* ---- integers of 32 bits: copies of anything are drawn with them ---- */
+/* ---- integers of 32 bits, which drivers use to copy any format ---- */
 
 typedef uint32_t pixel __attribute__((vector_size(16)));
 
@@ -241,7 +241,7 @@ INLINE void store_pixels(uint8_t *upper_left, const float *const channels[4], ui
     }
 }
 
-/* False: some subspan has to be written in a copy; nothing was done. */
+/* Returns false, and writes nothing, if a subspan has to be written through a copy. */
 static bool write_columns(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels) {
     uint8_t *subspan[4] = {NULL};
     for (uint32_t s = 0; s < 4; s++) {

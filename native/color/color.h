@@ -56,7 +56,7 @@ struct g4_pixel_block {
 g4_decide_tests_fn g4_iz_decide;
 /* Sets up the depth buffer with its stencil. */
 g4_begin_depth_fn g4_begin_depth;
-/* Both, with a separate stencil buffer. */
+/* As both of these, with a separate stencil buffer. */
 g4_decide_tests_fn g4_decide_tests_gen6;
 g4_begin_depth_fn g4_begin_depth_gen6;
 

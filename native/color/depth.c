@@ -296,7 +296,7 @@ INLINE void stencils_store(uint8_t *memory, vu codes) {
     memcpy(memory, &values, sizeof values);
 }
 
-/* Tests 4x2 pixels, `lit` of them, and returns those that pass.  `stencil`: NULL if that is not separate. */
+/* Tests 4x2 pixels, `lit` of them, and returns those that pass.  `stencil`: NULL if it is part of the depth buffer. */
 INLINE uint32_t test_block(const struct tested *t, const struct g4_depth_tile *tile, uint8_t *memory, uint8_t *stencil,
                            vd depth, uint32_t lit) {
     struct tested here = *t;

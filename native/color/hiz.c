@@ -271,7 +271,7 @@ bool g4_hiz_is_stale(const struct g4_hiz_group *group) {
     return g4_hiz_is_plane(&group->entry) || (~entry_mask(&group->entry) & group->inside);
 }
 
-/* Store the depths that only the entry has, unless the depth buffer has everything anyway. */
+/* Store the depths that only the entry has, unless the depth buffer is complete. */
 static void store(const struct g4_hiz_group *group, uint32_t pixel, uint32_t sample, uint32_t depth) {
     if (!group->memory->exact) {
         group->memory->store(group->memory->owner, pixel, sample, depth);

@@ -27,7 +27,7 @@ struct g4_hiz_buffer {
     uint32_t width, height; /* of the image, in the unit of entries: samples or pixels */
     uint32_t first_sample;  /* of a pixel that is written */
     struct g4_surface layout;
-    struct g4_hiz_surface surface; /* its samples in the unit of entries: 1 if that is samples */
+    struct g4_hiz_surface surface; /* its number of samples, or 1 if entries count samples */
     uint8_t position[G4_HIZ_SAMPLES][2];
     struct g4_hiz_counts *counts;
     struct g4_report_log *log;

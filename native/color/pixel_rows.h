@@ -54,8 +54,8 @@ uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, 
 uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
 /* The quarter of a W tile that has exactly the 32x32 pixels from (x, y) on, in the same way. */
 uint8_t *g4_pixel_map_quarter(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
-/* Finds the upper left pixel of a subspan of 16-byte pixels in a Y tile: the others are 16, G4_PIXEL_MAP_NEXT, and both
- * bytes further.  NULL if some pixel is outside or elsewhere, or not directly accessible; nothing is reported.
+/* Finds the upper left pixel of a subspan of 16-byte pixels in a Y tile: the others follow after 16 bytes, after
+ * G4_PIXEL_MAP_NEXT, and after both.  NULL, without a report, if a pixel is outside or not directly accessible.
  */
 uint8_t *g4_pixel_map_columns(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
 /* Whether the page of a pixel of a tiled or linear image may be accessed as the map says; nothing is reported. */

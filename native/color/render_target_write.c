@@ -485,8 +485,8 @@ static void write_each(struct message *m, uint32_t threads, bool fast, struct g4
     }
 }
 
-/* Writes the first threads of a fast message together to `target`, the first thread's.  Returns those that are left,
- * all after the others. */
+/* Writes the first threads of a fast message together to `target`, the first thread's.  Returns the others, which
+ * all follow these. */
 static __attribute__((noinline)) uint32_t write_together(struct message *m, uint32_t threads,
                                                          struct g4_target *target) {
     struct g4_wide_message wide; /* filled as far as threads have data: clearing it costs a tenth of a plain write */

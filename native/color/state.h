@@ -212,7 +212,7 @@ struct g4_filled_rows {
 };
 
 struct g4_fill_ops {
-    /* Make each word (word & keep) | value.  Both halves of the value, and of the bits to keep, are alike. */
+    /* Make each word (word & keep) | value.  Value and mask have equal halves. */
     void (*rows)(const struct g4_filled_rows *rows, uint64_t value, uint64_t keep);
 };
 

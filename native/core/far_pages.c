@@ -77,7 +77,7 @@ static void *new_table(struct g4_mem_physical *physical, size_t bytes) {
     return g4_physical_charge(physical, bytes) ? calloc(1, bytes) : NULL;
 }
 
-/* Gives a new leaf its window, if that is free. */
+/* Gives a new leaf its window, if the window is free. */
 static void claim_window(struct g4_far_pages *far, struct far_leaf *leaf, uint64_t number) {
     struct g4_far_window *const window = &far->windows[number % G4_FAR_WINDOWS];
     if (atomic_load_explicit(&window->number, memory_order_relaxed) == 0) {

@@ -8,7 +8,7 @@ struct g4_mem_physical;
 
 struct g4_far_pages *g4_far_pages_create(void);
 void g4_far_pages_destroy(struct g4_far_pages *far);
-/* G4_FAR_WINDOWS of them, valid as long as the pages are; NULL has no far pages. */
+/* Returns an array of G4_FAR_WINDOWS, valid as long as the pages.  NULL has no far pages. */
 const struct g4_far_window *g4_far_pages_windows(const struct g4_far_pages *far);
 
 /* The entry of a page; NULL: it has none yet.  Thread safe. */

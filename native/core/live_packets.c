@@ -11,7 +11,7 @@
 
 enum {
     DESCRIPTORS = 4,
-    LOOKS = 4, /* at the socket between two looks at the clock */
+    POLLS = 4, /* of the socket between two reads of the clock */
 };
 
 /* ---- receiving ---- */
@@ -68,7 +68,7 @@ uint64_t g4_packet_receive(int socket, void *buffer, size_t size, uint64_t patie
 
     receive(socket, buffer, size, MSG_DONTWAIT, packet);
     while (!has_arrived(packet) && g4_now_ns() - start < patience) {
-        for (int i = 0; i < LOOKS && !has_arrived(packet); i++) {
+        for (int i = 0; i < POLLS && !has_arrived(packet); i++) {
             receive(socket, buffer, size, MSG_DONTWAIT, packet);
         }
         (void)(has_arrived(packet) || sched_yield()); /* on a busy machine, other threads come first */

@@ -50,10 +50,10 @@ struct g4_far_pages;
 
 enum {
     G4_FAR_LEAF = 1 << 12,   /* entries of far pages that are allocated together */
-    G4_FAR_WINDOWS = 1 << 8, /* leaves that are found without a walk through the tree: 4 GiB if they are consecutive */
+    G4_FAR_WINDOWS = 1 << 8, /* leaves that are found without walking the tree: 4 GiB if consecutive */
 };
 
-/* A leaf of the tree of far pages.  The first of those that share a window has it, for as long as the tree exists. */
+/* A leaf of the tree of far pages.  The first of the leaves that share a window keeps it as long as the tree exists. */
 struct g4_far_window {
     _Atomic uint64_t number;         /* number of the first page / G4_FAR_LEAF; 0, which near pages have: free */
     _Atomic(struct g4_page *) pages; /* valid where `number` is */
@@ -63,7 +63,7 @@ struct g4_mem {
     struct g4_page *pages; /* G4_NEAR_PAGES of them: any 32-bit address has one */
     struct g4_far_pages *far;
     const struct g4_far_window *windows; /* of `far`; all free if there are no far pages */
-    g4_address address_mask;             /* the bits of an address that count */
+    g4_address address_mask;             /* the significant bits of an address */
     uint32_t *gtt;
     uint32_t gtt_entries;
     bool strict_pte;

@@ -25,7 +25,7 @@ struct g4_quirks {
     bool rounds_by_control_register; /* floats are rounded as cr0.0 says, to nearest even by default, else toward 0 */
     bool has_channel_pointers; /* channels wait at addresses; there are no mask stacks, and a second flag register */
     bool reads_enables_always; /* instructions without masks read the enabled channels from ce0, too, else all ones */
-    bool conditions_test_stored_integers;  /* what is stored of a result, else sums keep the sign that overflows */
+    bool conditions_test_stored_integers;  /* else conditions test the sign that a sum had before it overflowed */
     bool cmp_converts_to_destination_type; /* sources of cmp are compared in the type of the destination */
     bool has_compr4;                       /* MRF numbers with bit 7 write to registers n and n + 4 */
 

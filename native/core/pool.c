@@ -21,12 +21,12 @@ struct g4_pool_thread {
     pthread_t thread;
 };
 
-/* The jobs of two threads: one takes them from the front, the other one from the back.  What one job wrote stays in the
- * caches of one processor if the same jobs come again in the next round: moving a page of pixels between two of them
+/* The jobs of two threads: one takes them from the front, the other one from the back.  Results of a job
+ * stay in the caches of one processor if the next round has the same jobs: moving a page of pixels between processors
  * takes longer than filling it. */
 struct g4_pool_share {
     _Alignas(64) _Atomic uint32_t taken;
-    _Atomic uint32_t front, back; /* how many of those from each side */
+    _Atomic uint32_t front, back; /* jobs taken from each side */
     uint32_t first;
     _Atomic uint32_t count;
 };
@@ -86,7 +86,7 @@ static bool take(struct g4_pool_share *share, bool from_front, uint32_t *job) {
     return true;
 }
 
-/* The number of jobs that are not taken. */
+/* The number of jobs that have not been taken. */
 static uint32_t jobs_left(struct g4_pool *pool) {
     uint32_t left = 0;
     for (uint32_t i = 0; i < pool->shares; i++) {
@@ -253,7 +253,7 @@ static void wait_for_threads(struct g4_pool *pool) {
     }
 }
 
-/* Begin a round on the caller alone.  True: the caller has finished it, because too little was left to share. */
+/* Begin a round on the caller alone.  Returns true if the caller has finished it: too little was left to share. */
 static bool works_alone(struct g4_pool *pool, uint32_t count, uint32_t worth) {
     const uint64_t start = g4_now_ns();
     work_through(pool, 0, start + ALONE_NS);

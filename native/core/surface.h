@@ -1,5 +1,5 @@
 /*
- * Surfaces, found by binding table index and unpacked once, shared by the sampler, the data port and the colour
+ * Surfaces, found by binding table index and unpacked once, shared by the sampler, the data port and the color
  * calculator; and where the image of one mip level and array slice lies in memory (965 PRM vol. 4, 4.7.1 and 4.7.2).
  */
 #ifndef G4_SURFACE_H

@@ -1,5 +1,5 @@
 /*
- * The history of one pixel: the fate of each of its fragments in the windower and the colour calculator.
+ * The history of one pixel: the fate of each of its fragments in the windower and the color calculator.
  */
 #include <string.h>
 
@@ -96,7 +96,7 @@ void g4_debug_pixel_tested(struct g4_hooks *hooks, struct g4_worker *worker, con
     report_fragment(debug, &event);
 }
 
-/* ---- the colour calculator ---- */
+/* ---- the color calculator ---- */
 
 /* Fill in the early test of a thread's fragment. */
 static void take_early(struct g4_debug *debug, uint32_t object, struct g4_debug_fragment *fragment) {
@@ -194,7 +194,7 @@ int g4_debug_pixels_started(struct g4_hooks *hooks, const struct g4_pixels *pixe
     return pixel->index;
 }
 
-/* Write the debug colour to all pixels of a flagged thread, aligned to the top bits of the pixel
+/* Write the debug color to all pixels of a flagged thread, aligned to the top bits of the pixel
  * (965 PRM vol. 4, 3.4.8). */
 static void paint(struct g4_debug *debug, const struct g4_pixels *pixels) {
     const struct g4_pixel_map *const map = &debug->pixel.message.target->map;

@@ -66,7 +66,7 @@ static uint32_t find_breakpoint(const struct g4_debug *debug, const struct g4_ru
 static bool report(struct g4_debug *debug, struct g4_run *run, int t, uint32_t ip, struct g4_debug_event *event) {
     g4_fpenv_set(run->outside);
     const bool proceed = g4_debug_report_thread(debug, run->gang, t, ip, run, event);
-    g4_fpenv_set(run->inside); /* which may be another than before */
+    g4_fpenv_set(run->inside); /* it may have changed */
     return proceed;
 }
 

@@ -40,7 +40,7 @@ struct g4_device {
     uint32_t next_object;                /* 24 bits: the number of the next object that is set up, for R0.7 */
     uint32_t first_object, last_object;  /* those that are drawn */
 
-    /* Of the draw or dispatch that runs, for g4_device_progress(). */
+    /* Progress of the current draw or dispatch, for g4_device_progress(). */
     _Atomic uint32_t step; /* enum g4_draw_step */
     _Atomic uint32_t groups_begun, groups;
 };

@@ -25,11 +25,11 @@ enum {
     OBJECTS_PER_BATCH = 4096,    /* of draws that wait: more leave the caches before their tiles are drawn */
     GRID = 16384 / G4_TILE_SIZE, /* drawing rectangles end at 16383, before Gen7 at 8191 */
     BRIEF_OBJECTS = 1024,        /* fewer are set up in less time than it takes to wake a thread */
-    BRIEF_TILES = 4,             /* as BRIEF_OBJECTS: so few tiles, with at most BRIEF_SETUPS objects */
+    BRIEF_TILES = 4,             /* as BRIEF_OBJECTS: no more tiles, with at most BRIEF_SETUPS objects */
     BRIEF_SETUPS = 64,
     WORTH_WAKING = 100000,   /* ns of remaining work for which threads are woken */
-    SMALL_DRAWS = 8,         /* from so many waiting draws with few tiles on, WORTH_FETCHING counts */
-    WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state another thread must fetch into its caches */
+    SMALL_DRAWS = 8,         /* with this many waiting draws of few tiles, WORTH_FETCHING applies */
+    WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state other threads must fetch into their caches */
     MOST_WRITES = 64,        /* that wait */
 };
 
@@ -1025,8 +1025,8 @@ static bool has_faults(const struct g4_port *port) {
     return found;
 }
 
-/* Add the targets of the draw in place `waiting` to those that are written.  False: other images are written in their
- * place, or one of the draws reads them. */
+/* Add the targets of waiting draw number `waiting` to those that are written.  False: the draws before write other
+ * images, or one of the draws reads a target. */
 static bool add_targets(struct g4_device *device) {
     struct g4_draw_frame *const frame = device->frame;
     struct g4_mem *const mem = device->ctx.mem;

@@ -50,8 +50,8 @@ struct g4_written_pages;
 struct g4_written_pages *g4_written_pages_new(void);
 void g4_written_pages_free(struct g4_written_pages *pages);
 void g4_written_pages_clear(struct g4_written_pages *pages);
-/* Whether the targets of a draw are those of the draws before, or no earlier draw has a target of that kind and they
- * can be listed. `grown`: there are new ones, which draws before must not read. */
+/* Whether each target of a draw is that of the draws before it, or none of these has a target of that kind and the new
+ * one can be listed.  `grown`: there are new targets, which the draws before must not read. */
 bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, const struct g4_memory_use *use,
                           bool *grown);
 /* Whether a write of a command to this page may wait, too: the page is there, and no image has it. */

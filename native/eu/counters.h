@@ -2,7 +2,7 @@
  * Exact counters of the work of a draw in each unit, kept per worker and added up afterwards.
  *
  * A worker counts if its eu.counters is not NULL.  Units look at that pointer once for a range, a tile, a gang or a
- * message; pixels are counted by variants of the windower's and the colour calculator's loops.  Fast paths that hide
+ * message; pixels are counted by variants of the windower's and the color calculator's loops.  Fast paths that hide
  * pixels or threads are off meanwhile; the pictures are the same.
  *
  * Bytes are those that messages and units request; no cache is modelled.  A texture lookup requests one texel for each

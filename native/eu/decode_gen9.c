@@ -108,8 +108,8 @@ static void decode_immediate(struct g4_src *src, uint8_t type, const uint32_t w[
     }
 }
 
-/* The eight elements of a packed vector lie at consecutive words, and a channel takes the one at the place of its
- * result: every second one for a destination of dwords (docs/decisions.md 226). */
+/* The eight elements of a packed vector occupy consecutive words, and a channel takes the one at the position of
+ * its result: every second one for a destination of dwords (docs/decisions.md 226). */
 static void spread_vector(struct g4_op *op, struct g4_src *src, uint8_t type) {
     const uint32_t step = op->dst.hstride * op->dst.size / 2;
     uint32_t element[8];
@@ -261,8 +261,8 @@ static void decode_macro_step(struct g4_op *op) {
 
 /* ---- integers of 64 bits, half floats, complements and whole products ---- */
 
-/* A shift has 64 bits, and a count of six, if its first source or its destination has; the type of the count does not
- * matter (BDW PRM vol. 2a, shl). */
+/* A shift has 64 bits, and a 6-bit count, if its first source or its destination has 64; the type of the count does
+ * not matter (BDW PRM vol. 2a, shl). */
 static void find_shift_type(struct g4_op *op) {
     const bool shifts = op->opcode == G4_OPCODE_SHL || op->opcode == G4_OPCODE_SHR || op->opcode == G4_OPCODE_ASR;
     if (shifts && op->exec_type <= G4_EXEC_Q) {

@@ -154,8 +154,9 @@ static bool loop(struct g4_run *run, const struct g4_op *op, int t) {
     return true;
 }
 
-/* A `goto` with branch control: channels jump to the second target if their predicate is true, as to the beginning of a
- * loop, and the others wait at the first one.  Without it those jump whose predicate is false (docs/decisions.md 227).
+/* A `goto` with branch control: channels whose predicate is true jump to the second target, such as the start of a
+ * loop, and the others wait at the first one.  Without it, channels whose predicate is false jump (docs/decisions.md
+ * 227).
  */
 static bool go_back(struct g4_run *run, const struct g4_op *op, int t) {
     uint32_t taken;
@@ -202,8 +203,8 @@ static uint32_t kernel_start(const struct g4_run *run) {
 }
 
 /* The channels of the group go to the subroutine, the others wait after the call.  The destination receives the return
- * address and the channels.  An execution size of 2 is that of these two dwords, and all channels go along: subroutines
- * of the VA driver's kernels for Haswell compute with 16. */
+ * address and the channels.  An execution size of 2 refers to these two dwords, and all channels are called:
+ * subroutines of the VA driver's kernels for Haswell compute with 16. */
 static void call(struct g4_run *run, const struct g4_op *op, int t) {
     uint32_t taken;
     const uint32_t group = active(run, op, t, &taken);

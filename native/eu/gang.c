@@ -188,9 +188,9 @@ void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t val
 
 static const struct g4_fast_handlers *const general_tables[G4_TABLES];
 
-/* Fast handlers and machine code compute in the mode of the host, which is that of all threads: rounding to nearest,
- * denormals flushed, or those of floats and doubles kept.  If threads have another mode, or different ones, the general
- * handler executes each in its own. */
+/* Fast handlers and machine code compute in the mode of the host, which all threads share: rounding to nearest, and
+ * denormals either flushed, or kept for floats and doubles.  If threads have another mode, or different ones, the
+ * general handler executes each in its own. */
 static void choose_float_mode(struct g4_run *run, uint32_t some, uint32_t all, bool alternate) {
     const uint32_t kept = G4_CR0_KEEP_FLOATS | G4_CR0_KEEP_DOUBLES;
     const bool keeps = some == kept && all == kept && !alternate;

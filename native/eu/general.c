@@ -1022,7 +1022,7 @@ static struct general_outcome finish_integer(const struct g4_pass *pass, const s
         const uint64_t bits = type == G4_TYPE_DF ? bits_of(number) : half_of_double(number);
         return (struct general_outcome){.bits = bits, .flag = integer_condition(op->cond, i, 0)};
     }
-    /* bits that are lost are not part of the result (docs/decisions.md 43, 212) */
+    /* bits that are not stored do not count (docs/decisions.md 43, 212) */
     const bool loses = op->opcode == G4_OPCODE_SHL || pass->run->eu->ctx->model->quirks.conditions_test_stored_integers;
     const bool stored = loses && !op->saturate && type != G4_TYPE_F;
     out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
@@ -1389,7 +1389,7 @@ static int pass_accumulator(const struct g4_op *op, int index) {
 }
 
 void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint32_t channels) {
-    const bool own_floats = run->own_floats; /* which the instruction may change, if it writes cr0 */
+    const bool own_floats = run->own_floats; /* the instruction may write cr0 and change it */
 
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (!(run->threads >> t & 1)) {

@@ -9,7 +9,7 @@
 #include "eu/row_set.h"
 
 enum {
-/* of code that is decoded from the first instruction on; inputs of fuzzing have no more than this */
+/* of code decoded from the first instruction on; fuzzing inputs have no more */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     G4_KERNEL_MAX_BYTES = 1 << 10,
 #else

@@ -288,9 +288,9 @@ static void div_lanes(const uint32_t *restrict x, const uint32_t *restrict y, ui
     }
 }
 
-/* Whole part of a quotient of numbers below 2^32.  The quotient of doubles truncates to the exact one in every rounding
- * mode: a quotient that is not whole is at least 1 / denominator away from the next integer, and is rounded by less
- * than 2^-20 of that. */
+/* The whole part of a quotient of numbers below 2^32.  The quotient of doubles truncates to the exact one in every
+ * rounding mode: a quotient that is not whole is at least 1 / denominator away from the next integer, and is rounded by
+ * less than 2^-20 of that. */
 INLINE vu quotient_of(vu numerator, vu denominator) {
 #if G4_VARIANT_LEVEL >= 2
     return __builtin_convertvector(__builtin_convertvector(numerator, vd) / __builtin_convertvector(denominator, vd),

@@ -124,7 +124,7 @@ struct g4_op {
     bool acc_write; /* writes the accumulator implicitly, and the value may be read */
     bool breakpoint;
     bool undefined;     /* the device does not have the opcode */
-    bool no_lanes;      /* its types have no form in lanes; quad.c may have a handler */
+    bool no_lanes;      /* its types do not fit 32-bit lanes; quad.c may have a handler */
     bool whole_product; /* mul: all bits of two dwords are multiplied */
     uint8_t function; /* math: enum gen7_math_function; send: number of the shared function; sel: 1, compare unsigned */
     bool grf_payload; /* send: the payload is in the GRF from `mrf` on; no implied move */
@@ -132,37 +132,37 @@ struct g4_op {
     uint8_t second_payload, second_length; /* split send: where the payload continues, and its registers there */
     bool length_in_register;               /* that number is in a0.`length_address` */
     uint8_t length_address;
-    bool eot;                   /* send: ends the thread */
-    bool writes_target;         /* send: a render target write whose descriptor is an immediate */
-    uint8_t target_entry;       /* its binding table entry */
-    uint8_t color_pixels;       /* send: of a target write with nothing but their colors: 8, 16; 0: another message */
-    bool color_replicated;      /* one color for them all, in one register */
-    bool channel_pointers;      /* branches: flow_gen6.c executes them */
-    bool branch_control;        /* goto: those whose predicate is true jump */
-    uint8_t macro;              /* math: enum g4_macro */
-    uint8_t jump_unit;          /* jmpi: bytes that a count of 1 means */
-    bool joins;                 /* parked channels may continue here (flow_gen6.c) */
-    uint8_t mrf;                /* send: first payload register, destination of the implied move */
-    uint8_t pop;                /* branches: pop count */
-    uint8_t half;               /* half of the masks that the first pass uses */
-    uint8_t parts;              /* fast handlers: number of parts */
-    uint8_t count;              /* channels of a part */
-    uint8_t acc;                /* implicit accumulator of the first pass */
-    bool whole_move;            /* send: the implied move copies whole registers */
-    bool dword_move;            /* send: the implied move copies dwords from in[0].off */
-    uint8_t move_top;           /* send: one more than the highest register of these dwords */
-    uint32_t ip;                /* byte offset from the first instruction of the kernel */
-    uint32_t next;              /* ip of the following instruction */
-    uint32_t target;            /* branches: ip of the target (JIP), without a count from a register */
-    uint32_t uip;               /* branches with two targets: ip of the other one */
-    uint32_t descriptor;        /* send: the immediate descriptor */
-    uint32_t word0;             /* first dword of the instruction, for reports */
+    bool eot;              /* send: ends the thread */
+    bool writes_target;    /* send: a render target write whose descriptor is an immediate */
+    uint8_t target_entry;  /* its binding table entry */
+    uint8_t color_pixels;  /* send: pixels of a target write that has only their colors: 8, 16; 0: another message */
+    bool color_replicated; /* send: the pixels share one color, in one register */
+    bool channel_pointers; /* branches: flow_gen6.c executes them */
+    bool branch_control;   /* goto: channels whose predicate is true jump */
+    uint8_t macro;         /* math: enum g4_macro */
+    uint8_t jump_unit;     /* jmpi: bytes that a count of 1 means */
+    bool joins;            /* parked channels may continue here (flow_gen6.c) */
+    uint8_t mrf;           /* send: first payload register, destination of the implied move */
+    uint8_t pop;           /* branches: pop count */
+    uint8_t half;          /* half of the masks that the first pass uses */
+    uint8_t parts;         /* fast handlers: number of parts */
+    uint8_t count;         /* channels of a part */
+    uint8_t acc;           /* implicit accumulator of the first pass */
+    bool whole_move;       /* send: the implied move copies whole registers */
+    bool dword_move;       /* send: the implied move copies dwords from in[0].off */
+    uint8_t move_top;      /* send: one more than the highest register of these dwords */
+    uint32_t ip;           /* byte offset from the first instruction of the kernel */
+    uint32_t next;         /* ip of the following instruction */
+    uint32_t target;       /* branches: ip of the target (JIP), without a count from a register */
+    uint32_t uip;          /* branches with two targets: ip of the other one */
+    uint32_t descriptor;   /* send: the immediate descriptor */
+    uint32_t word0;        /* first dword of the instruction, for reports */
     struct g4_jit_block *block; /* machine code that starts with this op; NULL: none (jit/jit.h) */
     g4_lanes size_lanes;        /* lanes of a half that are below the execution size */
     g4_lanes written;           /* size_lanes that the Align16 channel enables leave */
     struct g4_fast_dst out;
     struct g4_fast_src in[3];
-    /* The loop and the fast handlers do not read the rest, but for rare kinds of instructions. */
+    /* The loop and the fast handlers read the rest only for rare kinds of instructions. */
     uint16_t ordinary; /* G4_HANDLER_INDIRECT: the fast handler for addresses in range */
     uint16_t joined;   /* G4_HANDLER_JOIN: the handler after channels have joined */
     uint16_t in_upper; /* G4_HANDLER_UPPER: the handler, for any 16 channels */

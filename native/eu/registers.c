@@ -32,7 +32,7 @@ enum {
 /* Vectors of 16 bytes, which every host compares at once. */
 typedef uint16_t address_half __attribute__((vector_size(2 * HALF)));
 
-/* Whether no address in a half of a0 carries, and all lead to registers that the threads own: bytes up to `most`. */
+/* Whether no address in a half of a0 carries, and all are within the registers of the threads, up to byte `most`. */
 static inline bool half_in_range(const struct g4_run *run, const struct g4_fast_address *operand, unsigned half,
                                  int least, int most) {
     const address_half low = (address_half){0} + 31, highest_low = low - (uint16_t)(operand->imm & 31);

@@ -34,7 +34,7 @@ struct g4_run {
     bool may_be_translated;                 /* `translated`, unless threads have float modes of their own */
     const struct g4_jit_block *failed_loop; /* the last one in which threads failed */
     bool own_floats;                        /* cr0 of a thread has another rounding mode, or keeps denormals */
-    bool keeps_denormals;                   /* cr0 of all threads does, of both floats and doubles, as `inside` does */
+    bool keeps_denormals;                   /* all threads do, for floats and doubles (cr0), and so does `inside` */
     bool stopped;                           /* a thread has stopped with an error */
     enum g4_status status;
     g4_fpenv outside, inside;         /* floating point environments of the caller and of instructions */

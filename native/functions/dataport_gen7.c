@@ -107,7 +107,7 @@ static void begin_thread(struct access *a, int thread) {
     }
 }
 
-/* An offset in shared local memory has 16 bits; those above do not count (docs/decisions.md 228). */
+/* Offsets in shared local memory have 16 bits; higher bits are ignored (docs/decisions.md 228). */
 static uint64_t offset_in(const struct access *a, uint64_t offset) {
     return a->buffer.shared ? offset & UINT16_MAX : offset;
 }

@@ -80,8 +80,7 @@ static bool texel_address(struct image_access *a, uint32_t lane, g4_address *add
     const uint32_t v = line ? 0 : coordinate(a, 1, lane);
     const uint32_t r = coordinate(a, line ? 1 : 2, lane);
     const uint32_t faces = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE ? 6 : 1;
-    /* Messages access one level, the first of the view, and count slices from the first of the view (docs/decisions.md
-     * 224). */
+    /* Messages access only the first level of the view, and count slices from its first one (docs/decisions.md 224). */
     const uint32_t level = surface->min_lod;
     const uint32_t limit = volume ? g4_minify(surface->depth, level) : surface->depth * faces;
 

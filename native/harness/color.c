@@ -1,5 +1,5 @@
 /*
- * The colour calculator alone: state from the caller, no windower, no shader.
+ * The color calculator alone: state from the caller, no windower, no shader.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -119,7 +119,7 @@ static void denoise_chroma_block(struct g4_port *port, const struct g4_video_enh
     }
 }
 
-/* The whole frame, before anything reads it as the input of the next step. */
+/* Denoises the whole frame, because the next step reads all of it. */
 static void denoise(struct g4_port *port, const struct g4_video_enhancement *e, const struct images *images) {
     static const enum g4_media_channel channel[2] = {G4_MEDIA_CB, G4_MEDIA_CR};
     struct g4_deinterlacer luma = e->state;
@@ -193,8 +193,8 @@ static void write_chroma_row(struct g4_port *port, const struct g4_video_enhance
     g4_media_image_write(out, port, G4_MEDIA_CR, x / 2, row, CHROMA, cr);
 }
 
-/* The two lines of 4:2:2 of which a line of 4:2:0 is made.  Those of a deinterlaced frame of 4:2:0 were doubled in each
- * field (docs/decisions.md 241). */
+/* The two lines of 4:2:2 from which a line of 4:2:0 is made.  Those of a deinterlaced frame of 4:2:0 were doubled in
+ * each field (docs/decisions.md 241). */
 static void write_block(struct g4_port *port, const struct g4_video_enhancement *e, const struct images *images,
                         const struct g4_media_image *out, int32_t x, int32_t y, struct frame_block *block) {
     const bool by_field = e->state.deinterlaces && images->current.chroma_y;

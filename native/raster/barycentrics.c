@@ -15,7 +15,7 @@ INLINE void store(float *to, vd v) {
 INLINE void values_of(const struct g4_object_planes *planes, const struct g4_pixel_places *places, uint32_t pixels,
                       uint32_t wanted, struct g4_pixel_values *out) {
     const struct g4_screen_plane *const rhw = &planes->rhw;
-    /* Often no perspective: then the slow division is done once.  The sum with -0 would be 0. */
+    /* Without perspective, which is common, the slow division is done once.  The sum with -0 would be 0. */
     const bool flat = rhw->cx == 0 && rhw->cy == 0 && rhw->c != 0;
     const vd common = flat ? 1.0 / rhw->c + (vd){0} : (vd){0};
 

@@ -135,7 +135,7 @@ static bool fill_columns(const struct tile_rows *rows, const struct fill *fill, 
     return true;
 }
 
-/* The rows of an X tile from that of a pixel on, at most `most`. */
+/* The number of rows of an X tile from the row of a pixel on, at most `most`. */
 static uint32_t rows_of_tile(const struct g4_pixel_map *map, uint32_t y, uint32_t most) {
     const uint32_t left = G4_TILE_X_HEIGHT - (map->y0 + y + map->dy) % G4_TILE_X_HEIGHT;
     return left < most ? left : most;
@@ -213,15 +213,15 @@ static const uint8_t *first_pixel(struct g4_pixel_map *map, struct g4_port *port
     return row[p >> 1] + (size_t)(p & 1) * map->bytes;
 }
 
-/* ---- colour ---- */
+/* ---- color ---- */
 
 static bool fits(const struct g4_kernel *kernel, const struct g4_dispatch *dispatch, uint32_t pixels, uint32_t start) {
     return kernel && kernel->flat.pixels == pixels && kernel->flat.from >= start &&
            kernel->grf_top <= dispatch->grf_count && !dispatch->exceptions;
 }
 
-/* Whether all pixels get the same stencil value in the bits that may be written, if there is a stencil test: it shares
- * the words of depth, and both faces are alike. */
+/* Whether all pixels get the same stencil value in the bits that may be written.  True without a stencil test.  Stencil
+ * shares the words of depth here, and both faces have the same state. */
 static bool stencil_is_constant(const struct g4_depth *depth) {
     const struct g4_stencil_set *const set = &depth->stencil[0];
     const uint32_t operation = set->zpass;
@@ -239,7 +239,7 @@ static bool depth_is_constant(const struct g4_depth *depth) {
            (depth->map.bytes == 2 || depth->map.bytes == 4);
 }
 
-/* The bits of a pixel that a test which is constant does not write. */
+/* The bits of a pixel that a constant test leaves unchanged. */
 static uint32_t kept_bits(const struct g4_depth *depth) {
     const struct g4_stencil_set *const set = &depth->stencil[0];
     const bool writes = depth->stencil_test && depth->stencil_write && set->zpass != G4_STENCIL_OPERATION_KEEP;

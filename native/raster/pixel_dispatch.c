@@ -245,7 +245,7 @@ static void find_coverage(const struct g4_wm *wm, struct g4_pixel_block *block, 
 
 static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uint32_t first, uint32_t count) {
     const struct g4_subspan *const s = &wm->subspan[first];
-    uint64_t x = 0; /* stored as they are read, all four at once: loads cannot forward from several stores */
+    uint64_t x = 0; /* one store, because loads of all four cannot forward from several stores */
     uint64_t y = 0;
     uint32_t lit = 0;
 

@@ -189,7 +189,7 @@ static uint32_t coverage_of(const struct g4_wm *wm, const struct g4_pixel_block 
     return wm->draw->windower.coverage_after_tests ? block->samples[pixel] : block->covered[pixel];
 }
 
-/* The optional registers of a block, whichever they are; returns the next one. */
+/* Writes the optional registers of a block; returns the next register. */
 static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, const struct g4_pixel_block *block,
                            uint32_t halves, uint32_t grf) {
     const struct g4_windower_state *const state = &wm->draw->windower;
@@ -226,7 +226,7 @@ static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, 
     return grf;
 }
 
-/* Whether all places of a pixel are its center, and its registers hold values only.  If so, *rows becomes these. */
+/* Whether every location of a pixel is its center, and its registers hold only values, which *rows then lists. */
 static bool has_centers_only(const struct g4_wm *wm, uint32_t halves, uint32_t grf, struct g4_center_rows *rows) {
     enum {
         Z = offsetof(struct g4_center_values, z) / sizeof(float),

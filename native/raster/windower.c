@@ -434,7 +434,7 @@ count_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const str
     return work_on_tile(worker, draw, tile, true);
 }
 
-/* Whether the sample mask leaves nothing of a pixel; that of several samples belongs to their coverage. */
+/* Whether the sample mask excludes a pixel with one sample; with several, the mask is part of their coverage. */
 static bool masks_pixels(const struct g4_multisampling *multisampling) {
     return multisampling->samples == 1 && !(multisampling->mask & 1);
 }

@@ -157,7 +157,7 @@ void g4_wm_fill_begin(struct g4_worker *worker);
  * that simple; then nothing was done. */
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
 /* Give all pixels of the tile, which the current object covers, the depth and the color of its last tile; `threads`: it
- * has colors.  False: it has none, or they differ; then nothing was done that must not be done again. */
+ * has colors.  False: the tile has none, or they differ; the caller can then start over. */
 bool g4_wm_fill_tile(struct g4_worker *worker, bool threads, enum g4_status *status);
 /* Give all pixels of a tile that a fast clear covers the color of `pixels`, whose positions are overwritten.  False:
  * they are not whole rows that can be filled, and some may have been written. */

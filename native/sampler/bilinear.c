@@ -2,8 +2,8 @@
  * Bilinear lookups in fixed point, with the bits of the general path (lanes.c), which adds exact products of floats in
  * double precision and rounds once.
  *
- * A byte c becomes the float c / 255.  Its quotient repeats the bits of c endlessly, and what lies behind a float's
- * last place always starts with the highest bit of c, so it is rounded up, always:
+ * A byte c becomes the float c / 255.  Its quotient repeats the bits of c endlessly, and the bits beyond a float's
+ * last place always start with the highest bit of c, so it is always rounded up:
  *
  *     (float)(c / 255) = c * 65793 / 2^24 + top(c) / 2^31        top(c): the highest bit of c alone
  *

@@ -407,7 +407,7 @@ static void run_nearest(struct lookup *r) {
     }
 }
 
-/* ---- results of several lookups: sums in double, or the least or greatest texel of a weight above 0 ---- */
+/* ---- results of several lookups: sums in double, or the least or greatest texel whose weight is above 0 ---- */
 
 static void clear_sum(struct lookup *r) {
     struct g4_batch *const b = r->b;

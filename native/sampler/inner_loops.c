@@ -153,11 +153,11 @@ INLINE uint32_t load_word(struct g4_port *port, uint32_t bytes, g4_address addre
 
 enum {
     PAIR = 8,  /* lanes of two subspans */
-    LOWER = 2, /* the bit of a lane's number that lanes of the lower row have */
+    LOWER = 2, /* bit of the lane number: the lane is in the lower row */
 };
 
-/* Loads texels of two subspans whose upper rows are in one page, and whose lower rows are, too.  False: they are not,
- * or a page is missing, which load_word() reports. */
+/* Loads texels of two subspans.  False, if their upper rows are not in one page, or their lower rows are not, or if a
+ * page is missing, which load_word() reports. */
 INLINE bool load_near(struct g4_port *port, g4_address base, uint32_t bytes, const uint32_t *column,
                       const uint32_t *row, uint32_t *word) {
     const uint32_t start = (uint32_t)(base & G4_PAGE_OFFSET);

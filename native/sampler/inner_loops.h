@@ -61,7 +61,8 @@ struct g4_way_lanes {
 
 struct g4_sampler_ops {
     void (*axis)(const struct g4_axis *axis, const float *coordinate, uint32_t n, struct g4_axis_lanes *out);
-    /* Adds offsets to 64 places, and returns the lanes whose places are inside of a size.  NULL: coordinates are 0. */
+    /* Adds offsets to 64 positions, and returns the lanes whose positions are within a size.  NULL: coordinates are 0.
+     */
     uint64_t (*locate)(const uint32_t *const coordinate[3], const uint32_t offset[3], const uint32_t size[3],
                        int32_t *const place[3]);
     /* Computes the position of slices in their surface. */

@@ -7,7 +7,7 @@
 #include "core/util.h"
 
 enum {
-    G4_LEVEL_GEN7 = 256 /* parts of a level */
+    G4_LEVEL_GEN7 = 256 /* steps per level */
 };
 
 /* 32768.5 more than the level of a length whose square is 2 to the power of `exponent`, times 1 + t.  The polynomial is

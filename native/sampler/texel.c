@@ -128,8 +128,8 @@ static __attribute__((noinline)) void read_exactly(const struct g4_texel_reader 
     }
 }
 
-/* Reads a texel or block of `count` bytes; the rest of the buffer may have any value.  Almost always a copy of constant
- * length is possible, which is faster than calling memcpy(). */
+/* Reads a texel or block of `count` bytes; the rest of the buffer may have any value.  Most often the length can be
+ * made constant, which is faster than calling memcpy(). */
 static void read_bytes(const struct g4_texel_reader *reader, g4_address address, uint8_t bytes[BUFFER],
                        uint32_t count) {
     if (reader->log || (address & G4_PAGE_OFFSET) + WIDEST > G4_PAGE_SIZE) {

@@ -59,7 +59,7 @@ struct g4_live_hello {
     uint32_t pad;
 };
 
-/* Progress of submissions, in memory that both ends write.  Neither believes more of it than a packet could say: the
+/* Progress of submissions, in memory that both ends write.  Neither trusts it further than a packet: the
  * server reads only `sleeping`, and the shim accepts only submissions that it has made. */
 struct g4_live_progress {
     uint32_t completed; /* server: the low half of the sequence of the last EXEC that ended with G4_LIVE_DONE */

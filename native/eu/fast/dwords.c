@@ -38,7 +38,7 @@ static void load(const struct g4_run *run, const struct g4_op *op, int s, int pa
     }
 }
 
-/* Of two dwords, the low half of the first one is multiplied, except on Gen9. */
+/* A product of two dwords uses only the low half of the first one, except on Gen9. */
 static void start_product(struct g4_run *run, const struct g4_op *op, int part, int thread, unsigned enabled) {
     const int64_t factor = op->src[1].size == 2 || op->whole_product ? -1 : UINT16_MAX;
     int64_t *const slots = run->gang->acc[(op->dst.reg + part) & 1].i[thread];

@@ -2,7 +2,7 @@
  * Fast handlers: the forms of instructions that compilers emit, for all threads of a gang at once.
  *
  * Names end with the shapes of the operands: P lanes in memory (a whole register in place, or gathered elements), S one
- * dword of each thread, I an immediate, Q four channels of each thread, L the same with integers of 64 bits.
+ * dword of each thread, I an immediate, Q four channels of each thread, L such channels of 64-bit integers.
  */
 #ifndef G4_EU_FAST_H
 #define G4_EU_FAST_H

@@ -82,7 +82,7 @@ static void load_narrow(const uint8_t *reg, const struct g4_fast_src *src, int p
     }
 }
 
-/* Contiguous dwords at an address: the bytes in its register, and the number of those in the next one. */
+/* Contiguous dwords at an address: where they start, and how many bytes are in that register and in the next one. */
 struct row {
     uint8_t *first;
     unsigned first_bytes, second_bytes;

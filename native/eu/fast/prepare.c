@@ -153,7 +153,7 @@ static bool prepare_source(const struct g4_op *op, int s, bool floats, struct g4
     in->is_signed = src->type == G4_TYPE_W || src->type == G4_TYPE_B;
     in->keep = 0xffffffff;
     switch (src->kind) {
-    case G4_KIND_NULL: /* negated it is -0, inverted -1 */
+    case G4_KIND_NULL: /* -0 if negated, -1 if inverted */
         return !src->negate && !src->complement && g4_fast_prepare_immediate(src, floats, in);
     case G4_KIND_IMM:
         return g4_fast_prepare_immediate(src, floats, in);

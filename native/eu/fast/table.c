@@ -96,7 +96,7 @@ static bool float_value(struct g4_op *op, const struct g4_quirks *quirks) {
     return true;
 }
 
-/* Whether a condition sees what a dword in a lane is compared with, although bits of the result may be lost. */
+/* Whether a condition can test results in lanes of 32 bits, although the result may have lost bits. */
 static bool tests_stored_dword(const struct g4_op *op) {
     return op->dst.type == G4_TYPE_D || (op->dst.type == G4_TYPE_UD && op->cond <= G4_COND_NZ);
 }
@@ -146,7 +146,7 @@ static bool dword_order(struct g4_op *op, const struct g4_quirks *quirks) {
     return is_float_condition(op) && !op->saturate && op->dst.type == G4_TYPE_D;
 }
 
-/* Low bits of which a condition tests those that are stored, if any does. */
+/* Low bits that a condition, if there is one, tests as they are stored. */
 static bool stored_dword(struct g4_op *op, const struct g4_quirks *quirks) {
     return quirks->conditions_test_stored_integers && is_float_condition(op) && !op->saturate && tests_stored_dword(op);
 }

@@ -260,7 +260,7 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     t->begins = begins;
     t->fpenv = translation->fpenv = g4_fpenv_of(ctx);
     t->own_floats = writes_control(kernel);
-    for (int i = 0; i < G4_JIT_FIXED_BYTES; i++) { /* which are written when the code is complete */
+    for (int i = 0; i < G4_JIT_FIXED_BYTES; i++) { /* filled in when the code is complete */
         emit_byte(&t->constants, 0);
     }
     translation->variant = variant;

@@ -50,7 +50,7 @@ bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_gang *gang, c
     const struct g4_translation *const translation = kernel->translation;
     const bool all_rows = gang->dispatch->exceptions || gang->dispatch->observed;
     return translation && translation->variant == g4_variant_current() && !(translation->drops_rows && all_rows) &&
-           !eu->ctx->options.round_to_nearest && !eu->hooks; /* which would miss math messages */
+           !eu->ctx->options.round_to_nearest && !eu->hooks; /* hooks would miss math messages */
 }
 
 #if G4_HAVE_X86_VARIANTS

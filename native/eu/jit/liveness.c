@@ -6,9 +6,9 @@
  * read others' lanes (scalars, permutations, payloads) are not analysed; they are always live.
  *
  * A lane of a row belongs to one channel of each half, so rows are analysed in each half.  Compilers use a row in both
- * halves for values that have nothing to do with each other.  Such a row is always live, too, unless none of its values
- * is live where a channel may wait for others, and none of one half where the other half writes: then no channel can
- * miss a value of its own.
+ * halves for values that have nothing to do with each other.  Such a row is always live, too, unless no value of it
+ * is live where a channel may wait for others, and no value of one half is live where the other half writes: then no
+ * channel can lose a value.
  */
 #include "eu/jit/liveness.h"
 

@@ -314,7 +314,7 @@ static bool is_rewritten(const struct translator *t, unsigned number) {
     return false;
 }
 
-/* Whether the instruction, or one after it, may read what a row has now. */
+/* Whether the instruction, or a later one, may read the current value of a row. */
 static bool is_needed(const struct translator *t, unsigned number) {
     return !t->live || g4_row_set_has(&t->live[t->first + t->at], number);
 }

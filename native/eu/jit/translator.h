@@ -82,7 +82,7 @@ struct translator {
     bool failed;               /* an instruction cannot be translated where it is */
     bool raises;               /* exceptions say whether a result has overflowed, or is NaN */
     bool ieee_only;            /* ALT mode would give other results */
-    bool flushes;              /* so would threads that keep denormals */
+    bool flushes;              /* threads that keep denormals would get other results */
     bool wide_only;            /* uses masks of channels 16 to 31 */
     uint8_t top;               /* one more than the highest register that messages read */
     const struct g4_op *ops;   /* of a loop */
@@ -90,7 +90,7 @@ struct translator {
     uint32_t at;               /* number of the instruction */
     uint32_t end;              /* number of the instruction at which control flow may join */
     ir_operand exec[4], group; /* by eight channels */
-    ir_operand largest;        /* magnitude of all that was checked */
+    ir_operand largest;        /* the largest magnitude of all checked values */
     struct {
         ir_operand value;
         bool dirty;

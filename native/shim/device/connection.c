@@ -20,7 +20,7 @@
 
 /* Waking a process takes about as long as a small frame, so short waits spin. */
 static const int64_t longest_spin = 100000; /* ns */
-static const int64_t short_wait = 200000;   /* ns, of which a part was for waking processes */
+static const int64_t short_wait = 200000;   /* ns, part of which was spent on waking processes */
 
 static const uint64_t progress_bytes = 4096; /* a page, because other connections may use the next one */
 
@@ -75,7 +75,7 @@ static void make_progress(struct connection *connection, struct memfd *arena) {
     connection->patience = longest_spin;
 }
 
-/* The server must not write it any more: all submissions are done. */
+/* All submissions have ended, so the server no longer writes it. */
 static void free_progress(struct connection *connection) {
     if (connection->progress) {
         struct memfd *const arena = connection->file_count ? connection->files[0] : memfd_arena();
@@ -293,7 +293,7 @@ struct known_progress {
     uint32_t completed, failures;
 };
 
-/* A packet comes, or has come already. */
+/* A packet is coming, or has arrived. */
 static bool has_failed(const struct known_progress *known) {
     return __atomic_load_n(&known->now->failed, __ATOMIC_SEQ_CST) != known->failures;
 }
@@ -312,10 +312,10 @@ static void pause_briefly(void) {
 /* Spin until `end`, without the lock; false: nothing has arrived. */
 static bool spin(const struct known_progress *known, int64_t end) {
     enum {
-        LOOKS = 32 /* between two reads of the clock */
+        POLLS = 32 /* of the progress between two reads of the clock */
     };
     do {
-        for (int i = 0; i < LOOKS; i++) {
+        for (int i = 0; i < POLLS; i++) {
             if (has_progressed(known) || has_failed(known)) {
                 return has_progressed(known);
             }
@@ -337,8 +337,8 @@ static void sleep_until_packet(int fd, int64_t deadline) {
     (void)ppoll(&poll, 1, deadline == INT64_MAX ? NULL : &left, NULL);
 }
 
-/* Wait without the lock.  The server sends a packet for each result while `sleeping` is set; one that it has reported
- * before is found by looking once more. */
+/* Wait without the lock.  The server sends a packet for each result while `sleeping` is set; one that it reported
+ * before is found by checking once more. */
 static void wait_for_packet(struct g4_live_progress *progress, const struct known_progress *known, int fd,
                             int64_t deadline) {
     if (!progress) {

@@ -255,7 +255,7 @@ static int find_descriptor(const struct area *area) {
     int found = -1;
     while (directory && found < 0 && (entry = readdir(directory)) != NULL) {
         struct stat64 status;
-        const int fd = (int)strtol(entry->d_name, NULL, 10); /* "." is 0, whose file is compared, too */
+        const int fd = (int)strtol(entry->d_name, NULL, 10); /* 0 for ".", which does no harm */
         if (REAL(fstat64)(fd, &status) == 0 && status.st_ino == area->inode && status.st_dev == area->device) {
             found = fd;
         }
@@ -276,8 +276,8 @@ static bool has_buffers(int fd) {
     return known && !lent;
 }
 
-/* The program's own memfd, if the areas show one without gaps.  It is sealed, for pages that the device uses must not
- * vanish. */
+/* The program's own memfd, if the areas show one without gaps.  It is sealed, because pages that the device uses must
+ * not disappear. */
 static struct user_pages *borrow(const struct areas *areas) {
     const struct area *const first = &areas->items[0];
     const struct user_pages shown = {.start = first->start - first->offset};
@@ -293,7 +293,7 @@ static struct user_pages *borrow(const struct areas *areas) {
     if (fd < 0 || has_buffers(fd) || REAL(fstat64)(fd, &status)) {
         return NULL;
     }
-    (void)REAL(fcntl)(fd, F_ADD_SEALS, F_SEAL_SHRINK); /* which memfd_of_descriptor() examines */
+    (void)REAL(fcntl)(fd, F_ADD_SEALS, F_SEAL_SHRINK); /* memfd_of_descriptor() checks the result */
     struct memfd *const memfd = memfd_of_descriptor(fd, (uint64_t)status.st_size);
     struct user_pages *const pages = memfd ? malloc(sizeof *pages) : NULL;
     if (!pages) {
