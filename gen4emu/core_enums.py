@@ -334,7 +334,7 @@ class Fate(CoreEnum):
     STENCIL = 6
     DEPTH = 7
     OUTSIDE = 8, "of the render target"
-    NO_COLOR = 9, "passed, no colour is written"
+    NO_COLOR = 9, "passed, no color is written"
     WRITTEN = 10
 
 

@@ -47,7 +47,7 @@ from gen4emu.selection import ALL, Selection
 @click.option("--forget", is_flag=True, help="Forget memory after each submission, as aubinator does.")
 @click.option("--strict-pte", is_flag=True, help="Memory exists only where FILE maps it in the page table.")
 @options.trace_options
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colours.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colors.")
 @click.option("--pager/--no-pager", default=True, help="On a terminal, use a pager.")
 @click.option("-o", "--output", "output_path", metavar="PATH", help="Write to this file.")
 @confinement_options

@@ -13,8 +13,8 @@ import gen4emu
 ENVIRONMENT = {
     "GEN4EMU_PAGER": "The pager for long text on a terminal; overrides PAGER. Empty or cat: none.",
     "PAGER": "The pager if GEN4EMU_PAGER is not set; less by default.",
-    "LESS": "Options of less. If it is not set, the pager gets FRX, so that colours show.",
-    "NO_COLOR": "If set and not empty, output has no colours unless --color always.",
+    "LESS": "Options of less. If it is not set, the pager gets FRX, so that colors show.",
+    "NO_COLOR": "If set and not empty, output has no colors unless --color always.",
     "GEN4EMU_VARIANT": "The variant of the C core: plain, avx2 or avx512; by default the best that the processor has.",
     "GEN4EMU_MODE": "run, capture: preferred and largest mode, WIDTHxHEIGHT; by default 1024x768 and larger ones.",
     "XDG_CACHE_HOME": "check, suite: the files that a --dask worker was sent, under gen4emu/; by default ~/.cache.",

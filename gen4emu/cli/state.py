@@ -23,7 +23,7 @@ SCHEMA = "gen4emu.state/1"
 @click.option("--draw", type=click.IntRange(0), required=True, metavar="N", help="The number of the draw, from 0.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
 @options.trace_options
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colours.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colors.")
 @click.option("--pager/--no-pager", default=True, help="On a terminal, use a pager.")
 @confinement_options
 def state(file: str, draw: int, as_json: bool, kind: str | None, base: int, device: Device | None, force_device: bool,

@@ -39,7 +39,7 @@ def output(path: str | None, pager: bool) -> Iterator[Write]:
         with _collected(sys.stdout.write) as write:
             yield write
         return
-    # Without R, less shows the codes of colours instead of the colours.
+    # Without R, less shows the codes of colors instead of the colors.
     environment = {"LESS": "FRX", **os.environ}
     with subprocess.Popen(less, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment) as process:
         assert process.stdin is not None

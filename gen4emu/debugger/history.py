@@ -178,7 +178,7 @@ class Recorder(Listener):
     """Collects the history of a pixel while a device draws."""
 
     def __init__(self, device: Device, x: int, y: int, frames: Selection = ALL) -> None:
-        """Outside `frames` the device draws at full speed, and only colours are compared."""
+        """Outside `frames` the device draws at full speed, and only colors are compared."""
         self.device = device
         self.history = History(x, y)
         self._frames = frames

@@ -146,7 +146,7 @@ class Fate(Enum):
     STENCIL = "failed the stencil test"
     DEPTH = "failed the depth test"
     OUTSIDE = "lies outside of the render target"
-    NO_COLOR = "passed; no colour is written"
+    NO_COLOR = "passed; no color is written"
     WRITTEN = "written"
 
 

@@ -890,7 +890,7 @@ def _exceptions(shell: Shell, arguments: list[str]) -> None:
 
 def _color(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "color VALUE|off")
-    shell.debugger.subscription.color = None if arguments[0] == "off" else number(arguments[0], "colour")
+    shell.debugger.subscription.color = None if arguments[0] == "off" else number(arguments[0], "color")
     shell.debugger.update()
 
 

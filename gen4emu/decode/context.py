@@ -259,6 +259,6 @@ OPAQUE = frozenset({"SCRATCH", "SURFACE_DATA", "DATA", "BATCH"})
 
 
 def uses_border(view: View) -> bool:
-    """Whether a sampler can return its border colour: some coordinate clamps to it, or is a disabled cube face."""
+    """Whether a sampler can return its border color: some coordinate clamps to it, or is a disabled cube face."""
     names = [f.text(raw) for f, raw in view.fields() if "address_control" in f.name]
     return not names or any("BORDER" in n or "CUBE" in n for n in names)

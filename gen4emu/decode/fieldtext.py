@@ -27,7 +27,7 @@ _REGISTER_FIELDS = frozenset({"register_offset", "register_address", "source_reg
 
 @dataclass(slots=True, frozen=True)
 class Theme:
-    """Terminal colours; empty strings without colours."""
+    """Terminal colors; empty strings without colors."""
 
     name: str = ""  # commands
     block: str = ""  # state blocks, kernels, data
@@ -68,7 +68,7 @@ class _Lines:
         self.address = 4 + address_digits(gen) if style.offsets else 0  # columns of an address
         if command:
             self.before += " " * (self.address or 2)
-        self.capacity = _WIDTH - len(self.before) - 13  # columns for the fields of a line, without colours
+        self.capacity = _WIDTH - len(self.before) - 13  # columns for the fields of a line, without colors
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
         t = self.style.theme

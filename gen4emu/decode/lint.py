@@ -362,7 +362,7 @@ def _blit(lint: Linter, node: Command, view: View) -> None:
     names = view.layout.by_name(lint.gen)
     deep = "color_depth" in names and view.raw("color_depth") == 3
     if deep and "write_rgb" in names and not (view.write_rgb or view.write_alpha):
-        lint.find(node, "blit-mask", "writes neither colour nor alpha: nothing happens")
+        lint.find(node, "blit-mask", "writes neither color nor alpha: nothing happens")
     for side in ("destination", "source"):
         pitch = int(getattr(view, f"{side}_pitch")) if f"{side}_pitch" in names else 0
         base = int(getattr(view, f"{side}_base_address")) if f"{side}_base_address" in names else 0

@@ -129,7 +129,7 @@ _WARNINGS = _rules(
     ("alpha-without-depth", "A render target write has stencil or antialias alpha without source depth."),
     ("urb-half-row", "An interleaved URB write of one register writes half a row."),
     # 2D
-    ("blit-mask", "A 32-bit blit writes neither colour nor alpha."),
+    ("blit-mask", "A 32-bit blit writes neither color nor alpha."),
     ("blit-alignment", "A tiled operand of a blit does not start on a page."),
     ("blit-pitch", "The pitch of a linear operand is not a multiple of 4; the hardware drops the low bits."),
 )

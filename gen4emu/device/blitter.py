@@ -230,7 +230,7 @@ class Blitter:
                 "range_high": v.transparency_color_high}
 
     def _setup_drawing(self, v: _Brought, name: str) -> dict[str, Any]:
-        """PIXEL, SCANLINES and TEXT, with the colours, pattern and destination of the last SETUP."""
+        """PIXEL, SCANLINES and TEXT, with the colors, pattern and destination of the last SETUP."""
         if not self._setup:
             return {}
         raw = dict(self._setup)

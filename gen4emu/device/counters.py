@@ -80,7 +80,7 @@ class Fragments(_Sums):
     late_tested: int = 0  # against depth or stencil, after the pixel shader
     late_stencil_failed: int = 0
     late_depth_failed: int = 0
-    written: int = 0  # whose colour went to a render target
+    written: int = 0  # whose color went to a render target
     unwritten: int = 0  # passed all tests, but no render target is bound
     depth_passed: int = 0  # as PS_DEPTH_COUNT has them with statistics enabled
 

@@ -1,6 +1,6 @@
 """The debug registers as a trace programs them (965 PRM vol. 4, chapter 3), and the reduction of draws.
 
-Traps and snapshots of the fixed functions, breakpoints and halts of the thread dispatcher, debug colours, error
+Traps and snapshots of the fixed functions, breakpoints and halts of the thread dispatcher, debug colors, error
 records, attention.  While a register enables one of these, the device draws on one thread, as for any debugger.
 
 The fixed functions can also reduce draws, to find the one that matters: VF skips commands, limits them or changes their

@@ -334,7 +334,7 @@ def _stored(layout: str, kind: ChannelType) -> tuple[Channel, ...]:
 
 
 def _outputs(stored: tuple[Channel, ...]) -> tuple[Channel, Channel, Channel, Channel]:
-    """965v4 4.7.2.1.2, with A from A8_UNORM and 0 for missing colours."""
+    """965v4 4.7.2.1.2, with A from A8_UNORM and 0 for missing colors."""
     by_name = {c.name: c for c in reversed(stored)}
     grey = by_name.get("L") or by_name.get("I") or by_name.get("P")
     if grey is not None:

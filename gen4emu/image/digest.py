@@ -35,7 +35,7 @@ class Blake3:
 def pixels_digest(pixels: npt.NDArray[np.generic]) -> str:
     """32 hexadecimal digits for rows of pixels, with or without an axis of channels.
 
-    8-bit pixels count as RGB, or as RGBA if one of them is not opaque; grey is spread over the three colours.  16-bit
+    8-bit pixels count as RGB, or as RGBA if one of them is not opaque; grey is spread over the three colors.  16-bit
     grey and arrays of any other type (floats of an .npy file) count as they are.  The size and the type of the pixels
     belong to the digest.
     """

@@ -21,7 +21,7 @@ STDOUT = Path("-")
 
 
 def frame_picture(targets: Sequence[Target]) -> Target | None:
-    """The picture of a frame: the one that is shown, or else the largest colour target."""
+    """The picture of a frame: the one that is shown, or else the largest color target."""
     return max((t for t in targets if t.kind not in ("depth", "stencil")), default=None,
                key=lambda t: (t.kind == "shown", t.width * t.height))
 

@@ -1,6 +1,6 @@
 """Decoded video: the planes of a picture, and their conversion to RGB (docs/decisions.md 79).
 
-Planes are 8 bits, chroma has half the size; colours are BT.601 with limited range, as MPEG-2 at these sizes means them.
+Planes are 8 bits, chroma has half the size; colors are BT.601 with limited range, as MPEG-2 at these sizes means them.
 """
 
 from __future__ import annotations

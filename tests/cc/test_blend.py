@@ -62,7 +62,7 @@ def test_unorm_targets_saturate_sources_and_the_constant_before_blending() -> No
 
 
 def test_saturate_factor_is_limited_by_destination_alpha() -> None:
-    """F = min(0.75, 1 - 0.5) for the colours, 1 for alpha."""
+    """F = min(0.75, 1 - 0.5) for the colors, 1 for alpha."""
     assert floats(blend("SRC_ALPHA_SATURATE", "ZERO"), (1, 2, 4, 0.75), (0, 0, 0, 0.5)) == [0.5, 1, 2, 0.75]
 
 
@@ -132,7 +132,7 @@ def test_reserved_factor_acts_as_zero_and_is_reported_only_while_blending() -> N
     assert not board.probe.events()
 
 
-def test_second_colour_without_dual_source_message_is_the_first_and_reported() -> None:
+def test_second_color_without_dual_source_message_is_the_first_and_reported() -> None:
     board = Canvas()
     board.begin(cc=blend("SRC1_COLOR", "ZERO"))
     board.draw((0.5, 1, 0, 1))

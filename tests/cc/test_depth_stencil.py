@@ -222,7 +222,7 @@ def test_destination_values_are_raw() -> None:
 
 # --- after the shader ---
 
-def test_late_test_uses_the_messages_source_depth_and_masks_the_colour() -> None:
+def test_late_test_uses_the_messages_source_depth_and_masks_the_color() -> None:
     board = canvas(D24, LESS, clear=0x800000)
     board.late([0.25 if i & 1 else 0.75 for i in range(16)])
     assert [board.depth_raw(x, 0) for x in range(4)] == [0x800000, 0x400000] * 2

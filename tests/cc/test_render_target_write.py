@@ -17,7 +17,7 @@ ADD: dict[str, Any] = {"color_buffer_blend_enable": True, "source_blend_factor":
 
 
 def slots() -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Sixteen colours: red is the slot, green 100 + slot."""
+    """Sixteen colors: red is the slot, green 100 + slot."""
     colors = np.zeros((16, 4), np.float32)
     colors[:, 0] = np.arange(16) / 255
     colors[:, 1] = (100 + np.arange(16)) / 255
@@ -70,7 +70,7 @@ def test_dual_source_on_early_parts_is_reported() -> None:
     assert board.probe.event(Event.BAD_MESSAGE).count == 1
 
 
-def test_replicated_colour_goes_to_all_sixteen_slots() -> None:
+def test_replicated_color_goes_to_all_sixteen_slots() -> None:
     board = Canvas()
     board.begin()
     board.probe.header(pixels=0x7FFF)
@@ -91,7 +91,7 @@ def test_execution_mask_is_ignored() -> None:
 
 
 @pytest.mark.parametrize("flags", range(16))
-def test_every_combination_of_flags_finds_the_colour(flags: int) -> None:
+def test_every_combination_of_flags_finds_the_color(flags: int) -> None:
     board = Canvas()
     board.begin()
     extra = 1 if flags & (AA | DEST_STENCIL) else 0

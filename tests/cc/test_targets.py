@@ -181,7 +181,7 @@ def test_video_targets_share_the_even_pixels_chroma(name: str, expected: list[in
 @pytest.mark.parametrize("tiling", [Tiling.LINEAR, Tiling.X, Tiling.Y])
 @pytest.mark.parametrize("name", ["R8_UNORM", "B5G6R5_UNORM", "R8G8B8A8_UNORM", "R16G16B16A16_UNORM",
                                   "R32G32B32A32_FLOAT"])
-def test_every_pixel_of_a_surface_gets_its_own_colour(name: str, tiling: Tiling) -> None:
+def test_every_pixel_of_a_surface_gets_its_own_color(name: str, tiling: Tiling) -> None:
     board = Canvas(name, width=64, height=32, tiling=tiling)
     board.begin()
     rng = np.random.default_rng(7)
@@ -311,7 +311,7 @@ def test_field_of_a_video_frame_skips_every_other_line() -> None:
     assert [board.target.raw(0, y) != 0 for y in range(6)] == [False, True, False, True, False, False]
 
 
-def test_null_target_takes_no_colour() -> None:
+def test_null_target_takes_no_color() -> None:
     board = Canvas(surface_type="SURFTYPE_NULL")
     board.begin()
     board.draw((1, 1, 1, 1))
@@ -320,7 +320,7 @@ def test_null_target_takes_no_colour() -> None:
 
 
 @pytest.mark.parametrize("tiling", [Tiling.X, Tiling.Y])
-def test_a_target_without_memory_takes_no_colour(tiling: Tiling) -> None:
+def test_a_target_without_memory_takes_no_color(tiling: Tiling) -> None:
     """Its rows have no host address, and none may be derived from that (UBSan of Clang sees it)."""
     nowhere = 0xC0000000
     canvas = Canvas(tiling=tiling, surface_base_address=nowhere)

@@ -329,7 +329,7 @@ def test_quiet_and_verbose(make: Make, capsys: Capture) -> None:
     assert len(lines) == 2
 
 
-def test_failures_are_coloured_on_a_terminal_only(make: Make) -> None:
+def test_failures_are_colored_on_a_terminal_only(make: Make) -> None:
     update(make(CLEAR))
     spoil(Path.cwd())
     ours, theirs = pty.openpty()

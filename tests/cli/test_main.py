@@ -127,7 +127,7 @@ def test_decode_to_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["summary"]["errors"] == 0
 
 
-def test_decode_in_colour(capsys: pytest.CaptureFixture[str]) -> None:
+def test_decode_in_color(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decode", "--color", "always", CLEAR]) == 0
     assert "\x1b[1;36m3DPRIMITIVE\x1b[0m" in capsys.readouterr().out
 

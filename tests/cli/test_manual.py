@@ -78,8 +78,8 @@ def test_completion_scripts_are_printed_and_committed(shell: str, capsys: pytest
 
 
 @pytest.mark.parametrize(("less", "given"), [(None, "FRX"), ("i", "i")])
-def test_the_pager_shows_colours(less: str | None, given: str, tmp_path: Path) -> None:
-    """PAGER='less -S' once showed the codes of colours: less needs R, which LESS gives unless the user has set it."""
+def test_the_pager_shows_colors(less: str | None, given: str, tmp_path: Path) -> None:
+    """PAGER='less -S' once showed the codes of colors: less needs R, which LESS gives unless the user has set it."""
     pager = tmp_path / "pager"
     pager.write_text(f"#!/bin/sh\necho \"$LESS\" > {tmp_path}/less\ncat > /dev/null\n")
     pager.chmod(0o755)

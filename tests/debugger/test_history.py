@@ -188,7 +188,7 @@ def test_without_pixel_shaders_the_depth_buffer_is_all_there_is() -> None:
     assert after.raw == 0x800000
 
 
-def test_a_target_of_no_kind_takes_no_colour() -> None:
+def test_a_target_of_no_kind_takes_no_color() -> None:
     scene = Scene(Gen.CTG, 16, 16, surface={"surface_type": "SURFTYPE_NULL"})
     assert fates(history(scene, 2, 2, triangle())) == [Fate.NO_COLOR]
 

@@ -154,7 +154,7 @@ def test_a_thread_shows_masks_and_payload(capsys: Text) -> None:
 
 
 def test_registers_can_be_set_and_change_the_picture(capsys: Text) -> None:
-    """The colour of a pixel is the one that the command wrote into its thread."""
+    """The color of a pixel is the one that the command wrote into its thread."""
     lines = debug(capsys, FBO, "trap pixel 100 100 2", "c", "finish", "set m5.0:f 0.25", "set m5.7:f 0.5", "regs m5 f",
                   "trace messages flagged", "break ip 0x0010e0c0", "c", "x 0x00113000")
     written = next(line.split() for line in lines if line.startswith("    m5 "))

@@ -301,7 +301,7 @@ def test_a_click_with_shift_is_why(opened: Page) -> None:
         "document.querySelector('.tree').textContent")
 
 
-def test_why_leads_from_the_colour_to_the_vertices(opened: Page) -> None:
+def test_why_leads_from_the_color_to_the_vertices(opened: Page) -> None:
     opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
     note(opened, "after draw 4:")
     click_pixel(opened, 160, 140)
@@ -314,7 +314,7 @@ def test_why_leads_from_the_colour_to_the_vertices(opened: Page) -> None:
     assert ".0 x " in text, "the attributes of the vertex"
 
 
-def test_a_colour_leads_to_instructions_and_to_bytes(opened: Page) -> None:
+def test_a_color_leads_to_instructions_and_to_bytes(opened: Page) -> None:
     opened.go("draw=4&pane=draw", "document.querySelector('.pane.draw .pipeline button') !== null")
     note(opened, "after draw 4:")
     click_pixel(opened, 160, 140)

@@ -51,7 +51,7 @@ def test_compiled_functions_agree_with_the_layout(layout: Block, gen: Gen) -> No
         expected = layout.complaints(words, gen=gen, dwords=len(words))
         assert [(c.raw, c.what) for c in expected] == [(raw, what) for _, _, raw, what in
                                                       complaints_of(layout, gen)(words)]
-        # text, with and without colour
+        # text, with and without color
         text = lines_of(layout, gen, Style(PLAIN))(words)
         colored = lines_of(layout, gen, Style(COLOR))(words)
         for mark in (COLOR.value, COLOR.dim, COLOR.name, COLOR.off):

@@ -81,7 +81,7 @@ def test_kernel_decides_how_many_samplers_there_are() -> None:
     assert not diagnostics(items)
 
 
-def test_border_colour_is_followed_only_by_samplers_that_use_it() -> None:
+def test_border_color_is_followed_only_by_samplers_that_use_it() -> None:
     machine = BatchDecoder()
     pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
     machine.put("SAMPLER_STATE", 0x600, border_color_pointer=0x700)

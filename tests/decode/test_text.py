@@ -74,7 +74,7 @@ def test_without_offsets_no_address_and_no_raw_dword_is_left() -> None:
     assert "    clipped_drawing_rectangle_y_max=255" in out
 
 
-def test_colours_are_complete() -> None:
+def test_colors_are_complete() -> None:
     machine = BatchDecoder()
     out = text(TextRenderer(COLOR), pixel_pipeline(machine), table(machine), *triangle(machine), machine=machine)
     assert out.count("\x1b[0m") == out.count("\x1b[") - out.count("\x1b[0m")

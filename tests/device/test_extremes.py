@@ -64,7 +64,7 @@ def test_a_triangle_over_a_large_target_has_its_area() -> None:
     assert abs(scene.device.streamers[scene.device.engine].read_counter(8) - 1024 * 4096 // 2) < 4096
 
 
-def test_colours_are_right_at_both_ends_of_the_largest_triangle() -> None:
+def test_colors_are_right_at_both_ends_of_the_largest_triangle() -> None:
     scene = Scene(Gen.CTG, 8192, 64)
     scene.draw([vertex(0, 0, color=(0, 0, 0, 1)), vertex(8192, 0, color=(1, 0, 0, 1)),
                 vertex(0, 64, color=(0, 0, 0, 1))])

@@ -1,4 +1,4 @@
-"""Debug registers that a batch programs: snapshots, breakpoints, halts, colours (965 PRM vol. 4, chapter 3)."""
+"""Debug registers that a batch programs: snapshots, breakpoints, halts, colors (965 PRM vol. 4, chapter 3)."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_threads_run_on_the_execution_units_and_slots_left_by_the_masks(scene: S
     assert places == {(2, 0), (2, 1), (5, 0), (5, 1)}
 
 
-def test_flagged_threads_paint_the_debug_colour(scene: Scene) -> None:
+def test_flagged_threads_paint_the_debug_color(scene: Scene) -> None:
     plain = Scene(Gen.CTG, 16, 16)
     plain.draw(triangle())
     scene.run(load(scene, WIZ_STRG_VAL=2 << 16 | 2, WIZ_CTL=3, RC_DEF_CLR=0x11223344, RC_CTL=1 << 2))

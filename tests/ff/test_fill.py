@@ -63,7 +63,7 @@ Triangles = Sequence[tuple[float, ...]]
 
 
 def large(rng: random.Random, width: int, height: int) -> Triangles:
-    """Triangles that cover much, in colours of their own: flat, for all corners have the same."""
+    """Triangles that cover much, in colors of their own: flat, for all corners have the same."""
     vertices = []
     for _ in range(6):
         red, green, blue, alpha = (rng.choice((0.0, 1.0, rng.random(), -rng.random())) for _ in range(4))
@@ -125,7 +125,7 @@ def test_whole_tiles_get_the_value_of_an_earlier_one(size: tuple[int, int], tili
          wm={"statistics_enable": True})
 
 
-def test_a_large_rectangle_of_one_colour_is_one_colour() -> None:
+def test_a_large_rectangle_of_one_color_is_one_color() -> None:
     color = (1.0, 0.0, 0.2, 0.6)
     corners = [vertex(x, y, 0.0, 1.0, color) for x, y in ((64, 40), (3, 40), (3, 5))]
     pixels, _, counts, _ = same(FLAT["constant"], lambda scene: scene.draw(corners, T.RECTLIST))
@@ -267,7 +267,7 @@ def test_each_object_has_its_own_color_and_depth_in_every_tile() -> None:
     same(FLAT["constant"], draw, size=(200, 150), depth_format=D32, cc=depth)
 
 
-def test_a_colour_that_fails_the_alpha_test_leaves_what_there_was() -> None:
+def test_a_color_that_fails_the_alpha_test_leaves_what_there_was() -> None:
     def draw(scene: Scene) -> None:
         small, big = (vertex(0, 0, 0.0, 1.0, (1.0, 1.0, 0.0, 1.0)), vertex(0, 0, 0.0, 1.0, (0.0, 0.0, 1.0, 0.25)))
         scene.draw([(x, y, *color[2:]) for color, w, h in ((small, 9, 9), (big, 67, 45))

@@ -17,7 +17,7 @@ from tests.harness.messages import PLANES, WRITE_16
 
 BATCH = 0x0010_0000
 (END,) = catalogue.command_named("MI_BATCH_BUFFER_END", Gen.CTG).pack(Gen.CTG)
-# A pixel shader that writes one colour to render target 0, a vertex shader that only ends.
+# A pixel shader that writes one color to render target 0, a vertex shader that only ends.
 PS = f"send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} {{ align1 }};"
 
 

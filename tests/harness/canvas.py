@@ -1,4 +1,4 @@
-"""A render target and a depth buffer on the bench of the colour calculator, looked at pixel by pixel."""
+"""A render target and a depth buffer on the bench of the color calculator, looked at pixel by pixel."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Canvas:
     def message(self, color: Color | NDArray[Any], x: int = 0, y: int = 0, *, thread: int = 0,
                 pixels: int = 0xFFFF, flags: int = 0, payload: Sequence[NDArray[Any]] = (), first: int = 2,
                 **header: Any) -> None:
-        """Lay out a SIMD16 message: one colour for all pixels, or sixteen."""
+        """Lay out a SIMD16 message: one color for all pixels, or sixteen."""
         colors = np.asarray(color, np.float32) if not isinstance(color, np.ndarray) else color
         if colors.ndim == 1:
             colors = np.tile(colors, (16, 1))

@@ -1,4 +1,4 @@
-"""The colour calculator alone: render target writes and early tests, without windower and shaders.
+"""The color calculator alone: render target writes and early tests, without windower and shaders.
 
 For tests, benchmarks and study (native/harness/color.c).  State is given as fields of WM_STATE and COLOR_CALC_STATE.
 """
@@ -77,7 +77,7 @@ class PixelProbe(Probe):
         wm_state, cc_state = self._blocks(wm or {}, cc or {})
         bounds = ffi.new("float[]", flat + [0.0] * (32 - len(flat)))
         if harness().g4_probe_pixels(self._probe, wm_state, cc_state, bounds) != Status.OK:
-            raise MemoryError("no memory for the colour calculator")
+            raise MemoryError("no memory for the color calculator")
 
     def depth_buffer(self, **fields: Any) -> None:
         """3DSTATE_DEPTH_BUFFER, for the draws that begin from now on."""
@@ -125,7 +125,7 @@ class PixelProbe(Probe):
         self.mrf(1, thread)[2:] = m1[2:]
 
     def color16(self, color: NDArray[Any], thread: int = 0, first: int = 2) -> None:
-        """The colours of sixteen slots, an array of 16 rows of R, G, B, A: floats, or integers as they are."""
+        """The colors of sixteen slots, an array of 16 rows of R, G, B, A: floats, or integers as they are."""
         slots = np.ascontiguousarray(color)
         for half in range(2):
             for channel in range(4):
@@ -133,7 +133,7 @@ class PixelProbe(Probe):
                     np.ascontiguousarray(slots[8 * half:8 * half + 8, channel]).view(np.uint32))
 
     def color8(self, color: NDArray[Any], thread: int = 0, first: int = 2) -> None:
-        """The colours of eight slots, as in `color16`."""
+        """The colors of eight slots, as in `color16`."""
         for channel in range(4):
             self.mrf(first + channel, thread)[:] = np.ascontiguousarray(color[:8, channel]).view(np.uint32)
 
@@ -147,7 +147,7 @@ class PixelProbe(Probe):
                           last_render_target_select=last, render_target_write_type=kind, binding_table_index=index)
 
     def fill(self, tiles: int, across: int, index: int = 0) -> Status:
-        """Cover tiles of 32x32 pixels with SIMD16 messages of eight threads whose colours are in place."""
+        """Cover tiles of 32x32 pixels with SIMD16 messages of eight threads whose colors are in place."""
         if self.threads != THREADS:
             raise FieldError(f"fill needs {THREADS} threads")
         return Status(harness().g4_probe_fill(self._probe, self._write(10, index=index), tiles, across))

@@ -237,7 +237,7 @@ def _rows(data: bytes | bytearray, width: int, cpp: int) -> list[list[int]]:
 
 def vertex(x: float, y: float, z: float = 0.0, rhw: float = 1.0,
            color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)) -> tuple[float, ...]:
-    """A position (attributes 4 to 7 of the setup entry) and a colour (attributes 8 to 11)."""
+    """A position (attributes 4 to 7 of the setup entry) and a color (attributes 8 to 11)."""
     return (x, y, z, rhw, *color)
 
 

@@ -374,7 +374,7 @@ def test_depth_offset_terms_are_floats() -> None:
     assert words[6:] == [0x40000000, 0xBF800000]
 
 
-# --- colour calculator ------------------------------------------------------------------------------------------------
+# --- color calculator ------------------------------------------------------------------------------------------------
 def test_color_calc_state_of_a_stencil_draw() -> None:
     v = COLOR_CALC_STATE.view(CC, gen=Gen.CTG)
     assert v.stencil_test_enable and v.stencil_buffer_write_enable and not v.double_sided_stencil_enable

@@ -126,8 +126,8 @@ def shown(planes: list[Plane], source: Rectangle, size: tuple[int, int], standar
     """Blue, green, red and an alpha of 255, by the driver's coefficients (intel-vaapi-driver, i965_render.c)."""
     luma, cb, cr = (sample(p / 255, source, size) for p in planes)
     values = np.stack([luma - 0.06275, cb - 0.50196, cr - 0.50196])
-    colours = [np.tensordot(row, values, 1) for row in reversed(STANDARDS[standard])]
-    return np.stack([*(np.floor(np.clip(c, 0, 1) * 255 + 0.5) for c in colours), np.full(luma.shape, 255)],
+    colors = [np.tensordot(row, values, 1) for row in reversed(STANDARDS[standard])]
+    return np.stack([*(np.floor(np.clip(c, 0, 1) * 255 + 0.5) for c in colors), np.full(luma.shape, 255)],
                     axis=-1).astype(np.uint8)
 
 

@@ -58,7 +58,7 @@ def test_pictures_do_not_depend_on_workers_or_variants(name: str) -> None:
         lib.g4_set_variant(before)
 
 
-def test_a_replay_shows_decoded_pictures_in_colour() -> None:
+def test_a_replay_shows_decoded_pictures_in_color() -> None:
     run = Replay(open_trace(str(TRACES / "mpeg2-g4x.aub.xz")), None, Options(workers=1))
     frame = next(run.frames())
     assert run.device is not None
@@ -71,7 +71,7 @@ def test_a_replay_shows_decoded_pictures_in_colour() -> None:
     run.close()
 
 
-def test_colours_are_bt_601_with_limited_range() -> None:
+def test_colors_are_bt_601_with_limited_range() -> None:
     luma = np.array([[16, 235, 81, 145, 41, 41]], np.uint8)
     cb = np.array([[128, 90, 240]], np.uint8)
     cr = np.array([[128, 240, 110]], np.uint8)

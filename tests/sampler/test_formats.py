@@ -249,7 +249,7 @@ def test_fxt1_chroma_has_four_colors(t: Texturing) -> None:
 def test_fxt1_mixed_has_two_colors_for_each_half(t: Texturing) -> None:
     plain = fxt1(mode=(127, 1), left=(0, 0 | 3 << 2 | 2 << 4), right=(32, 0), a=(64, color15(31, 31, 0)),
                  b=(79, color15(0, 0, 31)), c=(94, color15(0, 31, 0)), d=(109, 0))
-    # glsb 0 and selb 1 (bit 1 is part of the first index, here 0): the sixth green bit of the first colour is 0
+    # glsb 0 and selb 1 (bit 1 is part of the first index, here 0): the sixth green bit of the first color is 0
     assert [bytes_of(texel(t, F.FXT1, plain, i, 8))[0] for i in (0, 1, 2)] == [255, 0, 85]
     assert bytes_of(texel(t, F.FXT1, plain, 0, 8)) == [255, 251, 0, 255]
     assert bytes_of(texel(t, F.FXT1, plain, 4, 8)) == [0, 251, 0, 255]

@@ -16,7 +16,7 @@ function add(parent, tag, text, kind) {
   return made;
 }
 
-function colour(outcome) {
+function color(outcome) {
   return bad.has(outcome) ? "bad" : outcome === "pass" || outcome === "same" ? "" : "warn";
 }
 
@@ -99,7 +99,7 @@ function views(parent, p) {
 }
 
 function card(parent, c) {
-  const kind = colour(c.outcome);
+  const kind = color(c.outcome);
   const made = add(parent, "article", undefined, "case " + kind);
   const title = add(made, "div", undefined, "title");
   add(title, "b", c.name);
@@ -148,7 +148,7 @@ function history(parent, runs) {
   const row = add(parent, "div", undefined, "history");
   add(row, "span", runs[0].revision, "faint");
   for (const { revision, outcome, digest, changed } of runs) {
-    const square = add(row, "i", undefined, outcome ? colour(outcome) || "good" : "none");
+    const square = add(row, "i", undefined, outcome ? color(outcome) || "good" : "none");
     if (changed) square.classList.add("changed");
     square.title = [revision, outcome || "not run", changed ? "draws other pixels than before" : "", digest].filter(Boolean).join("\n");
   }

@@ -4,7 +4,7 @@ import { why } from "./why.js";
 
 const SHOWN = 60;  // entries at once
 
-// A colour as it is on the screen; channels beside red, green and blue are text only.
+// A color as it is on the screen; channels beside red, green and blue are text only.
 function swatch(parent, color) {
   const made = add(parent, "i", undefined, "swatch");
   const part = name => Math.max(0, Math.min(255, Math.round(255 * (Number(color?.[name]) || 0))));

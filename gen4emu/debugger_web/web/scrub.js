@@ -53,7 +53,7 @@ export class LiveDrawPane extends DrawPane {
     else this.pixel.hide();
   }
 
-  // Why a pixel has its colour: the tree of the fragment that was written last.
+  // Why a pixel has its color: the tree of the fragment that was written last.
   async ask(x, y) {
     this.picture.picked = [x, y];
     this.picture.tell(x, y);

@@ -1,4 +1,4 @@
-// Screen 3: why a pixel has its value: from the colour back to the vertices, and to the draws that wrote what was read.
+// Screen 3: why a pixel has its value: from the color back to the vertices, and to the draws that wrote what was read.
 import { add, button, hex, link } from "../dom.js";
 import { colorText } from "./pixel.js";
 

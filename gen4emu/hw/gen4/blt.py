@@ -14,7 +14,7 @@ from gen4emu.hw.layout import Command, blt
 
 
 class ColorDepth(IntEnum):
-    """The size of a pixel; the two 16-bit formats differ only in colour compares."""
+    """The size of a pixel; the two 16-bit formats differ only in color compares."""
 
     BPP_8 = 0
     BPP_16_565 = 1
@@ -30,7 +30,7 @@ class TextPacking(IntEnum):
 
 
 class TransparencyRangeMode(IntEnum):
-    """The comparison of colours in the CHROMA commands."""
+    """The comparison of colors in the CHROMA commands."""
 
     OFF = 0
     SKIP_SOURCE_IN_RANGE = 1
@@ -95,7 +95,7 @@ _SEEDS: list[Field] = [
 ]
 
 # --- BR13: bits 31:26 of the second dword of each kind of command -----------------------------------------------------
-_SOLID = Bool("solid_pattern", 1, 31, doc="the pattern is the foreground colour everywhere")
+_SOLID = Bool("solid_pattern", 1, 31, doc="the pattern is the foreground color everywhere")
 _CLIP = Bool("clip_enable", 1, 30)
 _MONO_SOURCE = Bool("monochrome_source_transparency", 1, 29, doc="0-bits do not write")
 _MONO_PATTERN = Bool("monochrome_pattern_transparency", 1, 28, doc="0-bits do not write")
@@ -126,7 +126,7 @@ def _destination(dword: int = 2) -> list[Field]:
 
 
 def _source(dword: int) -> list[Field]:
-    """A colour source."""
+    """A color source."""
     return [
         *_point("source", dword, "1"),
         Mbz(dword + 1, 31, 16),

@@ -1,4 +1,4 @@
-"""The state blocks of the fixed-function units of the 3D pipeline: VS, GS, CLIP, SF, WM and the colour calculator.
+"""The state blocks of the fixed-function units of the 3D pipeline: VS, GS, CLIP, SF, WM and the color calculator.
 
 G45 PRM vol. 2, chapters 4 to 9; where the manual contradicts itself, as in Mesa's gen4.xml.  The commands that point to
 these blocks are in `gen4emu.hw.gen4.pipeline`.
@@ -449,7 +449,7 @@ WM_STATE = Block("WM_STATE", 8, [
     Float("global_depth_offset_scale", 7, 31, 0),
 ], ref="G45v2 8.2.1", align=32)
 
-# --- colour calculator ------------------------------------------------------------------------------------------------
+# --- color calculator ------------------------------------------------------------------------------------------------
 _UNORM8_ALPHA = (when("alpha_test_format", AlphaTestFormat.UNORM8),)
 _FLOAT32_ALPHA = (when("alpha_test_format", AlphaTestFormat.FLOAT32),)
 

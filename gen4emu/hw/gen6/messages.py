@@ -113,7 +113,7 @@ class DataPortTypeGen6(IntEnum):
 
 
 class RenderTargetWriteTypeGen6(IntEnum):
-    """The contents of the colour registers of a render target write."""
+    """The contents of the color registers of a render target write."""
 
     SIMD16 = 0
     SIMD16_REPLICATED = 1

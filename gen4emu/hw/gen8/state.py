@@ -1,4 +1,4 @@
-"""State blocks of Gen8 that the fixed functions read: blending, colour calculator, viewports, scissor rectangles.
+"""State blocks of Gen8 that the fixed functions read: blending, color calculator, viewports, scissor rectangles.
 
 Mesa's gen8.xml; the manual's volume with these structures is not among the sources.  Surfaces and samplers are in
 `gen4emu.hw.gen8.surface`, interface descriptors in `gen4emu.hw.gen8.media`.

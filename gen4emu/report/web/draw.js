@@ -2,7 +2,7 @@
 import { add, button, fieldName, hex, link, plural, short, table } from "./dom.js";
 import { PLANE_COLORS, PictureView, difference, layerColor } from "./picture.js";
 
-// The overlays, in the order of their colours.
+// The overlays, in the order of their colors.
 const MEANINGS = {
   covered: "how many fragments cover a pixel",
   "stencil failed": "fragments that fail the stencil test",

@@ -5,7 +5,7 @@ export const PLANE_COLORS = ["#ff2d6f", "#ffb000", "#00c2ff", "#9d5cff", "#31d15
 
 function opacity(share) { return 90 + 150 * share; }
 
-// The colour of a count that is this share of the largest.
+// The color of a count that is this share of the largest.
 export function layerColor(color, share) { return color + Math.round(opacity(share)).toString(16); }
 
 export class PictureView {
@@ -60,7 +60,7 @@ export class PictureView {
 
   at(event) { return [this.x + event.offsetX / this.zoom, this.y + event.offsetY / this.zoom]; }
 
-  // `image`: { width, height, rgba, grey }; the place is kept if the size stays.  `seen`: other colours for its pixels,
+  // `image`: { width, height, rgba, grey }; the place is kept if the size stays.  `seen`: other colors for its pixels,
   // whose values are those of the image.
   show(image, planes = [], seen = image) {
     const isNew = image?.width !== this.image?.width || image?.height !== this.image?.height;
@@ -79,7 +79,7 @@ export class PictureView {
     return made;
   }
 
-  // Counts as one colour whose opacity grows with the count.
+  // Counts as one color whose opacity grows with the count.
   layer({ counts, color, width, height }) {
     const most = counts.reduce((a, b) => Math.max(a, b), 1);
     const rgba = new Uint8ClampedArray(4 * width * height);
@@ -196,7 +196,7 @@ export function histogram({ rgba, grey, width, height }, channel) {
   return counts;
 }
 
-// A picture in sRGB with the linear values of its colours.
+// A picture in sRGB with the linear values of its colors.
 export function toLinear(image) {
   const values = Uint8Array.from({ length: 256 }, (_, i) => {
     const stored = i / 255;

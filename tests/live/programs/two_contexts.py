@@ -1,6 +1,6 @@
 """Two GL ES contexts that draw alternately, each into its own framebuffer: python two_contexts.py OUTPUT.
 
-Uses EGL and GL ES through ctypes, without a window.  Each context has its own program, clear colour and vertex buffer,
+Uses EGL and GL ES through ctypes, without a window.  Each context has its own program, clear color and vertex buffer,
 set up once, so that every batch depends on the state in its context.
 """
 
