@@ -669,54 +669,51 @@ static void atomic_float_wide(const struct access *a) {
 
 /* ---- messages ---- */
 
-typedef void transfer_fn(const struct access *a);
-
-/* Message types of the data cache; of the constant cache and the sampler cache the reads. */
-static transfer_fn *const data_cache_transfers[16] = {
-    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_READ] = read_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_UNALIGNED_OWORD_BLOCK_READ] = read_unaligned_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_READ] = read_dual_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ] = read_scattered_dwords,
-    [GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_READ] = read_scattered_bytes,
-    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_READ] = read_untyped,
-    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_ATOMIC] = atomic,
-    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_WRITE] = write_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_WRITE] = write_dual_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_WRITE] = write_scattered_dwords,
-    [GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_WRITE] = write_scattered_bytes,
-    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_WRITE] = write_untyped,
+struct transfer {
+    void (*run)(const struct access *a); /* NULL: no message has this type */
+    bool needs_header;                   /* which has the offset of a block */
+    bool is_wide;                        /* addresses have 64 bits and no surface */
 };
 
-static transfer_fn *const constant_cache_transfers[16] = {
-    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_READ] = read_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_UNALIGNED_OWORD_BLOCK_READ] = read_unaligned_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_READ] = read_dual_block,
-    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ] = read_scattered_dwords,
+/* Message types of the data cache; of the constant cache and the sampler cache the reads. */
+static const struct transfer data_cache_transfers[16] = {
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_READ] = {read_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNALIGNED_OWORD_BLOCK_READ] = {read_unaligned_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_READ] = {read_dual_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ] = {read_scattered_dwords},
+    [GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_READ] = {read_scattered_bytes},
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_READ] = {read_untyped},
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_ATOMIC] = {atomic},
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_WRITE] = {write_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_WRITE] = {write_dual_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_WRITE] = {write_scattered_dwords},
+    [GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_WRITE] = {write_scattered_bytes},
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_WRITE] = {write_untyped},
+};
+
+static const struct transfer constant_cache_transfers[16] = {
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_READ] = {read_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNALIGNED_OWORD_BLOCK_READ] = {read_unaligned_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_READ] = {read_dual_block, .needs_header = true},
+    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ] = {read_scattered_dwords},
 };
 
 /* From 16 on those of Gen9. */
-static transfer_fn *const data_cache1_transfers[32] = {
-    [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_READ] = read_untyped,
-    [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC] = atomic,
-    [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_SIMD4X2] = atomic_4x2,
-    [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE] = write_untyped,
-    [GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_READ] = read_scattered_wide,
-    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_READ] = read_untyped_wide,
-    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC] = atomic_wide,
-    [GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_READ] = read_block_wide,
-    [GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_WRITE] = write_block_wide,
-    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_WRITE] = write_untyped_wide,
-    [GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_WRITE] = write_scattered_wide,
-    [GEN9_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_FLOAT] = atomic_float,
-    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC_FLOAT] = atomic_float_wide,
+static const struct transfer data_cache1_transfers[32] = {
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_READ] = {read_untyped},
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC] = {atomic},
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_SIMD4X2] = {atomic_4x2},
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE] = {write_untyped},
+    [GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_READ] = {read_scattered_wide, .is_wide = true},
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_READ] = {read_untyped_wide, .is_wide = true},
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC] = {atomic_wide, .is_wide = true},
+    [GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_READ] = {read_block_wide, .needs_header = true, .is_wide = true},
+    [GEN9_DATA_CACHE1_TYPE_A64_OWORD_BLOCK_WRITE] = {write_block_wide, .needs_header = true, .is_wide = true},
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_SURFACE_WRITE] = {write_untyped_wide, .is_wide = true},
+    [GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_WRITE] = {write_scattered_wide, .is_wide = true},
+    [GEN9_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_FLOAT] = {atomic_float},
+    [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC_FLOAT] = {atomic_float_wide, .is_wide = true},
 };
-
-/* Blocks have their offsets in the header. */
-static bool needs_header(transfer_fn *transfer) {
-    return transfer == read_block || transfer == read_unaligned_block || transfer == write_block ||
-           transfer == read_dual_block || transfer == write_dual_block || transfer == read_block_wide ||
-           transfer == write_block_wide;
-}
 
 /* A response may go to registers of the payload, whose parameters are read after the first data are stored.  Then the
  * payload is copied to the message registers, which Gen7 does not have otherwise. */
@@ -734,8 +731,8 @@ static struct g4_send with_payload_apart(struct g4_gang *gang, const struct g4_s
     return apart;
 }
 
-static enum g4_status run_access(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send,
-                                 transfer_fn *transfer, bool is_wide) {
+static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send,
+                          struct transfer transfer) {
     const struct g4_send apart = with_payload_apart(gang, send);
     struct access a = {
         .eu = eu,
@@ -743,9 +740,9 @@ static enum g4_status run_access(struct g4_eu *eu, struct g4_gang *gang, const s
         .send = &apart,
         .index = gen7_data_cache_data_port_message_binding_table_index(send->descriptor),
         .data = gen7_data_cache_data_port_message_header_present(send->descriptor) ? 1 : 0,
-        .is_wide = is_wide,
+        .is_wide = transfer.is_wide,
     };
-    if (!transfer || (needs_header(transfer) && !a.data)) {
+    if (!transfer.run || (transfer.needs_header && !a.data)) {
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
         return G4_OK;
     }
@@ -753,14 +750,10 @@ static enum g4_status run_access(struct g4_eu *eu, struct g4_gang *gang, const s
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (send->threads >> t & 1) {
             begin_thread(&a, t);
-            transfer(&a);
+            transfer.run(&a);
         }
     }
     return G4_OK;
-}
-
-static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, transfer_fn *transfer) {
-    return run_access(eu, gang, send, transfer, false);
 }
 
 static enum g4_status run_scratch(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
@@ -936,9 +929,7 @@ static enum g4_status data_cache1(struct g4_eu *eu, struct g4_gang *gang, const 
     case GEN7_DATA_CACHE1_TYPE_MEDIA_BLOCK_WRITE:
         return g4_media_block_write_gen7(eu, gang, send);
     default:
-        return run_access(eu, gang, send, data_cache1_transfers[type],
-                          type >= GEN9_DATA_CACHE1_TYPE_A64_SCATTERED_READ &&
-                              type != GEN9_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_FLOAT);
+        return run(eu, gang, send, data_cache1_transfers[type]);
     }
 }
 

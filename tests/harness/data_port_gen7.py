@@ -41,8 +41,10 @@ class Port7(Probe):
         self.memory.write(SURFACES + 0x100, np.array(words, np.uint32).tobytes())
 
     def buffer(self, entries: int, pitch: int = 1, **fields: Any) -> None:
+        """Fewer than 2^21 entries: only the field of the bits above has another name on Gen9."""
+        count = {name: value for name, value in buffer_entry_fields(entries).items() if value}
         self.state(**{"surface_type": "SURFTYPE_BUFFER", "surface_format": "RAW", "surface_pitch": pitch,
-                      **buffer_entry_fields(entries)} | fields)
+                      **count} | fields)
 
     def header(self, **fields: Any) -> list[int]:
         return block_named("DATA_PORT_MESSAGE_HEADER", self.gen).pack(self.gen, **fields)

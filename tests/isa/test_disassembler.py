@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gen4emu.hw.catalogue import catalogue_of
+from gen4emu.hw.fields import Enum
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, disassemble, instructions, kernel_length, listing
 from gen4emu.isa.encodings import encodings
@@ -177,6 +179,17 @@ def test_the_return_format_is_in_the_descriptor_on_gen4_only() -> None:
 def test_any_descriptor_has_words_without_braces(descriptor: int, sfid: int, gen: Gen) -> None:
     text = describe(descriptor, gen, sfid)
     assert not set(text) & set("{};\n") and "mlen" in text
+
+
+@pytest.mark.parametrize("gen", [Gen.BW, Gen.EL, Gen.SNB, Gen.IVB, Gen.HSW, Gen.BDW, Gen.KBL])
+def test_every_type_of_message_has_words(gen: Gen) -> None:
+    types = [(message, kind) for message in catalogue_of(gen).messages for field in message.fields_for(gen)
+             if field.name == "message_type" and isinstance(field, Enum) for kind in field.enum if kind <= field.mask]
+    assert types
+    for message, kind in types:
+        values = {"shared_function": message.sfid} if gen in Gen.ALL4 else {}
+        (word,) = message.pack(gen, message_type=kind, **values)
+        assert f"reserved{int(kind)}" not in describe(word, gen, message.sfid), f"{message.name} {kind.name}"
 
 
 def test_restricted_floats() -> None:

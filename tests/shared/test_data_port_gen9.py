@@ -10,7 +10,6 @@ import pytest
 from gen4emu.device.memory import Memory
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen7.messages import AtomicOperation
-from gen4emu.hw.gen7.state import buffer_entry_fields
 from gen4emu.hw.gen75.messages import DataCache1Type as Type
 from gen4emu.hw.gen75.messages import FloatAtomicOperation, SurfaceSimdMode
 from tests.harness.data_port_gen7 import CHANNELS, DATA, DATA_CACHE_1, Port7
@@ -25,9 +24,6 @@ ROW = np.zeros(8, np.uint32)
 class Port9(Port7):
     def __init__(self) -> None:
         super().__init__(Gen.KBL, Memory(address_bits=48))
-
-    def buffer(self, entries: int, pitch: int = 1, **fields: Any) -> None:
-        """Port7 begins with a buffer; here surfaces are images."""
 
     def image(self, format: str, **fields: Any) -> None:
         self.state(**{"surface_type": "SURFTYPE_2D", "surface_format": format, "width": 16, "height": 4, "depth": 1,
@@ -269,8 +265,7 @@ def test_atomics_of_floats(far: FarPort, surface: bool, operation: FloatAtomicOp
     sources = (bits(first), bits(second))
     control = {"float_atomic_operation": operation, "return_data": True}
     if surface:
-        entries = {name: value for name, value in buffer_entry_fields(256).items() if value}
-        far.state(surface_type="SURFTYPE_BUFFER", surface_format="RAW", surface_pitch=1, **entries)
+        far.buffer(256)
         got = far.message(DATA_CACHE_1, Type.UNTYPED_ATOMIC_FLOAT, 4 * CHANNELS, *sources, header=False, emask=0x7F,
                           simd8=True, **control)
     else:
