@@ -488,6 +488,8 @@ class CommandStreamer:
         handler = self._handlers.get(known.name)
         if handler is None:
             return self._unknown
+        if isinstance(handler, StoredCommand):
+            handler = handler.alone
         if length >= _least_dwords(known.header, self.gen, self.engine):
             return self._waiting(known.name, handler)
         if command is None:

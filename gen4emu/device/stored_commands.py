@@ -133,10 +133,13 @@ def leave_if_zero(dword: int, mask: int = 0xFFFFFFFF) -> Step:
 class StoredCommand:
     """The handler of a command that the core executes.  It is part of a run of commands, too (`StoredCommands.run`)."""
 
-    __slots__ = ("_fallback", "_owner", "number")
+    __slots__ = ("_fallback", "_owner", "alone", "number")
 
-    def __init__(self, owner: StoredCommands, number: int, fallback: Callable[[Words], None] | None) -> None:
+    def __init__(self, owner: StoredCommands, number: int, fallback: Callable[[Words], None] | None, *,
+                 draws: bool) -> None:
         self._owner, self.number, self._fallback = owner, number, fallback
+        # The handler outside of runs.  There, the core leaves every draw to Python, so it need not be called.
+        self.alone: Callable[[Words], None] = fallback if draws and fallback is not None else self
 
     def __call__(self, words: Words) -> None:
         done = self._owner.execute_one(self.number, words)
@@ -163,7 +166,7 @@ class StoredCommands:
         number = lib.g4_streamer_add(self._native, ffi.new("struct g4_step[]", list(steps)), len(steps))
         if number == 0:
             raise MemoryError("not enough memory for a command")
-        return StoredCommand(self, number, fallback)
+        return StoredCommand(self, number, fallback, draws=draw() in steps)
 
     def use_blitter(self, blitter: Any) -> None:
         """Execute blits with this `struct g4_blitter`."""

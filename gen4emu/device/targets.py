@@ -107,7 +107,7 @@ class TargetFinder:
         """The render targets of the draw that just ran."""
         count = lib.g4_device_targets(native, self._states, _MOST)
         lib.g4_device_depth_target(native, self._depth_target)
-        key = bytes(self._bytes[:_STATE_BYTES * count]) + bytes(self._depth_bytes)
+        key = self._bytes[:_STATE_BYTES * count] + self._depth_bytes[:]
         if key == self._last:
             return
         self._last = key

@@ -2,6 +2,7 @@
 #include "core/util.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "core/report.h"
@@ -173,7 +174,7 @@ void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_st
                            struct g4_vertex_fetch *fetch) {
     const struct g4_index_buffer *const index = &draw->index_buffer;
 
-    memset(fetch, 0, sizeof *fetch);
+    memset(fetch, 0, offsetof(struct g4_vertex_fetch, element)); /* clearing 8 KiB takes a tenth of a small draw */
     for (uint32_t i = 0; i < draw->vertex_elements; i++) {
         const struct g4_vertex_element *const element = &draw->vertex_element[i];
         if (element->edge_flag) {

@@ -32,7 +32,6 @@ struct g4_fetch {
 };
 
 struct g4_vertex_fetch {
-    struct g4_fetch element[G4_VERTEX_ELEMENT_PARTS];
     uint32_t elements;
     uint32_t rows; /* that the elements reach */
     bool has_edge_flag;
@@ -43,6 +42,7 @@ struct g4_vertex_fetch {
     uint32_t index_size;               /* bytes */
     g4_address index_start, index_end; /* end 0: no check */
     uint32_t cut_index;
+    struct g4_fetch element[G4_VERTEX_ELEMENT_PARTS]; /* `elements` of them; the rest may have any value */
 };
 
 /* Prepare everything that is constant in a draw. */
