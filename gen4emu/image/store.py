@@ -169,6 +169,8 @@ class PictureStore:
 
     def _job(self, target: Target, unit: str, number: int, place: Place, suffix: str) -> _Job:
         self._check_limit()
+        if self._count == 0:  # here, because several threads may write first
+            self.directory.mkdir(parents=True, exist_ok=True)
         self._count += 1
         path = self.directory / self._name(target, unit, number, suffix)
         entry = {"file": path.name, "unit": unit, "number": number, **place.as_json(), "kind": target.kind,
