@@ -27,7 +27,7 @@ from gen4emu.trace.reader import Trace
 class Stop:
     """Where execution rests: after a draw, a submission or a frame."""
 
-    unit: str  # "draw", "submission", "frame"
+    unit: str  # "draw", "submission", "frame"; "draw begins", if a listener calls `rest_before_draw`
     number: int
     place: Place
     targets: tuple[Target, ...]
@@ -53,6 +53,7 @@ class Stepper:
         self.counts = {"draw": 0, "submission": 0, "frame": 0}  # that have ended
         if at is not None:
             self.counts = {"draw": at.checkpoint.draws, "submission": at.ended_submissions, "frame": at.frames}
+        self.begun = self.counts["draw"]  # the draws that have begun, if a listener calls `rest_before_draw`
         if bookmarks is not None:
             bookmarks.begin()
         self.epoch = 0  # incremented when execution continues, which makes earlier views stale
@@ -96,6 +97,12 @@ class Stepper:
         self.replay.close()
 
     # --- on the replay's thread -----------------------------------------------------------------------------------
+    def rest_before_draw(self) -> None:
+        """Rest before the draw that has begun, if `until` wants that; a listener of the device calls it."""
+        place = self.device.place
+        self.begun = place.draw + 1
+        self._rest_if_wanted(Stop("draw begins", place.draw, place, ()), range(place.draw, place.draw + 1))
+
     def _run(self) -> None:
         self._continue.acquire()
         try:
@@ -124,8 +131,11 @@ class Stepper:
         self.counts[unit] = number + 1
         if self._on_progress is not None:
             self._on_progress(unit, number)
-        if self._until(unit, range(first, number + 1)):
-            self.stop = Stop(unit, number, place, targets)
+        self._rest_if_wanted(Stop(unit, number, place, targets), range(first, number + 1))
+
+    def _rest_if_wanted(self, stop: Stop, numbers: range) -> None:
+        if self._until(stop.unit, numbers):
+            self.stop = stop
             self._rests.release()
             self._continue.acquire()
         if self.closed:  # while this thread rested, or by Ctrl-C while it ran

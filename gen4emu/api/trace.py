@@ -35,7 +35,6 @@ from gen4emu.errors import Gen4emuError, SelectionError, StaleError, TraceError
 from gen4emu.hw import chips
 from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.hw.gen import Gen
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events, reader
 
@@ -76,7 +75,9 @@ class Trace:
                  landmarks: Callable[[], Landmarks] | None = None) -> None:
         """`bookmarks` belong to executions with these options, which begin there.
 
-        The state of a draw is searched from the place that `start` returns for it, or from a landmark.
+        """`bookmarks` belong to executions with these options, which begin there.
+
+        The state of a draw is searched from the place that `start` returns for it, its group from a landmark.
         """
         self._source, self._partial, self._options, self._progress = source, partial, options, progress
         self._header: events.Header | None = None
@@ -283,13 +284,14 @@ class Trace:
     def state(self, draw: int) -> StateInForce:
         """Everything that a draw executes with, and the commands that set it.
 
-        Up to Gen4.5, an execution of its own listens to the commands; it continues when the state of a later draw is
-        wanted.  From Gen6 on, the trace is decoded up to the draw, with memory as the trace wrote it.
+        An execution of its own listens to the commands, and rests where the draw begins; it continues when the state
+        of a later draw is wanted.  Devices that execute nothing are decoded up to the draw, with memory as the trace
+        wrote it.
         """
-        if self.device is not None and not self.device.gen & Gen.ALL4:
+        if self.device is not None and not self.device.executes:
             return self._decoded_state(draw)
         stepper = self._state
-        if stepper is None or stepper.closed or stepper.ended or stepper.counts["draw"] > draw:
+        if stepper is None or stepper.closed or stepper.ended or stepper.begun > draw + 1:
             if stepper is not None:
                 stepper.close()
             start = None if self._start_of is None else self._start_of(draw)
@@ -297,10 +299,10 @@ class Trace:
             stepper = self._state = self._stepper(partial(self._listen, start), at=at)
         stop = stepper.stop
         if stop is None or stop.number != draw:
-            stop = stepper.advance(lambda unit, numbers: unit == "draw" and draw <= numbers[-1])
+            stop = stepper.advance(lambda unit, numbers: unit == "draw begins" and draw in numbers)
         if stop is None or self._tracker is None:
-            Selection.parse(str(draw)).require_any(stepper.counts["draw"], "draw", self.path)
-            raise SelectionError(f"{self.path}: draw {draw} does not end")
+            Selection.parse(str(draw)).require_any(stepper.begun, "draw", self.path)
+            raise SelectionError(f"{self.path}: draw {draw} does not begin")
         return self._tracker.in_force()
 
     def group(self, draw: int) -> DrawGroup | None:
@@ -324,8 +326,10 @@ class Trace:
         return found
 
     def _listen(self, start: Start | None, device: Device) -> None:
+        assert self._state is not None
         self._tracker = StateTracker(device)
-        if start is not None:
+        self._tracker.before_draw = self._state.rest_before_draw
+        if start is not None and start.tables.tracked is not None:
             self._tracker.restore(start.tables.tracked)
 
     # --- looking --------------------------------------------------------------------------------------------------
@@ -548,7 +552,7 @@ class Draw(Moment):
     def state(self) -> StateInForce:
         """Everything that the draw executes with, and the commands that set it (`.text()`, `.as_json()`, `.blocks()`).
 
-        Another execution of the trace follows for it: state is read as the draw has left it.
+        Another execution of the trace follows for it, up to where the draw begins.
         """
         return self._trace.state(self.number)
 

@@ -31,7 +31,6 @@ from gen4emu.device.replay import Order, Replay
 from gen4emu.device.timeline import Bookmarks
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.command_reader import Words
-from gen4emu.hw.gen import Gen
 from gen4emu.repro.commands import StateCommands
 from gen4emu.sandbox import Mode, Sandbox
 from gen4emu.trace.events import Engine
@@ -54,12 +53,10 @@ class _Notes(Listener):
     def attach(self, device: Device) -> None:
         self._device = device
         device.add_listener(self)
-        if device.info.gen & Gen.ALL4:  # the state of others is decoded
-            self._tracker = StateTracker(device)
+        tracker = self._tracker = StateTracker(device)
         for engine, streamer in device.streamers.items():
             self._commands[engine] = StateCommands(streamer, lambda words, draws: None)
-            tracked = () if self._tracker is None else (self._tracker.listener(engine),)
-            streamer.listen(Listeners((self._commands[engine], *tracked)))
+            streamer.listen(Listeners((self._commands[engine], tracker.listener(engine))))
 
     def draw_started(self, words: Words) -> None:
         assert self._device is not None

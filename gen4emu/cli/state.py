@@ -30,8 +30,8 @@ def state(file: str, draw: int, as_json: bool, kind: str | None, base: int, devi
           partial: bool, color: str, pager: bool, confinement: Confinement) -> int:
     """Show the state in force at a draw of TRACE: commands, blocks and kernels, and which commands set them.
 
-    Up to Gen4.5, TRACE is executed up to the draw, and memory is shown as the draw left it. From Gen6 on, TRACE is
-    decoded up to the draw: memory is shown as TRACE wrote it, without what the GPU has written since.
+    TRACE is executed up to the draw, and memory is shown as the draw finds it. On devices that are only decoded
+    (`gen4emu devices`), memory is shown as TRACE wrote it, without what the GPU has written since.
 
     \b
     Example:

@@ -61,6 +61,26 @@ class Kind:
         self.draws = layout.draws
 
 
+def actions_of(follower: PointerFollower) -> dict[str, Callable[[Command], None]]:
+    """The functions for `Kind` that follow the pointers of commands, by name; "BLT" and "*" are for all others."""
+    context = follower.context
+
+    def pipeline_select(node: Command) -> None:
+        context.pipeline = "media" if is_media(node.body.view) else "3D"
+
+    return {
+        "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body),
+        "PIPELINE_SELECT": pipeline_select,
+        "3DSTATE_VERTEX_BUFFERS": lambda node: context.set_vertex_buffers(node.body),
+        "3DSTATE_VERTEX_ELEMENTS": lambda node: context.set_vertex_elements(node.body),
+        "3DSTATE_INDEX_BUFFER": lambda node: context.set_index_buffer(node.body),
+        "3DPRIMITIVE": follower.primitive,
+        "BLT": follower.blit,
+        "*": follower.pointers,
+        **{name: partial(action, follower) for name, action in follower.model.actions.items()},
+    }
+
+
 class Header:
     """Properties of a command that its header determines.
 
@@ -117,17 +137,7 @@ class CommandWalker:
         self._kinds: dict[Layout, Kind] = {}
         self._bodies_of: dict[Engine, dict[bytes, Body]] = {engine: {} for engine in Engine}
         self._bodies = self._bodies_of[Engine.RENDER]
-        self._actions: dict[str, Callable[[Command], None]] = {
-            "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body),
-            "PIPELINE_SELECT": self._pipeline_select,
-            "3DSTATE_VERTEX_BUFFERS": lambda node: context.set_vertex_buffers(node.body),
-            "3DSTATE_VERTEX_ELEMENTS": lambda node: context.set_vertex_elements(node.body),
-            "3DSTATE_INDEX_BUFFER": lambda node: context.set_index_buffer(node.body),
-            "3DPRIMITIVE": follower.primitive,
-            "BLT": follower.blit,
-            "*": follower.pointers,
-            **{name: partial(action, follower) for name, action in follower.model.actions.items()},
-        }
+        self._actions = actions_of(follower)
         self.draws = 0  # draw commands so far, of batches that run
         self._runs = True  # whether this batch runs, or is only shown
         self._draws_of: dict[int, int] = {}  # the number in each batch of this submission, by its address
@@ -402,10 +412,6 @@ class CommandWalker:
 
     def _diagnostic(self, node: Command, rule: str, text: str, value: int | None = None) -> Diagnostic:
         return Diagnostic(Severity.ERROR, rule, node.address, node.body.name, text, value=value)
-
-    # --- commands that later ones depend on ----------------------------------------------------------------------
-    def _pipeline_select(self, node: Command) -> None:
-        self.context.pipeline = "media" if is_media(node.body.view) else "3D"
 
 
 def _second_level(view: View) -> bool:

@@ -1,25 +1,18 @@
 """The state in force at a draw of a decoded trace: the last commands before it, by what they set.
 
-`in_force` has the same for devices of Gen4 and Gen4.5, which execute the trace and know what the GPU has written.
+It is for devices that are only decoded.  `in_force` has the state of those that execute the trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gen4emu.decode.document import Document
 from gen4emu.decode.in_force import Setting, StateInForce
 from gen4emu.decode.nodes import Command, Item, SubmissionStart
+from gen4emu.decode.state_parts import Part, parts_of, sets_state
 from gen4emu.device.place import DrawKind, Place
-from gen4emu.hw.layout import Client, View
-from gen4emu.hw.layout import Command as Layout
 
-_NO_STATE = frozenset({"PIPE_CONTROL", "MEDIA_STATE_FLUSH", "STATE_PREFETCH"})
-_PART_FIELDS = {"3DSTATE_VF_INSTANCING": "vertex_element_index", "3DSTATE_SO_BUFFER": "so_buffer_index",
-                "3DSTATE_CHROMA_KEY": "chroma_key_table_index", "3DSTATE_GS_SVB_INDEX": "index_number"}
-_CHANGES = ("_change", "_modify_enable")  # the ends of the names of flags that say what a command sets
-
-Part = tuple[str, int | str]
 Found = dict[Part, tuple[Command, Place, bool]]  # the place is that of the last draw before it, if there is one
 
 
@@ -44,27 +37,6 @@ def state_at(document: Document, items: Iterable[Item], draw: int) -> StateInFor
                 context = document.decoder.context
                 context.state_changed = context.vertices_changed = True
     return None
-
-
-def sets_state(command: Command) -> bool:
-    """Whether later draws depend on a command."""
-    layout = command.body.layout
-    return isinstance(layout, Layout) and layout.client == Client.GFXPIPE and layout.name not in _NO_STATE
-
-
-def parts_of(name: str, view: View) -> Iterator[int | str]:
-    """The parts of the state that a command sets; one part for most commands."""
-    if name in _PART_FIELDS:
-        yield view.raw(_PART_FIELDS[name])
-    elif name == "3DSTATE_VERTEX_BUFFERS":
-        yield from (int(buffer.vertex_buffer_index) for buffer in view.vertex_buffers)
-    else:
-        flags = [f for f, _ in view.fields() if f.name.endswith(_CHANGES)]
-        if not flags:
-            yield ""
-        for f in flags:
-            if getattr(view, f.name):
-                yield f.name.removesuffix(next(end for end in _CHANGES if f.name.endswith(end)))
 
 
 def _in_force(document: Document, found: Found, draw: Command, place: Place) -> StateInForce:

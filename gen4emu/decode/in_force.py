@@ -3,61 +3,44 @@
     tracker = StateTracker(device)               # listens to the command streamers; costs nothing before
     tracker.before_draw = lambda: print(tracker.in_force().text())
 
-State blocks are read from the device's memory at the moment of the call, as the GPU may have written them.  Pointers
-are those that the device resolved when their command arrived.
+State blocks are read from the device's memory at the moment of the call, as the GPU may have written them.
 """
 
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from gen4emu._native import ffi
-from gen4emu.decode import gen4
-from gen4emu.decode.blits import YTiled
-from gen4emu.decode.compiled import complaints_of, words_of
+from gen4emu.decode.compiled import words_of
+from gen4emu.decode.executed_nodes import Nodes, nodes_of
 from gen4emu.decode.fieldtext import PLAIN, Theme
 from gen4emu.decode.json_text import JsonRenderer
-from gen4emu.decode.kernels import Kernels
-from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.model import Model
-from gen4emu.decode.models import model_of
-from gen4emu.decode.nodes import Body, Command, Data, Node, State
-from gen4emu.decode.options import Options
-from gen4emu.decode.pointers import PointerFollower, diagnose
+from gen4emu.decode.nodes import Command, Node, State
+from gen4emu.decode.state_parts import Part, is_state, parts_of
 from gen4emu.decode.text import TextRenderer
-from gen4emu.device.command_streamer import REGISTER_LOADS, CommandListener, CommandStreamer
+from gen4emu.device.command_streamer import CommandListener, CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.executed import Executed
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import Words
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Client
 from gen4emu.trace.events import Engine
 
-Part = tuple[str, int | str]  # a command, and one part of the state that it sets
 Parts = dict[Part, Executed]
 # The number of commands, those of the blitter, and by engine those in force and those of its saved contexts.
 Kept = tuple[int, dict[int | str, Executed], dict[Engine, tuple[Parts, dict[int, Parts]]]]
 
-_BASES = {
-    "general_state_base_address": "general_state_base", "surface_state_base_address": "surface_state_base",
-    "indirect_object_base_address": "indirect_object_base", "general_state_access_upper_bound": "general_state_bound",
-    "indirect_object_access_upper_bound": "indirect_object_bound",
-}  # fields of STATE_BASE_ADDRESS, and the parts of the state that they set
-_FENCES = ("vs", "gs", "clip", "sf", "vfe", "cs")
-_NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH", "MI_LOAD_REGISTER_IMM"})
-_UNITS = {"vs": "VS_STATE", "gs": "GS_STATE", "clip": "CLIP_STATE", "sf": "SF_STATE", "ps": "WM_STATE",
-          "cc": "COLOR_CALC_STATE"}
-_RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # the core's names of their pointers; others are named like the stage
+_RESOLVED = frozenset({"STATE_SIP", "MEDIA_STATE_POINTERS", "MEDIA_CURBE_LOAD", "MEDIA_INTERFACE_DESCRIPTOR_LOAD"})
+# commands whose pointers count from the bases of the time when they are executed
 _USES_SETUP = frozenset({"XY_PIXEL_BLT", "XY_SCANLINES_BLT", "XY_TEXT_BLT", "XY_TEXT_IMMEDIATE_BLT"})
 _NOUNS = {"3DSTATE_VERTEX_BUFFERS": "vertex buffer ", "3DSTATE_CHROMA_KEY": "table ",
-          "3DSTATE_GS_SVB_INDEX": "index ", "URB_FENCE": "fence of "}
-_WITH_PARTS = frozenset({"STATE_BASE_ADDRESS", *_NOUNS})  # commands that set a part of their state only
+          "3DSTATE_GS_SVB_INDEX": "index ", "URB_FENCE": "fence of ",
+          "3DSTATE_SO_BUFFER": "buffer ", "3DSTATE_VF_INSTANCING": "element "}
+_PENDING = "pending"  # the part of constants that do not take effect yet
 _CONSTANT_ROWS = 4
 
 
@@ -139,19 +122,33 @@ class _Context:
     # device.command_streamer.CommandListener
     def command(self, words: Words) -> None:
         command = self.streamer.catalogue.command_for(words[0])
-        if command is None or command.name in _NO_STATE or REGISTER_LOADS.get(command.name):
+        if command is None:
             return
+        name, constants = command.name, self.streamer.state.push_constants
         if command.draws:
             self.tracker._draw_begins()
-            return
-        executed = self.tracker._executed(command.name, words, self.streamer)
-        if command.client == Client.BLT:
-            self.tracker._setup(executed)
-            return
-        if command.name == "CS_URB_STATE":  # makes the constants invalid
-            self.parts.pop(("CONSTANT_BUFFER", ""), None)
-        for part in executed.parts:
-            self.parts[command.name, part] = executed
+        elif command.client == Client.BLT:
+            self.tracker._setup(self.tracker._executed(name, words, self.streamer))
+        elif name == "PIPE_CONTROL":
+            if constants and command.view(words, gen=self.streamer.gen).indirect_state_pointers_disable:
+                for constant in constants:
+                    self._forget(constant)
+        elif is_state(command):
+            if name == "CS_URB_STATE":  # makes the constants invalid
+                self._forget("CONSTANT_BUFFER")
+            executed = self.tracker._executed(name, words, self.streamer)
+            if constants.get(name):
+                self.parts[name, _PENDING] = executed
+                return
+            for constant in (constant for constant, commit in constants.items() if commit == name):
+                if (pending := self.parts.pop((constant, _PENDING), None)) is not None:
+                    self.parts[constant, ""] = pending
+            for part in executed.parts:
+                self.parts[name, part] = executed
+
+    def _forget(self, name: str) -> None:
+        for part in ("", _PENDING):
+            self.parts.pop((name, part), None)
 
     def context(self, left: int | None, entered: int, restored: bool) -> None:
         if left is not None:
@@ -163,26 +160,6 @@ class _Context:
         self.parts.clear()
 
 
-def _parts(name: str, words: Words, gen: Gen) -> Iterator[int | str]:
-    """The parts of the state that a command sets; one part for most commands."""
-    if name not in _WITH_PARTS and not name.startswith("XY_SETUP"):
-        yield ""  # nearly all of them
-        return
-    fields = catalogue.command_named(name, gen).view(words, gen=gen)
-    if name == "STATE_BASE_ADDRESS":
-        yield from (base for field, base in _BASES.items() if getattr(fields, f"{field}_modify_enable"))
-    elif name == "URB_FENCE":
-        yield from (unit for unit in _FENCES if getattr(fields, f"{unit}_urb_reallocation_request"))
-    elif name == "3DSTATE_VERTEX_BUFFERS":
-        yield from (buffer.vertex_buffer_index for buffer in fields.vertex_buffers)
-    elif name == "3DSTATE_CHROMA_KEY":
-        yield fields.chroma_key_table_index
-    elif name == "3DSTATE_GS_SVB_INDEX":
-        yield fields.index_number
-    else:
-        yield from ("clip",) if name == "XY_SETUP_CLIP_BLT" else ("setup", "clip")
-
-
 class StateTracker:
     """Remembers which commands set the state of a device.  Attach it before the first command; `close` takes it off."""
 
@@ -191,7 +168,6 @@ class StateTracker:
         self.before_draw: Callable[[], None] | None = None  # called when a draw command is about to be executed
         self._serial = 0
         self._setups: dict[int | str, Executed] = {}  # of the blitter, which all engines share
-        self._kernels = Kernels(device.info.gen, model_of(device.info.gen).resource_of)
         self._contexts = {engine: _Context(self, streamer) for engine, streamer in device.streamers.items()}
         for context in self._contexts.values():
             context.streamer.listen(context)
@@ -232,11 +208,10 @@ class StateTracker:
 
     def _executed(self, name: str, words: Words, streamer: CommandStreamer) -> Executed:
         self._serial += 1
-        raw = streamer.state.raw
+        layout = catalogue.command_named(name, streamer.gen)
         return Executed(self._serial, name, streamer.position.address, words.tobytes(), self.device.place,
-                        self.device.numbers.total == 0,
-                        (raw.general_state_base, raw.surface_state_base, raw.indirect_object_base),
-                        tuple(_parts(name, words, streamer.gen)))
+                        self.device.numbers.total == 0, streamer.state.bases() if name in _RESOLVED else {},
+                        tuple(parts_of(name, layout.view(words, gen=streamer.gen))))
 
     def _setup(self, executed: Executed) -> None:
         for part in executed.parts:
@@ -248,19 +223,33 @@ class StateTracker:
         numbers = self.device.numbers
         if numbers.total == 0:
             raise ValueError("no draw has begun")
-        view = _Builder(self.device, self._contexts[self.device.engine].streamer, self._kernels, rows)
-        kind = numbers.kind
-        draw = view.body(numbers.words.tobytes())
-        if kind is DrawKind.BLIT:
-            in_force = [(part, executed) for part, executed in self._setups.items()]
-        else:
-            in_force = [(key[1], executed) for key, executed in self._contexts[self.device.engine].parts.items()]
+        context = self._contexts[self.device.engine]
+        nodes = nodes_of(self.device, context.streamer, rows)
+        words, kind = words_of(numbers.words.tobytes()), numbers.kind
+        draw = nodes.command(numbers.address, words)
+        in_force = self._setups.items() if kind is DrawKind.BLIT else (
+            (part, executed) for (_, part), executed in context.parts.items())
         groups: dict[Executed, list[int | str]] = {}
         for part, executed in in_force:
-            if _concerns(kind, draw.name, executed.name, view.model):
+            if part != _PENDING and _concerns(kind, draw.body.name, executed.name, nodes.model):
                 groups.setdefault(executed, []).append(part)
-        settings = view.settings(groups)
-        return StateInForce(self.device.place, kind, view.draw(kind, numbers.address, draw), settings)
+        settings = _settings(nodes, groups)
+        nodes.follow_draw(draw)
+        draw.draw = numbers.draw
+        return StateInForce(self.device.place, kind, draw, settings)
+
+
+def _settings(nodes: Nodes, groups: dict[Executed, list[int | str]]) -> tuple[Setting, ...]:
+    """The commands in the order of the pipeline, with what they point to."""
+    position = nodes.model.position
+    settings = []
+    for executed in sorted(groups, key=lambda e: (position.get(e.name, len(position)), e.serial)):
+        parts, place = groups[executed], executed.place
+        node = nodes.command(executed.address, words_of(executed.data))
+        nodes.follow(node, executed)
+        settings.append(Setting(node, place.frame, place.submission, None if executed.first else place.draw,
+                                tuple(parts) if len(parts) < len(set(executed.parts)) else ()))
+    return tuple(settings)
 
 
 def _concerns(kind: DrawKind, draw: str, name: str, model: Model) -> bool:
@@ -268,125 +257,4 @@ def _concerns(kind: DrawKind, draw: str, name: str, model: Model) -> bool:
     if kind is DrawKind.BLIT:
         return draw in _USES_SETUP
     is_media = kind in (DrawKind.MEDIA_OBJECT, DrawKind.DISPATCH)
-    return name in model.media_state if is_media else name != "MEDIA_STATE_POINTERS"
-
-
-class _Builder:
-    """Makes nodes of commands and of the data that they point to in memory now."""
-
-    def __init__(self, device: Device, streamer: CommandStreamer, kernels: Kernels, rows: int) -> None:
-        self.gen, self.streamer, self.raw = device.info.gen, streamer, streamer.state.raw
-        self.rows = rows
-        self.model = model_of(self.gen)
-        self.context = self.model.new_context()
-        if device.registers.has("BCS_SWCTRL"):
-            control = device.registers.view("BCS_SWCTRL")
-            self.context.y_tiled = YTiled(control.source_is_y_tiled, control.destination_is_y_tiled)
-        kernels.forget()
-        kernels.new_submission(device.memory.owned_bytes)
-        memory = MemoryReader(device.memory)
-        self.follower = PointerFollower(memory, self.gen, self.model, self.context, kernels, Options(max_rows=rows))
-        self.follower.new_submission()
-
-    def body(self, data: bytes) -> Body:
-        words = words_of(data)
-        layout = catalogue.command_for(words[0], self.gen)
-        assert layout is not None  # or it would not have been executed
-        return Body(layout.name, layout, words, self.gen, complaints_of(layout, self.gen)(words))
-
-    def command(self, address: int, body: Body) -> Command:
-        node = Command(address, body)
-        node.diagnostics += diagnose(body, address)
-        return node
-
-    def settings(self, groups: dict[Executed, list[int | str]]) -> tuple[Setting, ...]:
-        """The commands in the order of the pipeline.  Pointers are followed in the order of execution."""
-        found: list[tuple[Executed, Setting]] = []
-        for executed, parts in sorted(groups.items(), key=lambda group: group[0].serial):
-            node = self.command(executed.address, self.body(executed.data))
-            some = tuple(parts) if len(parts) < len(set(executed.parts)) else ()
-            place = executed.place
-            found.append((executed, Setting(node, place.frame, place.submission,
-                                            None if executed.first else place.draw, some)))
-        position = self.model.position
-        found.sort(key=lambda f: (position.get(f[0].name, len(position)), f[0].serial))
-        for executed, setting in found:
-            self._follow(setting.command, executed.bases)
-        return tuple(setting for _, setting in found)
-
-    def draw(self, kind: DrawKind, address: int, body: Body) -> Command:
-        node = self.command(address, body)
-        if kind is DrawKind.BLIT:
-            self.follower.blit(node)
-        elif kind is DrawKind.MEDIA_OBJECT:
-            self._bases_now()
-            gen4.media_object(self.follower, node)
-        elif kind is DrawKind.DISPATCH:
-            self._bases_now()
-        else:
-            self._bases_now()
-            self.context.state_changed, self.context.vertices_changed = False, True
-            self.follower.primitive(node)
-        return node
-
-    def _bases_now(self) -> None:
-        raw = self.raw
-        self._bases((raw.general_state_base, raw.surface_state_base, raw.indirect_object_base))
-
-    def _bases(self, bases: tuple[int, int, int]) -> None:
-        for name, address in zip(("general_state", "surface_state", "indirect_object"), bases, strict=True):
-            self.context.rebase(name, int(address))
-
-    def _follow(self, node: Command, bases: tuple[int, int, int]) -> None:
-        """Add the data below a command: its own pointers as resolved at execution, those of blocks by current bases."""
-        name, follower = node.body.name, self.follower
-        self._bases_now()
-        if name == "3DSTATE_PIPELINED_POINTERS":
-            self._units(node)
-        elif name == "3DSTATE_BINDING_TABLE_POINTERS":
-            self._tables(node)
-        elif name == "3DSTATE_VERTEX_BUFFERS":
-            self.context.set_vertex_buffers(node.body)
-        elif name == "3DSTATE_VERTEX_ELEMENTS":
-            self.context.set_vertex_elements(node.body)
-        elif name == "3DSTATE_INDEX_BUFFER":
-            self.context.set_index_buffer(node.body)
-        elif name == "CONSTANT_BUFFER":
-            self._constants(node)
-        elif name == "MEDIA_STATE_POINTERS":
-            self._bases(bases)
-            gen4.media_pointers(follower, node)
-        elif name == "STATE_SIP":
-            self._bases(bases)
-            follower.pointers(node)
-
-    def _units(self, node: Command) -> None:
-        """VS, GS, CLIP, SF, WM and CC units with all below them; GS and CLIP only if they are enabled."""
-        for stage, block in _UNITS.items():
-            if int(getattr(self.raw, f"{stage}_enable", 1)):
-                address = int(getattr(self.raw, _RAW_UNITS.get(stage, f"{stage}_state")))
-                self.follower.block(node, catalogue.block_named(block, self.gen), address, "")
-
-    def _tables(self, node: Command) -> None:
-        """The binding tables of the stages whose kernels use surfaces."""
-        for i, stage in enumerate(gen4.STAGES):
-            unit = self.context.units.get(stage)
-            if unit is not None and unit.use is not None:
-                declared = int(unit.body.view.binding_table_entry_count)
-                self.follower.table(node, int(self.raw.binding_table[i]), declared, unit.use, stage)
-
-    def _constants(self, node: Command) -> None:
-        """The constants that were copied when the command was executed: memory may hold others by now."""
-        size = 32 * int(self.raw.curbe_rows)
-        if not size:
-            return
-        view = node.body.view
-        base = 0 if self.streamer.state.constants_absolute else self.context.bases["general_state"]
-        found = Data(base + int(view.buffer_starting_address) & 0xFFFFFFFF, "copied by the command", "CONSTANTS", size)
-        data = bytes(ffi.buffer(self.raw.curbe, size))
-        limit = len(data) if self.rows < 0 else 16 * self.rows
-        for values in struct.iter_unpack("<4f", data[:limit]):
-            found.rows.append(" ".join(f"{v:.6g}" for v in values))
-            found.values.append(list(values))
-        found.more = size // 16 - len(found.rows)
-        node.children.append(found)
+    return name in model.media_state if is_media else not name.startswith("MEDIA_")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gen4emu.decode.decoded_state import parts_of, sets_state
 from gen4emu.decode.document import Document
 from gen4emu.decode.nodes import Command, Item, SubmissionStart
 from gen4emu.decode.options import Options
+from gen4emu.decode.state_parts import parts_of, sets_state
 from gen4emu.device.landmarks import Landmark, Landmarks
 from gen4emu.errors import DecodeError, Gen4emuError
 from gen4emu.trace.reader import Trace

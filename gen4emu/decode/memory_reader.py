@@ -22,12 +22,23 @@ class MemoryReader:
 
     def __init__(self, memory: Memory | AddressSpace) -> None:
         self.memory = memory
-        self.end = memory.end if isinstance(memory, AddressSpace) else 1 << 32
+        self.end = memory.end if isinstance(memory, AddressSpace) else memory.size
         self._pages: dict[int, bytes | None] = {}
 
     def forget(self) -> None:
         """Memory was written: drop cached pages."""
         self._pages.clear()
+
+    def overlay(self, address: int, data: bytes) -> None:
+        """Read these bytes in place of those in memory, until `forget`."""
+        done = 0
+        while done < len(data):
+            number, at = divmod(address + done, PAGE_SIZE)
+            page = bytearray(self.page(number) or bytes(PAGE_SIZE))
+            piece = data[done:done + PAGE_SIZE - at]
+            page[at:at + len(piece)] = piece
+            self._pages[number] = bytes(page)
+            done += len(piece)
 
     def page(self, number: int) -> bytes | None:
         try:

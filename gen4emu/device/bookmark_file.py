@@ -59,7 +59,7 @@ class BadIndexError(Gen4emuError):
 class Tables:
     """The commands that have set the state in force at a bookmark, as two readers need them."""
 
-    tracked: Any  # decode.in_force.StateTracker; None for the devices that it does not support
+    tracked: Any  # decode.in_force.StateTracker; None before the first command
     commands: Any  # repro.commands.StateCommands
 
 

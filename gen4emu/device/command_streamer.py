@@ -737,6 +737,10 @@ class CommandStreamer:
     def _overlay_flip(self, words: Words) -> None:
         self.findings.add("MI_OVERLAY_FLIP: there is no overlay", self._where())
 
+    def parameters(self, words: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Offsets of the registers that a draw command reads, and its dwords with the parameters that it has there."""
+        return (), words
+
     def topology(self, words: Words) -> str:
         """The name of the topology that a 3DPRIMITIVE draws."""
         return self._view("3DPRIMITIVE", words).text("primitive_topology_type")

@@ -6,7 +6,7 @@ MI_PREDICATE compares them to enable or disable draws.  All addresses are graphi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gen4emu.device.command_streamer import CommandStreamer, Handler
@@ -51,6 +51,7 @@ class Gen7CommandStreamer(CommandStreamer):
     # --- handlers --------------------------------------------------------------------------------------------------
     def _own_handlers(self) -> dict[str, Handler]:
         self._returns: list[int] = []  # addresses after the commands that called second-level batches
+        self._parameters_of: dict[str, Callable[[Sequence[int]], tuple[list[int], list[int]]]] = {}
         self._find_registers()
         found: dict[str, Handler] = dict.fromkeys(_IGNORED, self._nothing)
         found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
@@ -131,28 +132,40 @@ class Gen7CommandStreamer(CommandStreamer):
         to_the_end = self._mask("3DPRIMITIVE", "end_offset_enable", 1)
         run = self.executor.draw
 
-        def draw(words: Words) -> None:
-            header = words[0]
-            if header & predicated and not self._is_predicate_set():
-                return
-            if header & indirect:
-                parameters = [self.registers.read(offset) for offset in self._parameters]
-                words = _memoryview([header & ~indirect, words[1], *parameters])
+        def parameters(words: Sequence[int]) -> tuple[list[int], list[int]]:
+            registers, dwords = [self._result] * bool(words[0] & predicated), list(words)
+            if words[0] & indirect:
+                registers += self._parameters
+                dwords = [words[0] & ~indirect, words[1], *map(self.registers.read, self._parameters)]
             if words[1] & to_the_end:
-                words = _memoryview([words[0], words[1] & ~to_the_end, self._vertices_to_the_end(), *words[3:]])
-            if words[2] and words[4]:  # vertices, instances
-                run(words)
+                registers.append(self._end_offset)
+                dwords[1:3] = dwords[1] & ~to_the_end, self._vertices_to_the_end() or 0
+            return registers, dwords
 
+        def draw(words: Words) -> None:
+            if words[0] & predicated and not self._is_predicate_set():
+                return
+            _, dwords = parameters(words)
+            if words[1] & to_the_end and self._vertices_to_the_end() is None:
+                self.findings.add("3DPRIMITIVE with End Offset Enable draws nothing: vertex buffer 0 has no structures",
+                                  self._where())
+            if dwords[2] and dwords[4]:  # vertices, instances
+                run(_memoryview(dwords))
+
+        self._parameters_of["3DPRIMITIVE"] = parameters
         return self.state.stored.add(leave_if(0, predicated | indirect), leave_if(1, to_the_end), leave_if_zero(2),
                                      leave_if_zero(4), core_draw(), fallback=draw)
 
-    def _vertices_to_the_end(self) -> int:
-        """The structures of vertex buffer 0 that lie below 3DPRIM_END_OFFSET as a whole."""
+    def parameters(self, words: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        command = self.catalogue.command_for(words[0])
+        find = None if command is None else self._parameters_of.get(command.name)
+        return super().parameters(words) if find is None else find(words)
+
+    def _vertices_to_the_end(self) -> int | None:
+        """The structures of vertex buffer 0 that lie below 3DPRIM_END_OFFSET as a whole; None if it has none."""
         buffer = block_named("VERTEX_BUFFER_STATE", self.gen).view(list(self.state.own.vertex_buffer[0]), gen=self.gen)
         if buffer.null_vertex_buffer or not buffer.buffer_pitch:
-            self.findings.add("3DPRIMITIVE with End Offset Enable draws nothing: vertex buffer 0 has no structures",
-                              self._where())
-            return 0
+            return None
         return self.registers.read(self._end_offset) // int(buffer.buffer_pitch)
 
     # --- compute ---------------------------------------------------------------------------------------------------
@@ -161,17 +174,20 @@ class Gen7CommandStreamer(CommandStreamer):
         indirect = self._mask("GPGPU_WALKER", "indirect_parameter_enable", 0)
         run = self.executor.compute
 
-        def walk(words: Words) -> None:
-            if words[0] & predicated and not self._is_predicate_set():
-                return
+        def parameters(words: Sequence[int]) -> tuple[list[int], list[int]]:
+            registers, dwords = [self._result] * bool(words[0] & predicated), list(words)
             if words[0] & indirect:
-                dwords = words.tolist()
+                registers += self._dimensions
                 dwords[0] &= ~indirect
                 for dword, register in zip(self.walker_dimensions, self._dimensions, strict=True):
                     dwords[dword] = self.registers.read(register)
-                words = _memoryview(dwords)
-            run(words)
+            return registers, dwords
 
+        def walk(words: Words) -> None:
+            if not words[0] & predicated or self._is_predicate_set():
+                run(_memoryview(parameters(words)[1]) if words[0] & indirect else words)
+
+        self._parameters_of["GPGPU_WALKER"] = parameters
         return walk
 
     # --- batches ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gen4emu.device.place import Place
@@ -17,5 +18,5 @@ class Executed:
     data: bytes
     place: Place  # its draw is the last one that had begun
     first: bool  # no draw before it
-    bases: tuple[int, int, int]  # general state, surface state, indirect objects: as they were before it
+    bases: Mapping[str, int]  # those that its pointers count from, if it resolves them when it is executed
     parts: tuple[int | str, ...]  # the parts of the state that it set

@@ -7,7 +7,7 @@ frequent commands by itself (`stored_commands`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -31,6 +31,7 @@ from gen4emu.hw.catalogue import executed_command
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import View
 
 CURBE_ROWS = int(lib.G4_CURBE_ROWS)
 _U32 = 0xFFFFFFFF
@@ -91,6 +92,33 @@ class ContextState:
     def constants_absolute(self, absolute: bool) -> None:
         self._constants_absolute = absolute
         self.stored.set_constants_absolute(absolute)
+
+    # --- for readers of the state in force -------------------------------------------------------------------------
+    @property
+    def push_constants(self) -> Mapping[str, str]:
+        """The commands with constants that PIPE_CONTROL can turn off.
+
+        The values name the commands with which they take effect; "" is for those that do so at once.
+        """
+        return {}
+
+    def bases(self) -> dict[str, int]:
+        """The bases of pointers, by the names that layouts give them."""
+        raw = self.raw
+        return {"general_state": int(raw.general_state_base), "surface_state": int(raw.surface_state_base),
+                "indirect_object": int(raw.indirect_object_base)}
+
+    def copied(self, command: str) -> bytes:
+        """What a command has copied from the memory that it points to."""
+        return b""
+
+    def registers_of(self, command: str, view: View) -> Iterable[str]:
+        """The names of registers with state that belongs to that of a command."""
+        return ()
+
+    def vertex_buffer(self, number: int) -> list[int] | None:
+        """The dwords of a vertex buffer, if commands can set a part of it; else None."""
+        return None
 
     # --- saving ----------------------------------------------------------------------------------------------------
     def save(self) -> bytes:

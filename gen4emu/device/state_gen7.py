@@ -6,7 +6,7 @@ Gen7 come with about thirty such commands, and the core copies nearly all of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gen4emu._native import ffi, lib
@@ -15,6 +15,7 @@ from gen4emu.device.state import ContextState
 from gen4emu.device.stored_commands import Step, StoredCommand, copy, place, vertex_buffers, vertex_elements
 from gen4emu.hw.catalogue import catalogue_of, executed_command
 from gen4emu.hw.command_reader import Words
+from gen4emu.hw.layout import View
 
 _U32 = 0xFFFFFFFF
 _MOST_VERTEX_BUFFERS = 33
@@ -95,6 +96,31 @@ class Gen7ContextState(ContextState):
             command = getattr(self.own, member)
             command[1] = command[2] = 0
 
+    # --- for readers of the state in force -------------------------------------------------------------------------
+    @property
+    def push_constants(self) -> Mapping[str, str]:
+        return {f"3DSTATE_{member.upper()}": "" for member in _CONSTANTS}
+
+    def bases(self) -> dict[str, int]:
+        gen7 = self.raw.gen7
+        return super().bases() | {"dynamic_state": int(gen7.dynamic_state_base),
+                                  "instruction": int(gen7.instruction_base)}
+
+    def copied(self, command: str) -> bytes:
+        if command == "MEDIA_INTERFACE_DESCRIPTOR_LOAD":
+            return bytes(ffi.buffer(self.own.media_descriptor, _ROW * int(self.own.media_descriptors)))
+        if command == "MEDIA_CURBE_LOAD":
+            return bytes(ffi.buffer(self.raw.curbe, _ROW * int(self.raw.curbe_rows)))
+        return super().copied(command)
+
+    def registers_of(self, command: str, view: View) -> Iterable[str]:
+        if command == "3DSTATE_SO_BUFFER":
+            yield f"SO_WRITE_OFFSET{view.raw('so_buffer_index')}"
+
+    def vertex_buffer(self, number: int) -> list[int] | None:
+        return list(self.own.vertex_buffer[number]) if number < _MOST_VERTEX_BUFFERS else None
+
+    # --- commands --------------------------------------------------------------------------------------------------
     def keep(self, member: str, *before: Step, fallback: Callable[[Words], None] | None = None) -> StoredCommand:
         """A handler that keeps the command whole in the family's struct, after the steps `before`."""
         size = ffi.sizeof(getattr(self.own, member))

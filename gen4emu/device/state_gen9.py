@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gen4emu._native import ffi
 from gen4emu.device.memory import Missing, Unit
@@ -52,6 +52,13 @@ class Gen9ContextState(Gen7ContextState):
             self.resource_streamer.commit(number)
 
         return self.keep(member, leave_in(place("gen9", "streamer", "on")), commit, fallback=point)
+
+    @property
+    def push_constants(self) -> Mapping[str, str]:
+        return {f"3DSTATE_CONSTANT_{stage}": f"3DSTATE_BINDING_TABLE_POINTERS_{stage}" for stage in STAGES}
+
+    def bases(self) -> dict[str, int]:
+        return {name: int(getattr(self.own, f"{name}_base")) for name in _BASES}
 
     def disable_constants(self) -> None:
         super().disable_constants()

@@ -7,12 +7,12 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from gen4emu.decode.decoded_state import parts_of, sets_state
 from gen4emu.decode.document import Document
 from gen4emu.decode.findings import Finding, findings
 from gen4emu.decode.kernel_uses import KernelUse, KernelUses
 from gen4emu.decode.nodes import Body, Command, Data, Item, Kernel, Node, Note, State, SubmissionStart
 from gen4emu.decode.options import Options
+from gen4emu.decode.state_parts import parts_of, sets_state
 from gen4emu.device.device import Device
 from gen4emu.device.place import DrawKind
 from gen4emu.errors import DecodeError

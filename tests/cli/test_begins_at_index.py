@@ -102,11 +102,10 @@ def test_the_state_from_the_index_is_the_same(device: str, tmp_path: Path, capsy
     begun.clear()
     walked.clear()
     assert {(draw, form): shown(trace, draw, capsys, *form) for draw, form in expected} == expected
-    if device == "g45":  # executed
-        assert begun == [1, 11, 29, 29]
+    assert all(draw - 1 <= at <= draw for draw, at in zip((*draws, draws[-1]), begun, strict=True))
+    if device == "g45":
         assert walked == []  # nothing looks for debug groups, as there are none
     else:
-        assert not begun
         assert any(text.startswith("gl: group ") for text in expected.values())
         walked.clear()
         shown(trace, draws[-1], capsys)

@@ -38,7 +38,7 @@ def test_a_draw_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err == f"gen4emu: {GEARS}: no draw 6: it has 6 draws, 0 to 5\n"
 
 
-def test_from_gen6_on_memory_is_as_the_trace_wrote_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_memory_is_as_the_draw_finds_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The batch stores 1.0 to the blend constant before COLOR_CALC_STATE is loaded; the trace has written 0."""
     trace = str(TRACES / "later" / "triangle-kbl.aub.xz")
     assert run(["-q", "export", trace, "--draw", "2", "-o", str(tmp_path / "repro")]) == 0
@@ -49,6 +49,13 @@ def test_from_gen6_on_memory_is_as_the_trace_wrote_it(tmp_path: Path, capsys: py
     with gen4emu.open(tmp_path / "store.aub") as built:
         assert built.at(draw=0).read(0x2_FFFE_F208, 4) == struct.pack("<f", 1)
     assert run(["state", str(tmp_path / "store.aub"), "--draw", "0"]) == 0
-    assert "blend_constant_color_red=0\n" in capsys.readouterr().out
+    assert "blend_constant_color_red=1\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("device", ["snb", "bdw"])
+def test_devices_that_execute_nothing_have_state_as_decoded(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["state", str(TRACES / "later" / f"triangle-{device}.aub.xz"), "--draw", "2"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("draw 2: frame ") and "3DSTATE_WM" in text and "KERNEL" in text
     assert run(["state", "--help"]) == 0
-    assert "From Gen6 on, TRACE is decoded up to the draw" in " ".join(capsys.readouterr().out.split())
+    assert "On devices that are only decoded" in " ".join(capsys.readouterr().out.split())
