@@ -75,8 +75,6 @@ class Trace:
                  landmarks: Callable[[], Landmarks] | None = None) -> None:
         """`bookmarks` belong to executions with these options, which begin there.
 
-        """`bookmarks` belong to executions with these options, which begin there.
-
         The state of a draw is searched from the place that `start` returns for it, its group from a landmark.
         """
         self._source, self._partial, self._options, self._progress = source, partial, options, progress

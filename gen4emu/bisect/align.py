@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -53,13 +52,12 @@ class Alignment:
         listed += draws[:max(0, MOST_LISTED - len(listed))]
 
 
-def align(left: Stream, right: Stream, on_draw: Callable[[int], None] = lambda number: None) -> Alignment:
+def align(left: Stream, right: Stream) -> Alignment:
     """Go through both streams up to the first pair of draws that differs."""
     found = Alignment()
     while found.first is None:
         pair = (left.window(1), right.window(1))
         if pair[0] and pair[1] and pair[0][0].key == pair[1][0].key:
-            on_draw(pair[0][0].number)
             _compare(found, pair[0][0], pair[1][0])
             left.skip(1)
             right.skip(1)

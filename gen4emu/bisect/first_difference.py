@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -124,9 +124,9 @@ def _fragment_text(fragment: Fragment) -> str:
     return text
 
 
-def find(left: Side, right: Side, on_draw: Callable[[int], None] = lambda number: None) -> Finding:
+def find(left: Side, right: Side) -> Finding:
     """Compare two executions, and explain the first difference."""
-    found = Finding(align(digests.execute(left.trace), digests.execute(right.trace), on_draw), (left.name, right.name))
+    found = Finding(align(digests.execute(left.trace), digests.execute(right.trace)), (left.name, right.name))
     if found.alignment.first is not None:
         _look_into(found, found.alignment.first, left, right)
     found.status = _status(found.alignment)
@@ -144,9 +144,9 @@ def explain(left: DrawDigest, right: DrawDigest, sides: tuple[Side, Side]) -> li
     return list(found.inside(pair))
 
 
-def find_against(side: Side, path: str, on_draw: Callable[[int], None] = lambda number: None) -> Finding:
+def find_against(side: Side, path: str) -> Finding:
     """Compare an execution with a file of digests, which is the left side."""
-    found = Finding(align(digests.read(path), digests.execute(side.trace), on_draw), (path, side.name))
+    found = Finding(align(digests.read(path), digests.execute(side.trace)), (path, side.name))
     if found.alignment.first is not None:
         found.note = "a file of digests holds no pixels: compare with its trace to see which ones differ"
     found.status = _status(found.alignment)

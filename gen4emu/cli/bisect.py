@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import ExitStack
 
 import click
@@ -62,8 +61,8 @@ def bisect(files: tuple[str, ...], devices: tuple[Device, Device] | None, pair: 
             trace = stack.enter_context(Trace(source, partial, choices[number]))
             return Side(sides[number], trace, source, choices[number])
 
-        tick: Callable[[int], None] = lambda number: progress.tick(lambda: f"draw {number}")  # noqa: E731
-        found = find_against(side(0), against, tick) if against is not None else find(side(0), side(1), tick)
+        progress.follow()
+        found = find_against(side(0), against) if against is not None else find(side(0), side(1))
         progress.done()
     _show(found, as_json)
     if found.status == 2:

@@ -34,8 +34,8 @@ def digest(file: str, output: str, kind: str | None, base: int, device: Device |
     confinement.limit(file)
     confinement.enter(file, outputs=(Path(output),))
     progress = Progress(f"executing {file}", lambda: trace.fraction, scrolls=output == "-")
-    with open_trace(file, device=device, force_device=force_device, base=base, kind=kind, partial=True,
-                    progress=lambda unit, number: progress.tick(lambda: f"{unit} {number}")) as trace:
+    with open_trace(file, device=device, force_device=force_device, base=base, kind=kind, partial=True) as trace:
+        progress.follow()
         stream = digests.execute(trace)
         try:
             count = digests.write(output, trace, stream)

@@ -37,8 +37,8 @@ def list_draws(file: str, selection: Selection, as_json: bool, *, kind: str | No
     nothing: SelectionError | None = None
     bookmark = None if index is None else index.bookmark_before([(selection.first, "draw")], Options(), complain)
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
-    with Trace(source, partial=True, progress=lambda unit, number: progress.tick(lambda: f"{unit} {number}"),
-               bookmarks=() if bookmark is None else (bookmark,)) as trace:
+    with Trace(source, partial=True, bookmarks=() if bookmark is None else (bookmark,)) as trace:
+        progress.follow()
         try:
             for draw in trace.draws(selection, counting=True):
                 total += draw.counters

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import click
 
+from gen4emu.children import end_with
 from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
@@ -160,9 +161,8 @@ def _execute(trace: str, interval: float, partial: bool, file: BinaryIO) -> _Exe
             if notes.count > _MOST_TABLES:
                 notes.tables(bookmarks)
 
-    run = Replay(opened, on_start=notes.attach, on_rest=rest,
-                 on_draw=lambda number: progress.tick(lambda: run.progress))
-    progress.follow(lambda: run.progress)
+    run = Replay(opened, on_start=notes.attach, on_rest=rest)
+    progress.follow()
     bookmarks.begin()
     hang = error = ""
     try:
@@ -194,9 +194,10 @@ def _in_a_copy(work: Callable[[], _Executed], confine: Callable[[], None], trace
     receiver, sender = Pipe(duplex=False)
     sys.stdout.flush()
     sys.stderr.flush()
-    process = os.fork()
+    parent, process = os.getpid(), os.fork()
     if process == 0:
         receiver.close()
+        end_with(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends the copy
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:

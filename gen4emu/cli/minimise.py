@@ -15,7 +15,7 @@ import click
 from gen4emu.api.trace import Trace
 from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
-from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
+from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text, some
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device, device_named
@@ -98,12 +98,15 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
             status = damaged(file, trace.damage(), partial)
             if status:
                 return status
+            progress = stack.enter_context(Progress(f"minimising {file}"))
+            progress.follow()
             part, reason = minimising.whole(trace, source, choices)
         if runners:
             stays: minimising.Stays = minimising.CommandSucceeds(runners[-1])
         elif hang:
             stays = minimising.SameHang(part, reason, choices)
             if not watchdog and not is_quiet() and "threads do not end" in reason:
+                progress.clear()
                 click.echo(f"threads count as endless after {choices.watchdog} million instructions of a draw, in "
                            f"candidates after {stays.quick.watchdog} million; --watchdog sets another limit", err=True)
         elif pixel is not None:
@@ -111,7 +114,7 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
         else:
             assert differs_between is not None
             stays = minimising.DiffersBetween(part, *differs_between, choices)
-        size, count = _search(part, stays, Path(output), budget, tries, ahead)
+        size, count = _search(part, stays, Path(output), budget, tries, ahead, progress)
     if not is_quiet():
         before = f"{file}: {size_text(os.path.getsize(file))}, " if os.path.isfile(file) else ""
         click.echo(f"{before}{output}: {size_text(size)}; {some(count, 'candidate')} tried", err=True)
@@ -154,10 +157,11 @@ def _processes(command: tuple[str, ...], name: str, jobs: int, file: str, output
 
 
 def _search(part: Part, stays: minimising.Stays, output: Path, budget: float, tries: int | None,
-            ahead: Ahead[minimising.Kept] | None) -> tuple[int, int]:
+            ahead: Ahead[minimising.Kept] | None, progress: Progress) -> tuple[int, int]:
     """Write the smallest trace; its bytes, and the number of candidates."""
     def step(level: str, kept: minimising.Kept) -> None:
         if not is_quiet():
+            progress.clear()
             click.echo(f"{level}: {kept}", err=True)
 
     end, count = time.monotonic() + budget, 0
@@ -175,6 +179,7 @@ def _search(part: Part, stays: minimising.Stays, output: Path, budget: float, tr
                     if search.is_interrupted:
                         end = 0.0  # the next search only confirms the whole trace
                     if not is_quiet():
+                        progress.clear()
                         click.echo("the threads that are left do end: " + (
                             f"again, with a watchdog of {stays.quick.watchdog} million instructions"
                             if time.monotonic() < end else "the whole trace is the result"), err=True)

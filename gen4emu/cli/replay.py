@@ -180,7 +180,6 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
         assert run.device is not None
         if draws is not None and run.has_ended(draws):
             writer.write_draw(run.device, run.place)
-        progress.tick(lambda: run.progress)
 
     def start(found: Device) -> None:
         for target in surfaces:
@@ -229,7 +228,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
                  device, choices, on_start=start, on_draw=after_draw, at=at)
     report = Report(run, trace, directory, strict, partial)
     progress = Progress(f"replaying {trace}", lambda: run.trace.fraction, scrolls=not silent and not no_pictures)
-    progress.follow(lambda: run.progress)
+    progress.follow()
     try:
         with ExitStack() as stack:
             video = None if raw_video is None else stack.enter_context(RawVideo(raw_video, complain))

@@ -137,9 +137,8 @@ def report(traces: tuple[str, ...], output: Path | None, single_file: Path | Non
         source = opened(trace, device)
         progress = Progress(f"reporting {trace}", lambda: source.fraction)
         try:
-            recorder = Recorder(source, device, Path(trace).name, choices,
-                                lambda unit, number: progress.tick(lambda: f"{unit} {number}"),
-                                begin=_begin(index, frames))
+            progress.follow()
+            recorder = Recorder(source, device, Path(trace).name, choices, begin=_begin(index, frames))
             recorded = recorder.record()
         finally:
             progress.done()
@@ -271,7 +270,14 @@ def _compared(sides: _Sides, choices: Choices, opened: Callable[[str, Device | N
             trace = stack.enter_context(Trace(source, choices.partial, sides.options[number]))
             return Side(sides.labels[number], trace, source, sides.options[number])
 
+        process = os.getpid()
+
+        def confined() -> None:
+            """No thread is at work before; the copy of this process shows nothing."""
+            confine()
+            if os.getpid() == process:
+                progress.follow()
+
         titles = Path(sides.names[0]).name, Path(sides.names[1]).name
-        return compare((side(0), side(1)), sides.chips, titles, choices,
-                       lambda unit, number: progress.tick(lambda: f"{unit} {number}"), confine,
+        return compare((side(0), side(1)), sides.chips, titles, choices, confined,
                        (_begin(sides.indexes[0], choices.frames), _begin(sides.indexes[1], choices.frames)))

@@ -10,9 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Self
 
 import click
 
+from gen4emu.device.executing import now
 from gen4emu.trace.events import Warning
 from gen4emu.trace.output import Output
 
@@ -139,8 +141,11 @@ class Progress:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def follow(self, text: Callable[[], str]) -> None:
-        """Call `tick` on a thread of its own until `done`, because the work may not call it for a long time."""
+    def follow(self, text: Callable[[], str] = now) -> None:
+        """Call `tick` on a thread of its own until `done`, because the work may not call it for a long time.
+
+        By default the line shows what devices of this process execute.  Call it after the process is confined.
+        """
         if self.active:
             self._thread = threading.Thread(target=self._follow, args=(text,), name="gen4emu progress", daemon=True)
             self._thread.start()
@@ -153,24 +158,26 @@ class Progress:
         """Call this often; `text` (counts of what was done) is only called when the line is drawn."""
         if not self.active:
             return
-        now = time.monotonic()
-        if now < self._next:
+        moment = time.monotonic()
+        if moment < self._next:
             return
         with self._lock:
-            if now < self._next or not self.active:  # another thread was faster
+            if moment < self._next or not self.active:  # another thread was faster
                 return
-            self._next = now + self._interval
+            line = ", ".join(part for part in (self._share(moment), text()) if part)
+            if not line:
+                return
+            self._next = moment + self._interval
             self._shown = self._on_terminal
-            line = ", ".join(part for part in (self._share(now), text()) if part)
             sys.stderr.write(f"\r\x1b[K{self.what}: {line}" if self._on_terminal else f"{self.what}: {line}\n")
             sys.stderr.flush()
 
-    def _share(self, now: float) -> str:
+    def _share(self, moment: float) -> str:
         """"42 %, 0:13 left"."""
         done = self._fraction() if self._fraction is not None else None
         if done is None or done <= 0:
             return ""
-        left = round((now - self._started) * (1 - done) / done)
+        left = round((moment - self._started) * (1 - done) / done)
         # The end of a file may be read long before the work on it is done.
         return f"{min(99, int(100 * done))} %" + (f", {duration(left)} left" if left else "")
 
@@ -181,6 +188,12 @@ class Progress:
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()
                 self._shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.done()
 
     def done(self) -> None:
         self.active = False

@@ -10,7 +10,7 @@ import click
 from gen4emu.api.trace import Trace
 from gen4emu.cli import options
 from gen4emu.cli.sandbox_options import Confinement, confinement_options
-from gen4emu.cli.terminal import complain, damaged, is_quiet, size_text, some
+from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text, some
 from gen4emu.device.bookmark_file import signed_if_valid
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device
@@ -51,10 +51,12 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
     confinement.enter(file, outputs=(Path(output),))
     index = None if signed is None else signed.contents_if_valid(complain)
     source = open_trace(file, device=device, force_device=force_device, base=base, kind=kind, again=True)
-    with Trace(source, partial, bookmarks=() if index is None else index.with_options(Options())) as trace:
+    bookmarks = () if index is None else index.with_options(Options())
+    with Progress(f"trimming {file}") as progress, Trace(source, partial, bookmarks=bookmarks) as trace:
         status = damaged(file, trace.damage(), partial)
         if status:
             return status
+        progress.follow()
         if frames is not None:
             span = trimming.span_of_frames(source, frames)
         elif submissions is not None:

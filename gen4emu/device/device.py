@@ -19,6 +19,7 @@ from gen4emu.device.command_streamer_gen9 import Gen9CommandStreamer
 from gen4emu.device.counters import CountedDraw, KernelCount, kernel_counts, take
 from gen4emu.device.debug_registers import Debug
 from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
+from gen4emu.device.executing import executing
 from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, load_log, log_faults, save_log
@@ -63,8 +64,7 @@ class DrawStep:
     begun: int
     count: int
 
-    @property
-    def text(self) -> str:
+    def __str__(self) -> str:
         """tile 40 of 192."""
         return f"{self.noun} {self.begun} of {self.count}"
 
@@ -259,19 +259,22 @@ class Device:
         """A register write by the CPU; the TAIL of a ring starts execution."""
         engine = events.Engine.BSD if offset in VIDEO_RING_REGISTERS else events.Engine.RENDER
         self._use(engine)
-        self.registers.write(offset, value)
+        with executing(self):
+            self.registers.write(offset, value)
 
     def submit(self, submission: events.Submission) -> None:
         if submission.page_table is not None:
             self.page_tables.select(submission.page_table)
         streamer = self._use(submission.engine)
         streamer.enter_context(submission.context)
-        streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
+        with executing(self):
+            streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
         self.submissions += 1
 
     def resume(self) -> None:
         """After `load` of a state inside a submission: execute the rest of that."""
-        self._active.resume()
+        with executing(self):
+            self._active.resume()
         self.submissions += 1
 
     def notify_at_rest(self, at_rest: Callable[[], object]) -> None:
@@ -295,7 +298,9 @@ class Device:
         return self._active.waited_for
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
-        self._use(engine).run_batch(address)
+        streamer = self._use(engine)
+        with executing(self):
+            streamer.run_batch(address)
 
     def _use(self, engine: events.Engine) -> CommandStreamer:
         """The command streamer of an engine, which executes from now on."""

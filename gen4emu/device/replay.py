@@ -209,13 +209,6 @@ class Replay:
         """The draw that runs, or ran last."""
         return Place(0, 0, 0) if self.device is None else self.device.place
 
-    @property
-    def progress(self) -> str:
-        """What is executed now, for another thread: "frame 2, submission 4, draw 12: tile 40 of 192"."""
-        step = None if self.device is None else self.device.step()
-        text = f"frame {self.frame_count}, submission {max(0, self.submissions - 1)}, draw {self.place.draw}"
-        return text if step is None else f"{text}: {step.text}"
-
     def _is_done(self) -> bool:
         """Whether nothing that follows is selected."""
         ended = 0 if self.device is None else self.device.submissions

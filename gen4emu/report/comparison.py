@@ -19,7 +19,7 @@ from gen4emu.report.chunks import ROWS, STATES, deflated_json
 from gen4emu.report.kernel_diffs import runs
 from gen4emu.report.pair_pictures import PairPictures, PairReader, together
 from gen4emu.report.processes import both, processors
-from gen4emu.report.record import Begin, Choices, Recorded, RecordedDraw, Recorder, Tick, at_the_start
+from gen4emu.report.record import Begin, Choices, Recorded, RecordedDraw, Recorder, at_the_start
 from gen4emu.report.states import Block, Fields
 
 SIDES = ("left", "right")
@@ -74,21 +74,20 @@ class _Row:
 
 
 def compare(sides: tuple[Side, Side], chips: tuple[Chip | None, Chip | None], titles: tuple[str, str],
-            choices: Choices, tick: Tick = lambda unit, number: None,
-            confine: Callable[[], None] = lambda: None, begins: tuple[Begin, Begin] = (at_the_start, at_the_start)) \
-        -> Recorded:
+            choices: Choices, confine: Callable[[], None] = lambda: None,
+            begins: tuple[Begin, Begin] = (at_the_start, at_the_start)) -> Recorded:
     """The report of a comparison: the reports of both sides, and their draws in pairs.
 
     `confine` is called in each process that executes a side, before that.
     """
     left, right = zip(sides, chips, titles, begins, strict=True)
     if _has_room_for_two(sides):
-        one, two = both(lambda: _record(*left, choices, 2, tick), lambda: _record(*right, choices, 2), titles[1],
+        one, two = both(lambda: _record(*left, choices, 2), lambda: _record(*right, choices, 2), titles[1],
                         confine)
     else:
         confine()
-        one, two = _record(*left, choices, 1, tick), _record(*right, choices, 1, tick)
-    return _Comparison((_Recorded(sides[0], *one), _Recorded(sides[1], *two)), titles, tick, begins).recorded()
+        one, two = _record(*left, choices, 1), _record(*right, choices, 1)
+    return _Comparison((_Recorded(sides[0], *one), _Recorded(sides[1], *two)), titles, begins).recorded()
 
 
 def _has_room_for_two(sides: tuple[Side, Side]) -> bool:
@@ -97,8 +96,8 @@ def _has_room_for_two(sides: tuple[Side, Side]) -> bool:
     return processors() > 1 and all(side.options.workers != 1 for side in sides) and not reads_one_file
 
 
-def _record(side: Side, chip: Chip | None, title: str, begin: Begin, choices: Choices, share: int,
-            tick: Tick = lambda unit, number: None) -> tuple[Recorded, Targets]:
+def _record(side: Side, chip: Chip | None, title: str, begin: Begin, choices: Choices, share: int) \
+        -> tuple[Recorded, Targets]:
     """Execute a side with its share of the workers."""
     targets: Targets = {}
 
@@ -107,15 +106,15 @@ def _record(side: Side, chip: Chip | None, title: str, begin: Begin, choices: Ch
 
     workers = max(1, (side.options.workers or processors()) // share)
     chosen = replace(choices, options=replace(side.options, workers=workers), picture_bytes=_SIDE_BYTES)
-    return Recorder(side.source, chip, title, chosen, tick, observe, begin).record(), targets
+    return Recorder(side.source, chip, title, chosen, observe=observe, begin=begin).record(), targets
 
 
 class _Comparison:
     """Pairs the draws of two sides."""
 
-    def __init__(self, sides: tuple[_Recorded, _Recorded], titles: tuple[str, str], tick: Tick,
+    def __init__(self, sides: tuple[_Recorded, _Recorded], titles: tuple[str, str],
                  begins: tuple[Begin, Begin]) -> None:
-        self._sides, self._titles, self._tick, self._begins = sides, titles, tick, begins
+        self._sides, self._titles, self._begins = sides, titles, begins
         self._chunks: dict[str, str] = {}
         self._fields: dict[tuple[int, int], list[tuple[str, str, str]]] = {}  # by the identities of both
         self._finding: list[str] = []
@@ -194,7 +193,7 @@ class _Comparison:
                 bookmark = begin(side.side.options)
                 side.side.trace.use(() if bookmark is None else (bookmark,))
         first = None
-        for *numbers, one, two in together(traces, list(wanted), lambda n: self._tick("pair", n)):
+        for *numbers, one, two in together(traces, list(wanted)):
             row = wanted[numbers[0], numbers[1]]
             row.pictures = reader.read((one, two), row.indices)
             if first is None:

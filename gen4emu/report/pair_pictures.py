@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,8 +122,8 @@ def _title(target: Target) -> str:
     return (f"{target.kind} 0x{target.address:08x} {target.format.name} {target.width}x{target.height}" + level + part)
 
 
-def together(traces: tuple[Trace, Trace], wanted: Sequence[tuple[int, int]],
-             tick: Callable[[int], None]) -> Iterator[tuple[int, int, Draw, Draw]]:
+def together(traces: tuple[Trace, Trace], wanted: Sequence[tuple[int, int]]) \
+        -> Iterator[tuple[int, int, Draw, Draw]]:
     """Execute both traces and yield the draws with these numbers, which ascend on both sides.
 
     A hang ends it, and draws that do not end by themselves are left out.
@@ -137,7 +137,6 @@ def together(traces: tuple[Trace, Trace], wanted: Sequence[tuple[int, int]],
     try:
         with ThreadPoolExecutor(1) as pool:
             for pair in wanted:
-                tick(pair[0])
                 execution = pool.submit(_up_to, sides[1], right, pair[1])
                 left, right = _up_to(sides[0], left, pair[0]), execution.result()
                 if left is None or right is None:

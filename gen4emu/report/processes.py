@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import multiprocessing
 import os
@@ -14,12 +13,11 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, TypeVar
 
+from gen4emu.children import end_with
 from gen4emu.errors import Gen4emuError
 
 First = TypeVar("First")
 Second = TypeVar("Second")
-
-_PR_SET_PDEATHSIG = 1  # of Linux: the signal that the end of the parent sends
 
 
 def processors() -> int:
@@ -69,9 +67,7 @@ def _serve(work: Callable[[], Any], sender: Connection, parent: int, confine: Ca
     """The child: it ends with its parent."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends the child
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
+        end_with(parent)
         try:
             confine()
             found: tuple[BaseException | None, Any] = None, work()

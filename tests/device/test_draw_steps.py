@@ -20,7 +20,7 @@ def noted(device: Device, steps: list[str]) -> None:
     """Note the step of each thread that starts: under a debugger, jobs run in order."""
     def stop(at: Stop) -> DebugAction:
         step = device.step()
-        steps.append("none" if step is None else step.text)
+        steps.append("none" if step is None else str(step))
         return DebugAction.GO
 
     Debugger(device, stop).add(Trap(TrapKind.EVERY_THREAD), "all")
