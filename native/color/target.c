@@ -247,15 +247,22 @@ static bool logic_reads(uint32_t function) {
     return (function >> 3 & 1) != (function >> 2 & 1) || (function >> 1 & 1) != (function & 1);
 }
 
+/* Up to Gen7.5, logic ops are for UNORM surfaces.  Gen8's are for "all blendable render targets and render targets
+ * with *INT formats" (Broadwell PRM vol. 7, Logic Ops); for floats, see docs/decisions.md 262. */
+static bool takes_logic_op(const struct g4_model *model, enum g4_channel_type type) {
+    const bool is_float = type == G4_CHANNEL_FLOAT || type == G4_CHANNEL_UFLOAT;
+    return type == G4_CHANNEL_UNORM || (model->quirks.has_integer_logic_ops && !is_float);
+}
+
 static void set_operations(struct g4_target *target, struct g4_worker *worker, const struct g4_format *format,
                            const struct g4_surface *surface, bool yuv) {
     const struct g4_blend_state *const state = target->state;
     const uint32_t gen = g4_format_gen(worker->ctx->model);
-    bool unorm = !yuv && !format->srgb;
+    bool takes_logic_ops = !yuv && !format->srgb;
 
     for (int c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
-        unorm = unorm && (!channel->stored || channel->type == G4_CHANNEL_UNORM);
+        takes_logic_ops = takes_logic_ops && (!channel->stored || takes_logic_op(worker->ctx->model, channel->type));
         target->saturate |= channel->stored && channel->type == G4_CHANNEL_UNORM;
         target->floats |= channel->type == G4_CHANNEL_FLOAT || channel->type == G4_CHANNEL_UFLOAT;
     }
@@ -270,7 +277,7 @@ static void set_operations(struct g4_target *target, struct g4_worker *worker, c
     clamp_ranges(target, state);
     target->pre_clamp = state->pre_clamp && !target->integer;
     target->post_clamp = true;
-    target->logic_op = state->logic_op && unorm;
+    target->logic_op = state->logic_op && takes_logic_ops;
     target->logic = (uint8_t)state->logic_function;
 
     const bool wants_blend = state->enable && surface->color_blend_enable;

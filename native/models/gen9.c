@@ -44,6 +44,7 @@
         .has_two_bit_control_surfaces = true,                                                                          \
         .has_bare_typed_messages = true,                                                                               \
         .has_stateless_coherency_indices = true,                                                                       \
+        .has_integer_logic_ops = true,                                                                                 \
         .vfe_scratch_is_power_of_two = true,                                                                           \
     }
 

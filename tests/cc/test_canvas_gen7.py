@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.harness.canvas_gen7 import SIDE, Canvas7, color, send
+from tests.harness.canvas_gen7 import SIDE, TARGETS, Canvas7, color, send
 
 PARTS = pytest.mark.parametrize("part", ["ivb", "hsw", "skl", "kbl"])
 
@@ -48,6 +48,31 @@ def test_the_blend_state_of_the_target_applies(part: str) -> None:
     image = canvas.draw(kernel, 0, 0, 8, 8, blend=added, commands=enable)
     assert image[0, 0].tolist() == [255, 128, 255, 255]
     assert np.array_equal(image, filled(0, 0, 8, 8, 255, 128, 255, 255))
+
+
+@PARTS
+@pytest.mark.parametrize(("format", "one"), [("R8G8B8A8_UNORM", 255), ("R8G8B8A8_SNORM", 127), ("R8G8B8A8_UINT", 1),
+                                             ("R8G8B8A8_SINT", 1)])
+def test_logic_ops_are_for_unorm_and_from_gen8_on_for_integers(part: str, format: str, one: int) -> None:
+    """Broadwell PRM vol. 7, Logic Ops: "all blendable render targets and render targets with *INT formats"."""
+    canvas = Canvas7(part, (format,))
+    canvas.device.memory.write(TARGETS, bytes([0x5A]) * (4 * SIDE * SIDE))
+    kernel = color(1.0, 1.0, 1.0, 1.0)
+    if format.endswith("INT"):
+        kernel = kernel.replace("<1>F 1.0F", "<1>UD 0x1UD")
+    image = canvas.draw(kernel + send(canvas.write()), blend={"logic_op_enable": True, "logic_op_function": "XOR"})
+    applies = format.endswith("UNORM") or part in ("skl", "kbl")
+    assert image[0, 0].tolist() == [one ^ 0x5A if applies else one] * 4
+    assert canvas.device.events() == []
+
+
+@PARTS
+@pytest.mark.parametrize(("format", "pixel"), [("R8G8B8A8_UNORM_SRGB", [255] * 4), ("R16G16_FLOAT", [0, 0x3C] * 2)])
+def test_logic_ops_let_floats_and_srgb_pass(part: str, format: str, pixel: list[int]) -> None:
+    canvas = Canvas7(part, (format,))
+    image = canvas.draw(color(1.0, 1.0, 1.0, 1.0) + send(canvas.write()),
+                        blend={"logic_op_enable": True, "logic_op_function": "CLEAR"})
+    assert image[0, 0].tolist() == pixel
 
 
 @PARTS
