@@ -237,20 +237,33 @@ static bool begin(struct image_access *a, enum g4_typed_slots slots, unsigned le
     return true;
 }
 
-static bool is_accessible(const struct image_access *a, uint32_t supported) {
+/* Ivy Bridge does not document typed reads of R8_UINT and R16_UINT.  They return the dword that begins at the texel, of
+ * which Mesa's shaders keep the texel (src/intel/isl/isl_storage_image.c; docs/decisions.md 263). */
+static bool reads_dwords(const struct image_access *a) {
+    const uint32_t format = a->surface->format_code;
+    return a->eu->ctx->model->quirks.typed_reads_are_dwords &&
+           (format == G4_SURFACE_FORMAT_R8_UINT || format == G4_SURFACE_FORMAT_R16_UINT);
+}
+
+static bool is_accessible(const struct image_access *a, bool supported) {
     const struct g4_surface *const surface = a->surface;
     if (!surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
         return false;
     }
-    if (!(supported & g4_format_gen(a->eu->ctx->model))) {
+    if (!supported) {
         refuse(a, G4_EVENT_BAD_FORMAT, surface->format_code);
     }
     return surface->format->encoding == G4_ENCODING_PLAIN && surface->format->block_bits >= 8 &&
            surface->format->block_bits <= 8 * TEXEL_BYTES;
 }
 
+static bool supports(const struct image_access *a, uint32_t generations) {
+    return generations & g4_format_gen(a->eu->ctx->model);
+}
+
 static void read_thread(struct image_access *a, bool accessible, uint32_t disabled) {
     const struct g4_format *const format = a->surface->format;
+    const bool dwords = reads_dwords(a);
     const unsigned enable = enabled_channels(a);
 
     for (uint32_t i = 0; i < 8; i++) {
@@ -261,14 +274,17 @@ static void read_thread(struct image_access *a, bool accessible, uint32_t disabl
             continue;
         }
         if (found) {
-            (void)g4_mem_read(&a->eu->worker->port, address, texel, format->block_bits / 8u);
+            (void)g4_mem_read(&a->eu->worker->port, address, texel, dwords ? 4 : format->block_bits / 8u);
         }
         unsigned next = 0;
         for (uint32_t channel = 0; channel < 4; channel++) {
             if (disabled >> channel & 1) {
                 continue;
             }
-            const uint32_t value = found ? decoded(format, &format->channel[channel], texel) : 0;
+            uint32_t value = found ? decoded(format, &format->channel[channel], texel) : 0;
+            if (dwords && channel == 0) {
+                memcpy(&value, texel, sizeof value);
+            }
             if (a->halves) {
                 if (channel == (i & 3)) {
                     uint32_t *const row = g4_response(a->gang, a->send, 0, a->thread);
@@ -295,7 +311,7 @@ enum g4_status g4_typed_surface_read(struct g4_eu *eu, struct g4_gang *gang, con
         return G4_OK;
     }
     a.coordinates = a.halves ? 4 : send->mlen - a.data;
-    const bool accessible = is_accessible(&a, a.surface->format->typed_read);
+    const bool accessible = is_accessible(&a, reads_dwords(&a) || supports(&a, a.surface->format->typed_read));
     for (a.thread = 0; a.thread < G4_GANG_THREADS; a.thread++) {
         if (send->threads >> a.thread & 1) {
             read_thread(&a, accessible, disabled);
@@ -341,7 +357,7 @@ enum g4_status g4_typed_surface_write(struct g4_eu *eu, struct g4_gang *gang, co
     }
     a.source = send->mlen - values;
     a.coordinates = a.halves ? 4 : a.source - a.data;
-    if (!is_accessible(&a, a.surface->format->typed_write)) {
+    if (!is_accessible(&a, supports(&a, a.surface->format->typed_write))) {
         return G4_OK;
     }
     for (a.thread = 0; a.thread < G4_GANG_THREADS; a.thread++) {
@@ -400,7 +416,8 @@ enum g4_status g4_typed_surface_atomic(struct g4_eu *eu, struct g4_gang *gang, c
     }
     a.source = send->mlen - operands;
     a.coordinates = a.halves ? 4 : a.source - a.data;
-    const bool accessible = is_accessible(&a, a.surface->format->typed_read) && a.surface->format->block_bits == 32;
+    const bool accessible =
+        is_accessible(&a, supports(&a, a.surface->format->typed_read)) && a.surface->format->block_bits == 32;
     for (a.thread = 0; a.thread < G4_GANG_THREADS; a.thread++) {
         if (send->threads >> a.thread & 1) {
             change_thread(&a, accessible, operation, returns);
