@@ -90,6 +90,8 @@ def main() -> None:
             measure(f"aub{suffix}, decompressed", path)
         for name, lines in (("compressed", compressed), ("plain ascii85", plain), ("hexdump", rows)):
             path = Path(folder) / "error"
+            error_state(path, 1, lines)
+            sum(1 for _ in trace.open(path))  # the first one of a device takes longer
             error_state(path, 4, lines)
             measure(f"error state, {name}", path)
 
