@@ -32,6 +32,21 @@ bool chip_can_reset_offsets(const struct drm_file *file) {
     return chip_of(file)->offset_reset;
 }
 
+/* Bits of chip.scheduler (I915_SCHEDULER_CAP_*). */
+enum {
+    PRIORITIES = 2,
+    PREEMPTION = 4,
+    SEMAPHORES = 8
+};
+
+bool chip_has_priorities(const struct drm_file *file) {
+    return chip_of(file)->scheduler & PRIORITIES;
+}
+
+bool chip_can_preempt(const struct drm_file *file) {
+    return chip_of(file)->scheduler & PREEMPTION;
+}
+
 /* Linux lets all chips that can snoop; Mesa's drivers of Gen4 work without. */
 bool chip_has_user_pages(const struct drm_file *file) {
     const struct g4_live_chip *const chip = chip_of(file);
@@ -160,9 +175,6 @@ static int32_t unless_zero(uint32_t value) {
 }
 
 static int32_t param_of_chip(const struct g4_live_chip *chip, int32_t param) {
-    enum {
-        SEMAPHORES = 8 /* in the scheduler's capabilities */
-    };
     switch (param) {
     case 4:
         return (int32_t)chip->pci_id;
@@ -288,12 +300,22 @@ int chip_engine_of_class(const struct drm_file *file, uint16_t class, uint16_t i
     return -1;
 }
 
+uint16_t chip_class_of_engine(enum g4_live_engine engine) {
+    size_t i = 0;
+    while (classes[i].engine != engine) {
+        i++;
+    }
+    return classes[i].class;
+}
+
 struct regions {
     uint32_t count, reserved[3];
     struct {
         uint16_t class, instance;
         uint32_t reserved0;
-        uint64_t probed, unallocated, reserved1[8];
+        uint64_t probed, unallocated;
+        uint64_t cpu_visible_probed, cpu_visible_unallocated; /* the CPU reaches all of system memory */
+        uint64_t reserved1[6];
     } region;
 };
 
@@ -367,6 +389,8 @@ static int32_t answer(const struct drm_file *file, const struct i915_query_item 
         struct regions regions = {.count = 1};
         regions.region.probed = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
         regions.region.unallocated = regions.region.probed;
+        regions.region.cpu_visible_probed = regions.region.probed;
+        regions.region.cpu_visible_unallocated = regions.region.unallocated;
         return put_item(item, &regions, sizeof regions);
     }
     return item->id == 0 || item->id > QUERY_LAST ? -EINVAL : -ENODEV;

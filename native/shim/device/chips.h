@@ -9,6 +9,12 @@
 bool chip_has_engine(const struct drm_file *file, enum g4_live_engine engine);
 /* The engine of an I915_ENGINE_CLASS_* and an instance; -1 if the chip has none. */
 int chip_engine_of_class(const struct drm_file *file, uint16_t class, uint16_t instance);
+/* The I915_ENGINE_CLASS_* of an engine. */
+uint16_t chip_class_of_engine(enum g4_live_engine engine);
+/* The kernel's scheduler respects priorities. */
+bool chip_has_priorities(const struct drm_file *file);
+/* The kernel's scheduler can interrupt a running batch. */
+bool chip_can_preempt(const struct drm_file *file);
 /* Whether a buffer can have tiles with this pitch; `mode` is an I915_TILING_*. */
 bool chip_can_tile(const struct drm_file *file, uint32_t mode, uint32_t pitch);
 bool chip_can_snoop(const struct drm_file *file);

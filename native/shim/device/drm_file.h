@@ -29,10 +29,12 @@ struct vma {
     uint32_t handles;
     bool bound;
     uint64_t address;
-    uint32_t file_number;          /* the protocol's number of the memfd, while bound */
-    uint64_t last_use, last_write; /* sequence numbers of submissions */
-    uint64_t stamp;                /* of the last EXECBUFFER2 that lists it */
-    uint32_t index;                /* in that EXECBUFFER2's list */
+    uint32_t file_number;              /* the protocol's number of the memfd, while bound */
+    uint64_t last_use, last_write;     /* sequence numbers of submissions */
+    uint64_t used_by[G4_LIVE_ENGINES]; /* the last use by each engine */
+    enum g4_live_engine writer;        /* the engine of the last write */
+    uint64_t stamp;                    /* of the last EXECBUFFER2 that lists it */
+    uint32_t index;                    /* in that EXECBUFFER2's list */
 };
 
 struct drm_file {

@@ -405,12 +405,26 @@ int gem_aperture(struct drm_file *file, void *argument, uint32_t size) {
 
 /* --- waiting --- */
 
+/* The answer of BUSY: in bits 15 to 0, 1 + the class of the engine that writes the object last, or 0; from bit 16 on, a
+ * bit for each class that reads or writes it. */
+static uint32_t busy_engines(const struct gem_object *object) {
+    uint32_t readers = 0, writer = 0;
+    for (const struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {
+        const struct connection *const connection = &vma->file->connection;
+        for (int engine = 0; engine < G4_LIVE_ENGINES; engine++) {
+            if (!connection_is_done(connection, vma->used_by[engine])) {
+                readers |= 1U << chip_class_of_engine((enum g4_live_engine)engine);
+            }
+        }
+        if (!connection_is_done(connection, vma->last_write)) {
+            writer = 1U + chip_class_of_engine(vma->writer);
+        }
+    }
+    return readers << 16 | writer;
+}
+
 int gem_busy(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
-    enum {
-        READ_BY_RENDER = 0x10000,
-        WRITTEN_BY_RENDER = 1
-    };
     struct i915_busy *const request = argument;
     struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
@@ -419,10 +433,8 @@ int gem_busy(struct drm_file *file, void *argument, uint32_t size) {
     for (const struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {
         connection_receive(&vma->file->connection);
     }
-    request->busy = 0;
-    if (gem_object_is_busy(object, false)) {
-        request->busy = READ_BY_RENDER | (gem_object_is_busy(object, true) ? WRITTEN_BY_RENDER : 0u);
-    } else {
+    request->busy = busy_engines(object);
+    if (!request->busy) {
         cpu_view_sync(object);
     }
     return 0;

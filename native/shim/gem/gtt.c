@@ -200,6 +200,7 @@ void gtt_forget(struct drm_file *file) {
         }
         vma->last_use = 0;
         vma->last_write = 0;
+        memset(vma->used_by, 0, sizeof vma->used_by);
     }
     file->change_count = 0;
 }

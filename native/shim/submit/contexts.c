@@ -11,9 +11,7 @@
 #include "shim/uapi.h"
 
 enum param {
-    PARAM_BAN_PERIOD = 1,
-    PARAM_NO_ZEROMAP,
-    PARAM_GTT_SIZE,
+    PARAM_GTT_SIZE = 3,
     PARAM_NO_ERROR_CAPTURE,
     PARAM_BANNABLE,
     PARAM_PRIORITY,
@@ -22,7 +20,6 @@ enum param {
     PARAM_VM,
     PARAM_ENGINES,
     PARAM_PERSISTENCE,
-    PARAM_RINGSIZE,
 };
 enum {
     PRIORITY_LIMIT = 1023
@@ -149,8 +146,8 @@ static int set(const struct drm_file *file, struct context *context, const struc
         return EINVAL;
     }
     switch (param->param) {
-    case PARAM_NO_ZEROMAP:
     case PARAM_NO_ERROR_CAPTURE:
+        context->no_error_capture = param->value != 0;
         return 0;
     case PARAM_BANNABLE:
         if (!param->value && geteuid() != 0) {
@@ -160,6 +157,9 @@ static int set(const struct drm_file *file, struct context *context, const struc
         return 0;
     case PARAM_PRIORITY: {
         const int64_t priority = (int64_t)param->value;
+        if (!chip_has_priorities(file)) {
+            return ENODEV;
+        }
         if (priority > PRIORITY_LIMIT || priority < -PRIORITY_LIMIT) {
             return EINVAL;
         }
@@ -173,13 +173,15 @@ static int set(const struct drm_file *file, struct context *context, const struc
         context->recoverable = param->value != 0;
         return 0;
     case PARAM_PERSISTENCE:
+        if (!param->value && context->persistence && !chip_can_preempt(file)) {
+            return ENODEV; /* a context that does not persist is ended by preemption */
+        }
         context->persistence = param->value != 0;
         return 0;
     case PARAM_ENGINES:
         return set_engines(file, context, param);
     case PARAM_SSEU:
     case PARAM_VM:
-    case PARAM_RINGSIZE:
         return ENODEV;
     default:
         return EINVAL;
@@ -273,10 +275,8 @@ int context_get_param(struct drm_file *file, void *argument, uint32_t size) {
     case PARAM_GTT_SIZE:
         param->value = chip_gtt_size(file);
         break;
-    case PARAM_NO_ZEROMAP:
     case PARAM_NO_ERROR_CAPTURE:
-    case PARAM_ENGINES:
-        param->value = 0;
+        param->value = context->no_error_capture;
         break;
     case PARAM_BANNABLE:
         param->value = context->bannable;
@@ -292,7 +292,6 @@ int context_get_param(struct drm_file *file, void *argument, uint32_t size) {
         break;
     case PARAM_SSEU:
     case PARAM_VM:
-    case PARAM_RINGSIZE:
         return ENODEV;
     default:
         return EINVAL;

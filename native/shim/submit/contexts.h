@@ -15,7 +15,7 @@ struct context {
     uint32_t number; /* 0: the default context of the open file */
     uint32_t hangs;
     int64_t hung_at[2]; /* times of the last two hangs, ns */
-    bool recoverable, bannable, banned;
+    bool recoverable, bannable, banned, no_error_capture;
     int32_t priority;
     uint64_t persistence;
     bool has_map; /* of engines (I915_CONTEXT_PARAM_ENGINES) */

@@ -231,8 +231,12 @@ static int send(struct submission *submission) {
     for (uint32_t i = 0; i < exec->count; i++) {
         struct vma *const vma = submission->vmas[i];
         vma->last_use = sequence;
+        vma->used_by[submission->engine] = sequence;
         vma->object->used = true;
-        vma->last_write = submission->written[i] ? sequence : vma->last_write;
+        if (submission->written[i]) {
+            vma->last_write = sequence;
+            vma->writer = (enum g4_live_engine)submission->engine;
+        }
         const uint64_t address = chip_address_to_client(file, vma->address);
         if (submission->objects[i].offset != vma->address) {
             (void)user_write(exec->objects + i * sizeof submission->objects[0] +

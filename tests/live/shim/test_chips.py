@@ -88,6 +88,11 @@ def test_query_items_fail_individually(d: Device) -> None:
     d.call(QUERY, "IIQ", 1, 0, address_of(one))
     assert struct.unpack_from("<I", room)[0] == 2
     assert [struct.unpack_from("<HH", room, 16 + 56 * i) for i in range(2)] == [(0, 0), (2, 0)]
+    one = ctypes.create_string_buffer(struct.pack("<QiIQ", 4, 128, 0, address_of(room)))
+    d.call(QUERY, "IIQ", 1, 0, address_of(one))
+    probed, unallocated, visible_probed, visible_unallocated = struct.unpack_from("<4Q", room, 24)
+    assert probed > 0
+    assert (unallocated, visible_probed, visible_unallocated) == (probed, probed, probed)
     with fails(errno.EFAULT):
         d.call(QUERY, "IIQ", 1, 0, 16)
     with fails(errno.EINVAL):

@@ -18,6 +18,8 @@ from tests.live.shim.drm import (
     PAGE,
     PINNED,
     QUERY,
+    SLEEP,
+    WRITE,
     Device,
     Object,
     Relocs,
@@ -31,8 +33,8 @@ TOPOLOGY, ENGINES = 1, 2
 SET_PARAM, PARAM_ENGINES = 0, 10
 USE_EXTENSIONS = 1
 CANONICAL = 0xFFFF << 48
-GTT_SIZE = 3
-CONTEXT_GET_PARAM = 0x74
+GTT_SIZE, PRIORITY, PERSISTENCE = 3, 6, 11
+CONTEXT_GET_PARAM, CONTEXT_SET_PARAM = 0x74, 0x75
 
 
 def query(d: Device, number: int) -> bytes:
@@ -211,6 +213,21 @@ def client_of_all_rings(d: Device) -> None:
         d.exec([Object(batch)], flags=5 | HANDLE_LUT | BATCH_FIRST)
 
 
+@in_client(device="hsw")
+def test_busy_names_the_classes_of_the_readers_and_of_the_last_writer(d: Device) -> None:
+    """Rings 1 to 4 are the render, video, blitter and video enhancement engines: classes 0, 2, 1 and 3."""
+    target, slow, fast = d.create(), d.batch(SLEEP | 400, END), d.batch(END, 0)
+    answers = []
+    for ring, flags in ((1, 0), (3, WRITE), (2, 0), (4, WRITE), (1, WRITE)):
+        batch = slow if ring == 1 and not flags else fast
+        d.exec([Object(batch), Object(target, flags=flags)], flags=ring | HANDLE_LUT | BATCH_FIRST)
+        answers.append(d.busy(target))
+    assert answers == [0x10000, 0x30002, 0x70002, 0xF0004, 0xF0001]
+    assert d.busy(slow) == 0x10000
+    d.wait(target)
+    assert d.busy(target) == 0
+
+
 @in_client(device="ivb")
 def test_ivb_has_no_video_enhancement(d: Device) -> None:
     batch = d.batch(END, 0)
@@ -247,6 +264,27 @@ def client_with_an_engine_map(d: Device) -> None:
     with fails(errno.ENOENT):
         context_with_engines(d, (4, 0))
     assert context_with_engines(d) > 0  # an empty map: nothing can be submitted
+
+
+@in_client(device="kbl")
+def test_kbl_has_priorities_and_preemption(d: Device) -> None:
+    context = d.call(CONTEXT_CREATE, "II", 0, 0)[0]
+    d.call(CONTEXT_SET_PARAM, "IIQQ", context, 0, PRIORITY, (1 << 64) - 500)
+    assert d.call(CONTEXT_GET_PARAM, "IIQQ", context, 0, PRIORITY, 0)[3] == (1 << 64) - 500
+    with fails(errno.EINVAL):
+        d.call(CONTEXT_SET_PARAM, "IIQQ", context, 0, PRIORITY, 1024)
+    d.call(CONTEXT_SET_PARAM, "IIQQ", context, 0, PERSISTENCE, 0)
+    assert d.call(CONTEXT_GET_PARAM, "IIQQ", context, 0, PERSISTENCE, 1)[3] == 0
+
+
+@in_client(device="hsw")
+def test_hsw_has_neither(d: Device) -> None:
+    context = d.call(CONTEXT_CREATE, "II", 0, 0)[0]
+    for param, value in ((PRIORITY, 1), (PRIORITY, 0), (PERSISTENCE, 0)):
+        with fails(errno.ENODEV):
+            d.call(CONTEXT_SET_PARAM, "IIQQ", context, 0, param, value)
+    d.call(CONTEXT_SET_PARAM, "IIQQ", context, 0, PERSISTENCE, 1)
+    assert d.call(CONTEXT_GET_PARAM, "IIQQ", context, 0, PERSISTENCE, 0)[3] == 1
 
 
 @in_client(device="ivb")
