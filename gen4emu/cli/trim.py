@@ -71,6 +71,8 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
     if done.from_start:
         complain(f"{output}: begins at the start of {file}, because the memory in which the part begins would make it "
                  "larger than that")
+    if done.is_whole:
+        complain(f"{output}: holds all of {file}, which is smaller than the part would be")
     if done.differing:
         complain(f"warning: {output}: {some(done.differing, 'page')} written with other contents than in {file}: "
                  "counts or times")
@@ -78,4 +80,6 @@ def trim(file: str, output: str, frames: Selection | None, submissions: Selectio
         before = f"{file}: {size_text(os.path.getsize(file))}, " if os.path.isfile(file) else ""
         click.echo(f"{before}{output}: {size_text(done.size)}; {some(done.submissions, 'submission')}, "
                    f"{some(done.draws, 'draw')}, {some(done.pages, 'page')} of memory", err=True)
+    if os.path.isfile(file) and done.size > os.path.getsize(file):
+        complain(f"warning: {output}: larger than {file}; another container or compression may help")
     return 0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 from gen4emu.api.trace import Trace
 from gen4emu.bisect.digests import TargetDigest, target_digest
@@ -32,7 +32,7 @@ from gen4emu.repro.script import Dwords, batch_of, start_of_batch
 from gen4emu.selection import Selection
 from gen4emu.trace import reader
 from gen4emu.trace.capture import digest
-from gen4emu.trace.conversion import container_of, copy_event, new_writer
+from gen4emu.trace.conversion import container_of, convert, copy_event, new_writer
 from gen4emu.trace.events import (
     Engine,
     Event,
@@ -82,6 +82,7 @@ class Trimmed:
     differing: int  # pages that it writes with other contents, such as counts and times
     size: int
     from_start: bool = False  # everything before the part was kept
+    is_whole: bool = False  # the whole trace was kept
 
 
 @dataclass(slots=True)
@@ -376,30 +377,48 @@ def _contexts(of: StateCommands) -> _Contexts:
 
 
 # --- the result -------------------------------------------------------------------------------------------------------
-class _Larger(Gen4emuError):
-    """The part would be larger than the whole trace."""
-
-
 def trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: Options | None = None,
          index: Index | None = None) -> Trimmed:
     """Write the part of a trace; returns counts.
 
     The execution up to the part begins at a bookmark of `index`, if there is one.  What draws before the part have
-    written may take more memory than these draws: then they are kept.
+    written may take more memory than these draws: then they are kept, or even the whole trace, which may be smaller
+    in its own container and compression.
     """
     whole = Span(0, span.last, None if span.draws is None else range(span.draws.stop))
     start = None if index is None else index.start_before(span.first, "submission", options)
-    try:
-        return _trim(trace, source, span, output, options, start)
-    except _Larger:
-        if span == whole:
-            raise
-    return replace(_trim(trace, source, whole, output, options), from_start=True)
+    target = Path(os.path.realpath(output))
+    with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
+        def place() -> Path:
+            return Path(mkdtemp(dir=directory), target.name)
+
+        part = place()
+        found = {part: _trim(trace, source, span, part, output, options, start)}
+        most = os.path.getsize(trace.path) if os.path.isfile(trace.path) else found[part].size
+        if found[part].size > most and span != whole:
+            part = place()
+            found[part] = replace(_trim(trace, source, whole, part, output, options), from_start=True)
+        if all(trimmed.size > most for trimmed in found.values()):
+            part = place()
+            found[part] = _copy(trace, source, part, options)
+        part = min(found, key=lambda place: found[place].size)
+        part.replace(target)
+    return found[part]
 
 
-def _trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: Options | None,
+def _copy(trace: Trace, source: reader.Trace, place: Path, options: Options | None) -> Trimmed:
+    """The whole trace in another container."""
+    assert trace.device is not None  # or `record` would have refused it
+    submissions = convert(source, place, partial=True).submissions
+    outcome, _ = execute(trace.device, reader.open(place), options)
+    pages = {page for event in source if isinstance(event, MemoryWrite)
+             for page in _pages(event.address, len(event.data))}
+    return Trimmed(submissions, len(outcome.draws), len(pages), 0, place.stat().st_size, is_whole=True)
+
+
+def _trim(trace: Trace, source: reader.Trace, span: Span, place: Path, output: str, options: Options | None,
           start: Start | None = None) -> Trimmed:
-    container = container_of(output)
+    container = container_of(place)
     part, wanted = record(trace, source, span, options, start)
     whole = _assemble(part, span, state=True)
     found = _needed(part, whole, wanted, options)
@@ -415,7 +434,7 @@ def _trim(trace: Trace, source: reader.Trace, span: Span, output: str, options: 
     differing = sum(outcome.pages[page] != wanted.pages[page] for page in outcome.pages)
     if container == "g4c" and not wanted.hang:
         events += _expectations(part, events, wanted, options)
-    size = _write(part, events, output, trace.path, outcome, options)
+    size = _write(part, events, place, output, trace.path, outcome, options)
     count = sum(isinstance(event, Submission) for event in events)
     return Trimmed(count, len(outcome.draws), len(pages), differing, size)
 
@@ -575,21 +594,12 @@ def _expectations(part: Part, events: Sequence[Event], wanted: Outcome, options:
     return [ExpectedMemory(0, address, len(data), digest(data)) for address, data in joined(same)]
 
 
-def _write(part: Part, events: Sequence[Event], output: str, trace: str, outcome: Outcome,
+def _write(part: Part, events: Sequence[Event], place: Path, output: str, trace: str, outcome: Outcome,
            options: Options | None) -> int:
-    """Write and verify a file, which gets its name then; returns its size."""
-    target = Path(os.path.realpath(output))
-    with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
-        place = Path(directory, target.name)
-        with new_writer(container_of(output), place, part.device, part.application, Dedup.NONE) as writer:
-            for event in events[1:]:  # the writer has written the header
-                copy_event(event, writer)
-        if execute(part.device, reader.open(place), options, outcome)[0] != outcome:
-            raise Gen4emuError(f"{output}: the written file does not have the same results as {trace}")
-        size = place.stat().st_size
-        before = os.path.getsize(trace) if os.path.isfile(trace) else size
-        if size > before:
-            raise _Larger(f"{output}: would have {size} bytes, more than the {before} of {trace}; another "
-                               "container or compression may help")
-        place.replace(target)
-    return size
+    """Write a file, which is to become `output`, and verify it; returns its size."""
+    with new_writer(container_of(place), place, part.device, part.application, Dedup.NONE) as writer:
+        for event in events[1:]:  # the writer has written the header
+            copy_event(event, writer)
+    if execute(part.device, reader.open(place), options, outcome)[0] != outcome:
+        raise Gen4emuError(f"{output}: the written file does not have the same results as {trace}")
+    return place.stat().st_size

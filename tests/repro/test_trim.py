@@ -227,8 +227,18 @@ def test_a_damaged_trace_is_trimmed_only_if_accepted(tmp_path: Path, capsys: pyt
     capsys.readouterr()
 
 
-def test_a_part_larger_than_the_trace_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trace = str(TRACES / "texture-g4x.aub.xz")
-    assert run(["trim", trace, "--draws", "0-", "-o", str(tmp_path / "x.aub")]) == 2
-    assert f"more than the {Path(trace).stat().st_size} of {trace}" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(("name", "output", "draws", "reported"), [
+    ("later/triangle-ivb", "part.g4c", "1", "warning"), ("clear-g4x", "part.g4c", "0-1", "begins at the start of"),
+    ("texture-g4x", "part.aub.xz", "0-1", "holds all of"), ("texture-g4x", "part.aub", "0-1", "warning")])
+def test_of_a_tiny_trace_the_smallest_file_is_written(name: str, output: str, draws: str, reported: str,
+                                                      tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its part has more events than it has itself, or its container has more bytes."""
+    trace, part, whole = TRACES / f"{name}.aub.xz", tmp_path / output, tmp_path / f"whole-{output}"
+    assert run(["trim", str(trace), "--draws", "1", "-o", str(part)]) == 0
+    said = capsys.readouterr().err
+    assert reported in said
+    assert ("warning" in said) == (part.stat().st_size > trace.stat().st_size)
+    assert digests(part) == digests(trace, draws)
+    assert run(["-q", "convert", str(trace), str(whole)]) == 0
+    assert part.stat().st_size <= whole.stat().st_size
+    assert {path.name for path in tmp_path.iterdir()} == {part.name, whole.name}
