@@ -351,25 +351,35 @@ G4_INLINE vi v_convert(vi x, unsigned convert) {
     }
 }
 
+/* Lanes in ascending order, because channels may share an element.  `size` is constant where this is inlined. */
+G4_INLINE void scatter(uint8_t *gang, const uint16_t *off, g4_lanes lanes, const union g4_vals *vals, size_t size) {
+    if (lanes == G4_EVERY_LANE) {
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            for (int c = 0; c < 8; c++) {
+                memcpy(gang + off[c] + 32 * t, &vals->ud[8 * t + c], size);
+            }
+        }
+        return;
+    }
+    for (; lanes; lanes &= lanes - 1) {
+        const unsigned lane = (unsigned)__builtin_ctzll(lanes);
+        memcpy(gang + off[lane & 7] + 32 * (lane >> 3), &vals->ud[lane], size);
+    }
+}
+
 static void store_scattered(uint8_t *gang, const struct g4_op *op, int part, g4_lanes lanes,
                             const union g4_vals *vals) {
     const uint16_t *const off = &op->out.off[8 * part];
-    const unsigned size = op->dst.size;
-    while (lanes) {
-        const unsigned lane = (unsigned)__builtin_ctzll(lanes);
-        uint8_t *const to = gang + off[lane & 7] + 32 * (lane >> 3);
-        lanes &= lanes - 1;
-        switch (size) {
-        case 4:
-            memcpy(to, &vals->ud[lane], 4);
-            break;
-        case 2:
-            memcpy(to, &vals->ud[lane], 2);
-            break;
-        default:
-            *to = (uint8_t)vals->ud[lane];
-            break;
-        }
+    switch (op->dst.size) {
+    case 4:
+        scatter(gang, off, lanes, vals, 4);
+        break;
+    case 2:
+        scatter(gang, off, lanes, vals, 2);
+        break;
+    default:
+        scatter(gang, off, lanes, vals, 1);
+        break;
     }
 }
 
