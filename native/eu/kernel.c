@@ -414,8 +414,7 @@ static slots live_after(const struct g4_kernel *kernel, const slots *live, uint3
     return after;
 }
 
-/* cr0 can disable implicit writes, so the analysis does not apply to kernels that write it. */
-static bool writes_control(const struct g4_kernel *kernel) {
+bool g4_kernel_writes_control(const struct g4_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_dst *const dst = &kernel->ops[i].dst;
         if (dst->kind == G4_KIND_ARF && dst->reg >> 4 == G4_ARF_CR) {
@@ -439,7 +438,7 @@ static bool spread(const struct g4_kernel *kernel, slots *live) {
 /* Clear acc_write of ops whose implicit accumulator write is never read.  `live` is zeroed scratch memory, a word per
  * op and one more. */
 static void find_liveness(struct g4_kernel *kernel, uint32_t *live) {
-    if (writes_control(kernel)) {
+    if (g4_kernel_writes_control(kernel)) { /* cr0 can disable implicit writes */
         return;
     }
     while (spread(kernel, live)) {

@@ -113,6 +113,9 @@ void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port,
 
 void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_color *flat);
 
+/* Whether an instruction writes cr0, so that threads may choose another float mode. */
+bool g4_kernel_writes_control(const struct g4_kernel *kernel);
+
 /* Whether an op is a flow instruction, or writes ip as its destination; the target of such a write, if it is constant.
  */
 bool g4_op_branches(const struct g4_op *op);

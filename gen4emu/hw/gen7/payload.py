@@ -7,6 +7,7 @@ record; part 2, media.
 from __future__ import annotations
 
 from gen4emu.hw.fields import Address, Field, Float, Ignored, Uint
+from gen4emu.hw.gen4 import media as gen4
 from gen4emu.hw.layout import Block
 
 _REF = "IVB PRM vol2 part1 "
@@ -79,22 +80,11 @@ PAYLOAD_MEDIA_R0 = Block("PAYLOAD_MEDIA_R0", 8, [
 
 
 # As on Gen4, but for the descriptor of the child, which R0 of a root thread has in the same place.
-THREAD_SPAWNER_MESSAGE_HEADER = Block("THREAD_SPAWNER_MESSAGE_HEADER", 8, [
-    Ignored(0, 31, 16),
-    Uint("dispatch_urb_handle", 0, 15, 0),
-    Ignored(1),
+THREAD_SPAWNER_MESSAGE_HEADER = gen4.THREAD_SPAWNER_MESSAGE_HEADER.changed(
+    Uint("dispatch_urb_handle", 0, 15, 0, doc="in rows of 256 bits"),
     Ignored(2, 31, 10),
     Uint("interface_descriptor_offset", 2, 9, 4, doc="in descriptors; of the child to be spawned"),
-    Ignored(2, 3, 0),
-    Ignored(3),
-    Ignored(4, 31, 16),
-    Uint("dispatch_urb_length", 4, 15, 10, doc="registers: a child's after R0, or all that a root thread is handed"),
-    Uint("urb_handle_offset", 4, 9, 0, doc="in rows of 256 bits"),
-    Ignored(5, 31, 8),
-    Uint("fftid", 5, 7, 0),
-    Ignored(6),
-    Ignored(7),
-], ref="IVB PRM vol2 part2 Thread Spawn Message", align=32)
+    remove=["interface_descriptor_pointer"], ref="IVB PRM vol2 part2 Thread Spawn Message")
 
 
 def payload_hs_r0(instance: int, barrier: int) -> Block:

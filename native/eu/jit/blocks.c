@@ -210,17 +210,6 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
     }
 }
 
-/* Whether threads may choose another float mode. */
-static bool writes_control(const struct g4_kernel *kernel) {
-    for (uint32_t i = 0; i < kernel->count; i++) {
-        const struct g4_dst *const dst = &kernel->ops[i].dst;
-        if (dst->kind == G4_KIND_ARF && dst->reg >> 4 == G4_ARF_CR) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const struct backend *backend_of(enum g4_variant variant) {
     switch (variant) {
     case G4_VARIANT_AVX512:
@@ -259,7 +248,7 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     t->kernel = kernel;
     t->begins = begins;
     t->fpenv = translation->fpenv = g4_fpenv_of(ctx);
-    t->own_floats = writes_control(kernel);
+    t->own_floats = g4_kernel_writes_control(kernel);
     for (int i = 0; i < G4_JIT_FIXED_BYTES; i++) { /* filled in when the code is complete */
         emit_byte(&t->constants, 0);
     }
