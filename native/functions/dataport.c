@@ -98,18 +98,29 @@ static inline __attribute__((always_inline)) void read_buffer(const struct g4_bl
     }
 }
 
-/* enable: one bit for each dword */
-static void write_buffer(const struct g4_block_access *access, uint32_t offset, const uint32_t *dw, uint32_t count,
-                         unsigned enable) {
+/* `enable` has a bit for each dword.  Inlined as read_buffer(). */
+static inline __attribute__((always_inline)) void write_buffer(const struct g4_block_access *access, uint32_t offset,
+                                                               const uint32_t *dw, uint32_t count, unsigned enable) {
     struct g4_port *const port = &access->eu->worker->port;
+    const uint32_t bytes = count * 4;
     const uint32_t start = effective_offset(access, offset, count);
+    const g4_address address = access->buffer.base + start;
+    uint32_t first = 0;
 
-    if (!access->buffer.present || (uint64_t)start + count * 4 > access->buffer.bytes) {
+    if (!access->buffer.present || (uint64_t)start + bytes > access->buffer.bytes) {
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    if (enable == (1u << count) - 1 && (address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - bytes) {
+        uint8_t *const to = g4_mem_write_ptr(port, address);
+        if (to) {
+            memcpy(to, dw, bytes);
+            return;
+        }
+        first = 1; /* each dword has a fault: that of the first is in the log now */
+    }
+    for (uint32_t i = first; i < count; i++) {
         if (enable >> i & 1) {
-            g4_mem_write32(port, access->buffer.base + start + 4 * i, dw[i]);
+            g4_mem_write32(port, address + 4 * i, dw[i]);
         }
     }
 }
