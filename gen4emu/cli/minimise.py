@@ -20,8 +20,8 @@ from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device, device_named
 from gen4emu.repro import minimise as minimising
-from gen4emu.repro.ahead import Ahead
 from gen4emu.repro.command_runner import CommandRunner
+from gen4emu.repro.parallel_trials import ParallelTrials
 from gen4emu.repro.trim import Part
 from gen4emu.trace.conversion import container_of
 from gen4emu.trace.reader import open as open_trace
@@ -88,7 +88,7 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
     container_of(output)
     confinement.limit(file)
     with ExitStack() as stack:
-        runners, ahead = _processes(command, Path(output).name, jobs, file, Path(output), confinement, stack)
+        runners, parallel = _processes(command, Path(output).name, jobs, file, Path(output), confinement, stack)
         # Several processes draw alone: more threads would wait for each other.
         choices = Options(workers=1 if jobs > 1 else 0, watchdog=watchdog)
         if hang and not watchdog:
@@ -114,7 +114,7 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
         else:
             assert differs_between is not None
             stays = minimising.DiffersBetween(part, *differs_between, choices)
-        size, count = _search(part, stays, Path(output), budget, tries, ahead, progress)
+        size, count = _search(part, stays, Path(output), budget, tries, parallel, progress)
     if not is_quiet():
         before = f"{file}: {size_text(os.path.getsize(file))}, " if os.path.isfile(file) else ""
         click.echo(f"{before}{output}: {size_text(size)}; {some(count, 'candidate')} tried", err=True)
@@ -124,7 +124,7 @@ def minimise(file: str, output: str, hang: bool, pixel: tuple[int, int] | None,
 
 
 def _processes(command: tuple[str, ...], name: str, jobs: int, file: str, output: Path, confinement: Confinement,
-               stack: ExitStack) -> tuple[list[CommandRunner], Ahead[minimising.Kept] | None]:
+               stack: ExitStack) -> tuple[list[CommandRunner], ParallelTrials[minimising.Kept] | None]:
     """Make the other processes, and confine all but those that run the command.
 
     Returns the runner of this process, if there is a command.
@@ -148,16 +148,16 @@ def _processes(command: tuple[str, ...], name: str, jobs: int, file: str, output
     runners = [runner(jobs)] if command else []
     for made in runners:
         stack.callback(made.close)
-    ahead = None
+    parallel = None
     if jobs > 1:
-        ahead = Ahead[minimising.Kept](prepare, jobs)
-        stack.callback(ahead.close)
+        parallel = ParallelTrials[minimising.Kept](prepare, jobs)
+        stack.callback(parallel.close)
     box.enter()
-    return runners, ahead
+    return runners, parallel
 
 
 def _search(part: Part, stays: minimising.Stays, output: Path, budget: float, tries: int | None,
-            ahead: Ahead[minimising.Kept] | None, progress: Progress) -> tuple[int, int]:
+            parallel: ParallelTrials[minimising.Kept] | None, progress: Progress) -> tuple[int, int]:
     """Write the smallest trace; its bytes, and the number of candidates."""
     def step(level: str, kept: minimising.Kept) -> None:
         if not is_quiet():
@@ -167,7 +167,7 @@ def _search(part: Part, stays: minimising.Stays, output: Path, budget: float, tr
     end, count = time.monotonic() + budget, 0
     while True:
         search = minimising.Minimiser(part, stays, max(0.0, end - time.monotonic()), step,
-                                      None if tries is None else max(0, tries - count), ahead)
+                                      None if tries is None else max(0, tries - count), parallel)
         kept = search.run()
         count += search.tries
         target = Path(os.path.realpath(output))

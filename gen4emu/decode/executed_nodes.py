@@ -22,7 +22,7 @@ from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.device import Device
-from gen4emu.device.executed import Executed
+from gen4emu.device.executed_commands import ExecutedCommand
 from gen4emu.hw import catalogue
 from gen4emu.hw.fields import Address
 from gen4emu.hw.gen import Gen
@@ -57,7 +57,7 @@ class Nodes:
         node.diagnostics += diagnose(body, address)
         return node
 
-    def follow(self, node: Command, executed: Executed) -> None:
+    def follow(self, node: Command, executed: ExecutedCommand) -> None:
         """Add the data below a state command.  Commands come in the order of the pipeline."""
         now = {name: self.context.bases[name] for name in executed.bases}
         self._rebase(executed.bases)
@@ -117,7 +117,7 @@ class Nodes:
 class Gen4Nodes(Nodes):
     """Gen4 and Gen4.5 resolve the pointers of commands when they execute them; blocks point from the bases of now."""
 
-    def follow(self, node: Command, executed: Executed) -> None:
+    def follow(self, node: Command, executed: ExecutedCommand) -> None:
         name = node.body.name
         self._bases_now()
         if name == "3DSTATE_PIPELINED_POINTERS":

@@ -23,16 +23,16 @@ from gen4emu.decode.state_parts import Part, is_state, parts_of
 from gen4emu.decode.text import TextRenderer
 from gen4emu.device.command_streamer import CommandListener, CommandStreamer
 from gen4emu.device.device import Device
-from gen4emu.device.executed import Executed
+from gen4emu.device.executed_commands import ExecutedCommand
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.layout import Client
 from gen4emu.trace.events import Engine
 
-Parts = dict[Part, Executed]
+Parts = dict[Part, ExecutedCommand]
 # The number of commands, those of the blitter, and by engine those in force and those of its saved contexts.
-Kept = tuple[int, dict[int | str, Executed], dict[Engine, tuple[Parts, dict[int, Parts]]]]
+Kept = tuple[int, dict[int | str, ExecutedCommand], dict[Engine, tuple[Parts, dict[int, Parts]]]]
 
 _RESOLVED = frozenset({"STATE_SIP", "MEDIA_STATE_POINTERS", "MEDIA_CURBE_LOAD", "MEDIA_INTERFACE_DESCRIPTOR_LOAD"})
 # commands whose pointers count from the bases of the time when they are executed
@@ -167,7 +167,7 @@ class StateTracker:
         self.device = device
         self.before_draw: Callable[[], None] | None = None  # called when a draw command is about to be executed
         self._serial = 0
-        self._setups: dict[int | str, Executed] = {}  # of the blitter, which all engines share
+        self._setups: dict[int | str, ExecutedCommand] = {}  # of the blitter, which all engines share
         self._contexts = {engine: _Context(self, streamer) for engine, streamer in device.streamers.items()}
         for context in self._contexts.values():
             context.streamer.listen(context)
@@ -206,14 +206,14 @@ class StateTracker:
         if self.before_draw is not None:
             self.before_draw()
 
-    def _executed(self, name: str, words: Words, streamer: CommandStreamer) -> Executed:
+    def _executed(self, name: str, words: Words, streamer: CommandStreamer) -> ExecutedCommand:
         self._serial += 1
         layout = catalogue.command_named(name, streamer.gen)
-        return Executed(self._serial, name, streamer.position.address, words.tobytes(), self.device.place,
-                        self.device.numbers.total == 0, streamer.state.bases() if name in _RESOLVED else {},
-                        tuple(parts_of(name, layout.view(words, gen=streamer.gen))))
+        return ExecutedCommand(self._serial, name, streamer.position.address, words.tobytes(), self.device.place,
+                               self.device.numbers.total == 0, streamer.state.bases() if name in _RESOLVED else {},
+                               tuple(parts_of(name, layout.view(words, gen=streamer.gen))))
 
-    def _setup(self, executed: Executed) -> None:
+    def _setup(self, executed: ExecutedCommand) -> None:
         for part in executed.parts:
             self._setups[part] = executed
 
@@ -229,7 +229,7 @@ class StateTracker:
         draw = nodes.command(numbers.address, words)
         in_force = self._setups.items() if kind is DrawKind.BLIT else (
             (part, executed) for (_, part), executed in context.parts.items())
-        groups: dict[Executed, list[int | str]] = {}
+        groups: dict[ExecutedCommand, list[int | str]] = {}
         for part, executed in in_force:
             if part != _PENDING and _concerns(kind, draw.body.name, executed.name, nodes.model):
                 groups.setdefault(executed, []).append(part)
@@ -239,7 +239,7 @@ class StateTracker:
         return StateInForce(self.device.place, kind, draw, settings)
 
 
-def _settings(nodes: Nodes, groups: dict[Executed, list[int | str]]) -> tuple[Setting, ...]:
+def _settings(nodes: Nodes, groups: dict[ExecutedCommand, list[int | str]]) -> tuple[Setting, ...]:
     """The commands in the order of the pipeline, with what they point to."""
     position = nodes.model.position
     settings = []

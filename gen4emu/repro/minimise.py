@@ -22,8 +22,8 @@ from gen4emu.errors import Gen4emuError, HangError, SelectionError
 from gen4emu.hw import chips
 from gen4emu.hw.gen import family_parts
 from gen4emu.repro import edits
-from gen4emu.repro.ahead import Ahead, Changes, changed, changes
 from gen4emu.repro.command_runner import CommandRunner, Late, RunnerLost
+from gen4emu.repro.parallel_trials import Changes, ParallelTrials, changed, changes
 from gen4emu.repro.reduction import leave_out
 from gen4emu.repro.trim import Assembled, Part, Span, events_of, execute, record, without
 from gen4emu.trace import reader
@@ -271,10 +271,10 @@ class Minimiser:
     """Leaves out parts of a trace, level by level, until nothing more can be left out or time runs out."""
 
     def __init__(self, part: Part, stays: Stays, seconds: float, on_step: Callable[[str, Kept], object],
-                 most_tries: int | None = None, ahead: Ahead[Kept] | None = None) -> None:
-        """`ahead` are other processes that try candidates.  Their number does not change the result."""
+                 most_tries: int | None = None, parallel: ParallelTrials[Kept] | None = None) -> None:
+        """`parallel` are other processes that try candidates.  Their number does not change the result."""
         self._trial = Trial(part, stays, time.monotonic() + seconds)
-        self._part, self._on_step, self._most_tries, self._ahead = part, on_step, most_tries, ahead
+        self._part, self._on_step, self._most_tries, self._parallel = part, on_step, most_tries, parallel
         self._following: Iterator[Kept] = iter(())  # the candidates behind the next one
         writes = {index: bytes(event.data) for index, event in enumerate(part.events) if isinstance(event, MemoryWrite)}
         self.kept = Kept(tuple(range(len(part.events))), tuple(range(len(part.commands))), dict(part.pages), writes)
@@ -288,9 +288,9 @@ class Minimiser:
         if not trial.stays(list(self.events(self.kept))):
             raise Gen4emuError("the whole trace does not have the problem")
         try:
-            if self._ahead is not None:
+            if self._parallel is not None:
                 has_own = isinstance(trial.stays, CommandSucceeds)
-                self._ahead.begin(replace(trial, stays=None) if has_own else trial, self.kept)
+                self._parallel.begin(replace(trial, stays=None) if has_own else trial, self.kept)
             before = None
             while before != self.kept:
                 before = self.kept
@@ -317,7 +317,7 @@ class Minimiser:
             raise Over
         self.tries += 1
         following, self._following = self._following, iter(())
-        is_over, stays = self._trial(candidate) if self._ahead is None else self._ahead.ask(candidate, following)
+        is_over, stays = self._trial(candidate) if self._parallel is None else self._parallel.ask(candidate, following)
         if is_over:
             raise Over
         self.kept = candidate if stays else self.kept

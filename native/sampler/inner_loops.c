@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "sampler/coordinates.h"
-#include "sampler/levels_gen7.h"
+#include "sampler/lod_gen7.h"
 
 /* ---- coordinates ---- */
 

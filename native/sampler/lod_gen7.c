@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "sampler/levels_gen7.h"
+#include "sampler/lod_gen7.h"
 #include "sampler/sample.h"
 
 enum {

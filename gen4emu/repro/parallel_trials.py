@@ -54,7 +54,7 @@ class _Begin:
     first: Any
 
 
-class Ahead(Generic[_C]):
+class ParallelTrials(Generic[_C]):
     """Tests candidates.  Meanwhile, copies of this process test those that come next if every answer is no."""
 
     def __init__(self, prepare: Callable[[int], Any], workers: int) -> None:

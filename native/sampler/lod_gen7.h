@@ -1,8 +1,8 @@
 /*
  * The level of a lookup by the length of its gradient, from Gen7 on, for the general path and for inner loops.
  */
-#ifndef G4_LEVELS_GEN7_H
-#define G4_LEVELS_GEN7_H
+#ifndef G4_LOD_GEN7_H
+#define G4_LOD_GEN7_H
 
 #include "core/util.h"
 

@@ -9,7 +9,7 @@ from gen4emu.device.place import Place
 
 
 @dataclass(slots=True, frozen=True, eq=False)
-class Executed:
+class ExecutedCommand:
     """A state command that was executed."""
 
     serial: int
