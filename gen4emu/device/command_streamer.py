@@ -72,12 +72,21 @@ class Pause:
 
 
 @dataclass(slots=True, frozen=True)
+class SavedContext:
+    """A hardware context that does not run."""
+
+    state: bytes
+    registers: dict[int, int]  # values by offset
+
+
+@dataclass(slots=True, frozen=True)
 class StreamerState:
     """A command streamer between two submissions, or inside one."""
 
     state: bytes  # of the running context
     constants_absolute: bool
-    contexts: dict[int, bytes]  # by address
+    contexts: dict[int, SavedContext]  # by address
+    first_values: dict[int, int]  # of the registers of contexts, by offset
     context: int | None
     non_secure: bool
     commands: int  # executed, from which TIMESTAMP is derived
@@ -188,6 +197,7 @@ class CommandStreamer:
     state_class: type[ContextState] = ContextState
     interrupt_names = InterruptNames()
     idle_registers: tuple[str, ...] = ("RENDER_INSTDONE", "INSTDONE1")  # of the render engine
+    contexts_have_registers = False  # those that batches write
 
     def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, executor: Executor, strict: bool = False,
                  max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER",
@@ -208,7 +218,8 @@ class CommandStreamer:
         self.interrupts = Interrupts(registers, self._write_status_page, self.interrupt_names)
         self._listener: CommandListener | None = None
         self._threads = False  # media threads may be running
-        self._contexts: dict[int, bytes] = {}
+        self._contexts: dict[int, SavedContext] = {}
+        self._first_values: dict[int, int] = {}  # of registers that batches have written: those of new contexts
         self._context: int | None = None  # the address of the context that runs, if there is one
         self._non_secure = False
         self.at_rest: Callable[[], object] | None = None  # called between two commands, after draws
@@ -581,8 +592,9 @@ class CommandStreamer:
 
     def save(self) -> StreamerState:
         """The state between two submissions, or during `at_rest`, for `load`."""
-        return StreamerState(self.state.save(), self.state.constants_absolute, dict(self._contexts), self._context,
-                             self._non_secure, self.commands, dict(self.findings.count), dict(self.findings.first),
+        return StreamerState(self.state.save(), self.state.constants_absolute, dict(self._contexts),
+                             dict(self._first_values), self._context, self._non_secure, self.commands,
+                             dict(self.findings.count), dict(self.findings.first),
                              (self.position.address, self.position.in_batch, self.position.header),
                              replace(self.progress), save_log(self._port), self._pause)
 
@@ -592,6 +604,7 @@ class CommandStreamer:
         self.state.load(saved.state)
         self.state.constants_absolute = saved.constants_absolute
         self._contexts, self._context = dict(saved.contexts), saved.context
+        self._first_values = dict(saved.first_values)
         self._non_secure, self.commands = saved.non_secure, saved.commands
         self.findings = Findings(collections.Counter(saved.finding_counts), dict(saved.findings))
         self.position.address, self.position.in_batch, self.position.header = saved.position
@@ -618,6 +631,7 @@ class CommandStreamer:
         if self._context is not None:
             self._contexts.pop(self._context, None)
         self._context = None
+        self._load_registers({})
 
     def _hang(self, what: str) -> None:
         self.update_error_registers()
@@ -750,7 +764,10 @@ class CommandStreamer:
             self.executor.flip(self._view("MI_DISPLAY_FLIP", words).base_address)
 
     def _set_context(self, words: Words) -> None:
-        """Switch contexts.  A context is a copy of the state, known by its address, and not an image in memory."""
+        """Switch contexts.  A context is a copy of the state, known by its address, and not an image in memory.
+
+        From Gen7 on, the registers that batches write belong to it (docs/decisions.md 19).
+        """
         if len(words) < 2:
             return
         view = self._view("MI_SET_CONTEXT", words)
@@ -764,14 +781,29 @@ class CommandStreamer:
     def _switch_context(self, entered: int, restore: bool) -> None:
         """Save the running context, if there is one, and continue with another."""
         if self._context is not None:
-            self._contexts[self._context] = self.state.save()
+            registers = {offset: self.registers.read(offset) for offset in self._first_values}
+            self._contexts[self._context] = SavedContext(self.state.save(), registers)
         saved = self._contexts.get(entered) if restore else None
         if saved is not None:
-            self.state.load(saved)
+            self.state.load(saved.state)
+            self._load_registers(saved.registers)
             self._pipe_selected()
         if self._listener is not None:
             self._listener.context(self._context, entered, saved is not None)
         self._context = entered
+
+    def _load_registers(self, values: dict[int, int]) -> None:
+        """Continue with the registers of a context; those that it does not have were written after it was saved."""
+        for offset, first in self._first_values.items():
+            value = values.get(offset, first)
+            if self.registers.read(offset) != value:
+                self.registers.restore(offset, value)
+
+    def _write_register(self, offset: int, value: int, keep_bytes: int = 0) -> None:
+        """A command writes a register."""
+        if self.contexts_have_registers and self.position.in_batch and not self.registers.is_computed(offset):
+            self._first_values.setdefault(offset, self.registers.read(offset))
+        self.registers.write(offset, value, keep_bytes)
 
     def _write(self, address: int, data: bytes, physical: bool = False) -> None:
         if physical:
@@ -814,7 +846,7 @@ class CommandStreamer:
         view = self._view("MI_LOAD_REGISTER_IMM", words)
         keep = view.byte_write_disables
         for write in view.writes:
-            self.registers.write(write.register_offset, write.data, keep)
+            self._write_register(write.register_offset, write.data, keep)
 
     def _store_register_mem(self, words: Words) -> None:
         if len(words) < 3:

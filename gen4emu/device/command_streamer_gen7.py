@@ -45,6 +45,7 @@ class Gen7CommandStreamer(CommandStreamer):
         error_status="RENDER_ESR", status_page_mask="RENDER_HWSTAM", prefix="render_", error="cs_error",
         page_fault=("RENDER_FAULT_REG", "valid"))
     idle_registers = ("RENDER_INSTDONE",)
+    contexts_have_registers = True
     walker_dimensions = (4, 6, 8)  # the dwords of GPGPU_WALKER with the ends of x, y and z
     media_objects: tuple[str, ...] = ("MEDIA_OBJECT", "MEDIA_OBJECT_PRT", "MEDIA_OBJECT_WALKER")
 
@@ -261,11 +262,11 @@ class Gen7CommandStreamer(CommandStreamer):
 
     def _load_register_mem(self, words: Words) -> None:
         register, address = self._register_and_memory(words)
-        self.registers.write(register, self._read_dword(address))
+        self._write_register(register, self._read_dword(address))
 
     def _load_register_reg(self, words: Words) -> None:
         view = self._view("MI_LOAD_REGISTER_REG", words)
-        self.registers.write(view.destination_register_address, self.registers.read(view.source_register_address))
+        self._write_register(view.destination_register_address, self.registers.read(view.source_register_address))
 
     def _report_perf_count(self, words: Words) -> None:
         """Writes a report whose counters are all 0: the identification, then a time stamp."""
@@ -278,8 +279,8 @@ class Gen7CommandStreamer(CommandStreamer):
         return self.registers.read(offset) | self.registers.read(offset + 4) << 32
 
     def _set_qword(self, offset: int, value: int) -> None:
-        self.registers.write(offset, value & 0xFFFFFFFF)
-        self.registers.write(offset + 4, value >> 32 & 0xFFFFFFFF)
+        self._write_register(offset, value & 0xFFFFFFFF)
+        self._write_register(offset + 4, value >> 32 & 0xFFFFFFFF)
 
     def _compare(self, operation: int) -> bool:
         source0, source1, data = (self._qword(offset) for offset in self._sources)
@@ -305,7 +306,7 @@ class Gen7CommandStreamer(CommandStreamer):
                 return
             source0, source1, data = self._sources
             self._set_qword(data, self._qword(source1) - self._qword(source0))
-            self.registers.write(self._result, value != (view.load_operation == PredicateLoad.LOADINV))
+            self._write_register(self._result, value != (view.load_operation == PredicateLoad.LOADINV))
 
         return predicate
 
@@ -363,7 +364,7 @@ class Gen7CommandStreamer(CommandStreamer):
             """The core executes those that only write immediate data, or nothing."""
             flags = words[1]
             if flags & to_register:
-                self.registers.write(words[2] & register, words[3])
+                self._write_register(words[2] & register, words[3])
             elif flags & operations:
                 data = words[3:min(command.length(words[0]), 5)]  # the short form has one dword
                 self._post_sync((flags & operations) >> post_sync.lo, words[2] & target, data.tobytes())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gen4emu.device.blitter import FAST_COPY_BYTES, FAST_COPY_TILINGS
-from gen4emu.device.command_streamer import Handler
+from gen4emu.device.command_streamer import Handler, SavedContext
 from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
 from gen4emu.device.registers import InterruptNames
 from gen4emu.device.state_gen9 import Gen9ContextState
@@ -126,7 +126,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         if number == self._context:
             return
         if self._context is not None and number not in self._contexts:
-            self._contexts[number] = self.state.initial()
+            self._contexts[number] = SavedContext(self.state.initial(), {})
         self._switch_context(number, restore=True)
 
     # --- batches ---------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
         self._write(address, (operation(old, first, second, bits) & (1 << bits) - 1).to_bytes(size, "little"))
         if view.return_data_control:
             for i in range(bits // 32):
-                self.registers.write(general + 4 * i, old >> 32 * i & 0xFFFFFFFF)
+                self._write_register(general + 4 * i, old >> 32 * i & 0xFFFFFFFF)
 
     def _read_dword(self, address: int) -> int:
         return super()._read_dword(address & ADDRESS_MASK)
@@ -270,7 +270,7 @@ class Gen9CommandStreamer(Gen7CommandStreamer):
             """The core executes those that only write immediate data, or nothing."""
             flags = words[1]
             if flags & to_register:
-                self.registers.write(words[2] & register, words[4])
+                self._write_register(words[2] & register, words[4])
             elif flags & operations:
                 target = int(address.decode(address.extract(words)))
                 if flags & indexed:

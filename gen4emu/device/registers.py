@@ -102,6 +102,17 @@ class RegisterFile:
         if hook is not None:
             hook(value)
 
+    def is_computed(self, offset: int) -> bool:
+        """Whether a unit has the value, so that it is not stored here."""
+        return offset in self._reads
+
+    def restore(self, offset: int, value: int) -> None:
+        """Store a value that the register has had, with the effects of a write."""
+        self._values[offset] = value
+        hook = self._writes.get(offset)
+        if hook is not None:
+            hook(value)
+
     def poke(self, offset: int, value: int) -> None:
         """Store a value as the hardware does: without masks and hooks."""
         self._values[offset] = value & 0xFFFFFFFF

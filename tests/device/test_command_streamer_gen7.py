@@ -266,6 +266,26 @@ def test_contexts_have_their_own_commands() -> None:
     assert ffi.sizeof(machine.state.gen7.sample_mask) == 8
 
 
+def test_contexts_have_the_registers_that_their_batches_write() -> None:
+    machine = Later("hsw")
+    source = machine.offset("MI_PREDICATE_SRC0")
+    machine.set_qword("CS_GPR_R0", 0x1234)
+
+    def enter(number: int, **fields: bool) -> None:
+        machine.submit(command("MI_SET_CONTEXT", machine.gen, logical_context_address=number << 16, **fields))
+
+    enter(1)
+    machine.do(("MI_LOAD_REGISTER_REG", {"source_register_address": machine.offset("CS_GPR_R0"),
+                                         "destination_register_address": source}))
+    enter(2, restore_inhibit=True)
+    assert machine.qword("MI_PREDICATE_SRC0") == 0x1234  # not restored
+    machine.set_qword("MI_PREDICATE_SRC0", 7)
+    enter(1)
+    assert machine.qword("MI_PREDICATE_SRC0") == 0x1234
+    enter(2)
+    assert machine.qword("MI_PREDICATE_SRC0") == 7
+
+
 @pytest.mark.parametrize(("device", "name"), [
     ("ivb", "GPGPU_OBJECT"), ("hsw", "GPGPU_OBJECT"), ("hsw", "MI_LOAD_URB_MEM"), ("hsw", "MI_STORE_URB_MEM"),
     ("hsw", "MI_RS_STORE_DATA_IMM"),

@@ -411,6 +411,36 @@ def test_submissions_of_contexts_have_their_own_state() -> None:
     assert ffi.sizeof(machine.state.gen9.sample_mask) == 8
 
 
+def test_submissions_of_contexts_have_their_own_registers() -> None:
+    machine = kaby_lake()
+    streamer = machine.device.streamers[Engine.RENDER]
+    machine.set_qword("CS_GPR_R0", 0x1234)
+    source, register = machine.offset("CS_GPR_R0"), machine.offset("3DPRIM_START_VERTEX")
+
+    def copy() -> None:
+        machine.do(("MI_LOAD_REGISTER_REG", {"source_register_address": source,
+                                             "destination_register_address": register}))
+
+    streamer.enter_context(1)
+    copy()
+    streamer.enter_context(2)
+    assert machine.device.registers.read(register) == 0  # as before the first write by a batch
+    machine.set_qword("CS_GPR_R0", 0x5678)  # not by a batch: for all contexts
+    copy()
+    kept = machine.device.save()
+    assert kept is not None
+    streamer.enter_context(1)
+    assert machine.device.registers.read(register) == 0x1234
+    assert machine.qword("CS_GPR_R0") == 0x5678
+    streamer.enter_context(2)
+    assert machine.device.registers.read(register) == 0x5678
+    machine.device.load(kept)
+    streamer.enter_context(1)
+    assert machine.device.registers.read(register) == 0x1234
+    machine.device.reset()
+    assert machine.device.registers.read(register) == 0  # the context that ran starts again
+
+
 def test_palettes_and_the_mono_filter_are_state_of_the_sampler() -> None:
     machine = kaby_lake()
     machine.do(("3DSTATE_SAMPLER_PALETTE_LOAD0", {"palette_colors": [[0x11], [0x22]]}),
