@@ -282,7 +282,8 @@ enum {
     QUERY_TOPOLOGY = 1,
     QUERY_ENGINES = 2,
     QUERY_REGIONS = 4,
-    QUERY_LAST = 6
+    QUERY_LAST = 6,
+    QUERY_HEADER = 16 /* bytes before the list of engines or regions */
 };
 
 /* Classes of engines (I915_ENGINE_CLASS_*) in the order of the kernel's list. */
@@ -319,16 +320,26 @@ struct regions {
     } region;
 };
 
-/* The new `length` of a query item: the size of the data, or a negative errno.  With length 0, nothing is copied. */
-static int32_t put_item(const struct i915_query_item *item, const void *data, int32_t size) {
+/* The new `length` of a query item: the size of the data, or a negative errno.  With length 0, nothing is copied.  The
+ * first `header` bytes of the client's memory must be 0.  As the kernel does, take a negative length for a large one. */
+static int32_t put_item(const struct i915_query_item *item, const void *data, int32_t size, size_t header) {
+    uint8_t before[QUERY_HEADER];
     if (item->flags) {
         return -EINVAL;
     }
     if (item->length == 0) {
         return size;
     }
-    if (item->length < size) {
+    if ((uint32_t)item->length < (uint32_t)size) {
         return -EINVAL;
+    }
+    if (!user_read(before, item->data, header)) {
+        return -EFAULT;
+    }
+    for (size_t i = 0; i < header; i++) {
+        if (before[i]) {
+            return -EINVAL;
+        }
     }
     return user_write(item->data, data, (size_t)size) ? size : -EFAULT;
 }
@@ -368,7 +379,7 @@ static int32_t put_topology(const struct g4_live_chip *chip, const struct i915_q
     }
     const size_t size = offsetof(__typeof__(topology), masks) + topology.unit_offset +
                         (size_t)chip->slice_limit * chip->subslice_limit * topology.unit_stride;
-    return put_item(item, &topology, (int32_t)size);
+    return put_item(item, &topology, (int32_t)size, sizeof topology.flags);
 }
 
 static int32_t answer(const struct drm_file *file, const struct i915_query_item *item) {
@@ -383,7 +394,7 @@ static int32_t answer(const struct drm_file *file, const struct i915_query_item 
             }
         }
         const size_t size = offsetof(struct engines, engine) + engines.count * sizeof engines.engine[0];
-        return put_item(item, &engines, (int32_t)size);
+        return put_item(item, &engines, (int32_t)size, QUERY_HEADER);
     }
     if (item->id == QUERY_REGIONS) {
         struct regions regions = {.count = 1};
@@ -391,9 +402,9 @@ static int32_t answer(const struct drm_file *file, const struct i915_query_item 
         regions.region.unallocated = regions.region.probed;
         regions.region.cpu_visible_probed = regions.region.probed;
         regions.region.cpu_visible_unallocated = regions.region.unallocated;
-        return put_item(item, &regions, sizeof regions);
+        return put_item(item, &regions, sizeof regions, QUERY_HEADER);
     }
-    return item->id == 0 || item->id > QUERY_LAST ? -EINVAL : -ENODEV;
+    return item->id > QUERY_LAST ? -EINVAL : -ENODEV;
 }
 
 int chip_query(struct drm_file *file, void *argument, uint32_t size) {
@@ -408,8 +419,11 @@ int chip_query(struct drm_file *file, void *argument, uint32_t size) {
         if (!user_read(&item, address, sizeof item)) {
             return EFAULT;
         }
+        if (item.id == 0) {
+            return EINVAL;
+        }
         const int32_t length = answer(file, &item);
-        if (!user_write(address + offsetof(struct i915_query_item, length), &length, sizeof length)) {
+        if (length != item.length && !user_write(address + offsetof(struct i915_query_item, length), &length, sizeof length)) {
             return EFAULT;
         }
     }

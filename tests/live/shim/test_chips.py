@@ -78,16 +78,27 @@ def test_capabilities(d: Device) -> None:
 
 @in_client
 def test_query_items_fail_individually(d: Device) -> None:
-    items = ctypes.create_string_buffer(b"".join(struct.pack("<QiIQ", n, 0, 0, 0) for n in (1, 2, 3, 4, 5, 6, 0, 7)))
-    d.call(QUERY, "IIQ", 8, 0, address_of(items))
-    lengths = [struct.unpack_from("<i", items, 24 * i + 8)[0] for i in range(8)]
+    items = ctypes.create_string_buffer(b"".join(struct.pack("<QiIQ", n, 0, 0, 0) for n in (1, 2, 3, 4, 5, 6, 7, 0)))
+    d.call(QUERY, "IIQ", 7, 0, address_of(items))
+    lengths = [struct.unpack_from("<i", items, 24 * i + 8)[0] for i in range(7)]
+    with fails(errno.EINVAL):  # 0 is not a query of an unknown kind
+        d.call(QUERY, "IIQ", 8, 0, address_of(items))
     no = -errno.ENODEV
-    assert lengths == [no, 16 + 2 * 56, no, 16 + 88, no, no, -errno.EINVAL, -errno.EINVAL]
+    assert lengths == [no, 16 + 2 * 56, no, 16 + 88, no, no, -errno.EINVAL]
     room = ctypes.create_string_buffer(128)
     one = ctypes.create_string_buffer(struct.pack("<QiIQ", 2, 128, 0, address_of(room)))
     d.call(QUERY, "IIQ", 1, 0, address_of(one))
     assert struct.unpack_from("<I", room)[0] == 2
     assert [struct.unpack_from("<HH", room, 16 + 56 * i) for i in range(2)] == [(0, 0), (2, 0)]
+    for number in (2, 4):  # the memory has the number of engines: it must be 0
+        one = ctypes.create_string_buffer(struct.pack("<QiIQ", number, 128, 0, address_of(room)))
+        d.call(QUERY, "IIQ", 1, 0, address_of(one))
+        assert struct.unpack_from("<i", one, 8)[0] == -errno.EINVAL
+    for length in (128, -14, 103):
+        one = ctypes.create_string_buffer(struct.pack("<QiIQ", 4, length, 0, 16))
+        d.call(QUERY, "IIQ", 1, 0, address_of(one))
+        assert struct.unpack_from("<i", one, 8)[0] == (-errno.EINVAL if length == 103 else -errno.EFAULT)
+    room = ctypes.create_string_buffer(128)
     one = ctypes.create_string_buffer(struct.pack("<QiIQ", 4, 128, 0, address_of(room)))
     d.call(QUERY, "IIQ", 1, 0, address_of(one))
     probed, unallocated, visible_probed, visible_unallocated = struct.unpack_from("<4Q", room, 24)
