@@ -3,6 +3,7 @@ import { add, link, plural, short, table, whole } from "./dom.js";
 import { thumbnail } from "./thumbnail.js";
 
 const MOST = 10;
+const FILLED = 16;  // frames of the filmstrip at once
 
 export class Overview {
   constructor(parent, app) {
@@ -48,17 +49,24 @@ export class Overview {
     add(box, "h2", "Frames");
     const strip = add(box, "div", "", "filmstrip");
     const [cost, written] = ["instructions", "written"].map(name => Math.max(1, ...frames.map(frame => frame[name])));
-    for (const frame of frames.slice(0, 2000)) {
+    const near = new IntersectionObserver(entries => entries.forEach(entry => entry.isIntersecting && entry.target.fill()),
+      { root: strip, rootMargin: "0px 500px" });
+    frames.slice(0, 2000).forEach((frame, i) => {
       const one = link(strip, "", `draw=${app.numberOf(frame.last ?? 0)}&pane=draw`);
       one.className = "frame";
-      one.title = `frame ${frame.number}: ${plural(frame.draws, "draw")}, ${whole(frame.instructions)} instructions, ` +
-        `${whole(frame.written)} fragments written`;
-      const image = add(one, "div", "", "thumb");
-      if (frame.last !== null) thumbnail(image, app, frame.last);
-      add(one, "span", `frame ${frame.number}`);
-      bar(one, frame.instructions / cost, "instructions");
-      bar(one, frame.written / written, "fragments");
-    }
+      one.fill = () => {  // most frames get their contents when they come near
+        near.unobserve(one);
+        one.title = `frame ${frame.number}: ${plural(frame.draws, "draw")}, ${whole(frame.instructions)} instructions, ` +
+          `${whole(frame.written)} fragments written`;
+        const image = add(one, "div", "", "thumb");
+        if (frame.last !== null) thumbnail(image, app, frame.last);
+        add(one, "span", `frame ${frame.number}`);
+        bar(one, frame.instructions / cost, "instructions");
+        bar(one, frame.written / written, "fragments");
+      };
+      if (i < FILLED) one.fill();
+      else near.observe(one);
+    });
     if (frames.length > 2000) add(strip, "span", `${frames.length - 2000} more frames`, "faint");
     const legend = add(box, "p", "", "legend faint");
     for (const [kind, text] of [["instructions", "EU instructions"], ["fragments", "fragments written"]]) {
