@@ -321,7 +321,8 @@ struct regions {
 };
 
 /* The new `length` of a query item: the size of the data, or a negative errno.  With length 0, nothing is copied.  The
- * first `header` bytes of the client's memory must be 0.  As the kernel does, take a negative length for a large one. */
+ * first `header` bytes of the client's memory must be 0.  As the kernel does, take a negative length for a large one.
+ */
 static int32_t put_item(const struct i915_query_item *item, const void *data, int32_t size, size_t header) {
     uint8_t before[QUERY_HEADER];
     if (item->flags) {
@@ -423,7 +424,8 @@ int chip_query(struct drm_file *file, void *argument, uint32_t size) {
             return EINVAL;
         }
         const int32_t length = answer(file, &item);
-        if (length != item.length && !user_write(address + offsetof(struct i915_query_item, length), &length, sizeof length)) {
+        if (length != item.length &&
+            !user_write(address + offsetof(struct i915_query_item, length), &length, sizeof length)) {
             return EFAULT;
         }
     }
