@@ -400,7 +400,7 @@ class Connection:
             lib.G4_LIVE_EXEC: self._exec, lib.G4_LIVE_CONTEXT: self._context, lib.G4_LIVE_REGISTER: self._register,
             lib.G4_LIVE_SHARE: self._share, lib.G4_LIVE_FIND: self._find, lib.G4_LIVE_MARK: self._mark,
             lib.G4_LIVE_NOTE: self._note, lib.G4_LIVE_USED: self._used,
-            lib.G4_LIVE_GL: self._gl,
+            lib.G4_LIVE_GL: self._gl, lib.G4_LIVE_FENCE: self._fence,
         }
         self.thread = threading.Thread(target=self._run, name=f"client {number}", daemon=True)
 
@@ -603,6 +603,13 @@ class Connection:
             return False
         time.sleep(_WAIT_SECONDS)
         return True
+
+    def _fence(self) -> None:
+        """Close the server's end of a sync file: the submissions before have ended."""
+        descriptor = self._packets.take_descriptor()
+        if descriptor is None:
+            raise ProtocolError("a fence without a descriptor")
+        os.close(descriptor)
 
     def _context(self) -> None:
         packet = self._packets.packet("context")

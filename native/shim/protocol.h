@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 8,
+    G4_LIVE_VERSION = 9,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_MAX_CONTEXTS = 16384, /* of a connection; their numbers are smaller */
@@ -40,6 +40,7 @@ enum g4_live_type {
     G4_LIVE_NOTE,     /* shim: a message for the user */
     G4_LIVE_USED,     /* shim: a driver uses the device; header only, sent once */
     G4_LIVE_GL,       /* shim: bytes of notes that belong before the next EXEC (native/gl/notes.h) */
+    G4_LIVE_FENCE,    /* shim, with a descriptor that the server closes when all EXECs before have ended; header only */
 };
 
 struct g4_live_header {

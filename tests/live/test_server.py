@@ -418,8 +418,8 @@ HEADER = struct.Struct("<IIQ")
     HEADER.pack(lib.G4_LIVE_FILE, 32, 0) + struct.pack("<2IQ", 1, 0, 4096),
     HEADER.pack(lib.G4_LIVE_NOTE, 24, 0) + bytes(8), HEADER.pack(lib.G4_LIVE_HELLO, 16, 0), b"\xff" * 65536,
     HEADER.pack(lib.G4_LIVE_GL, 16, 0), HEADER.pack(lib.G4_LIVE_GL, 24, 0) + struct.pack("<2I", 1, 0),
-    HEADER.pack(lib.G4_LIVE_GL, 24, 0) + struct.pack("<2I", 0xFFFFFFFF, 0),
-], ids=range(14))
+    HEADER.pack(lib.G4_LIVE_GL, 24, 0) + struct.pack("<2I", 0xFFFFFFFF, 0), HEADER.pack(lib.G4_LIVE_FENCE, 16, 0),
+], ids=range(15))
 def test_invalid_packets_end_the_connection(server: Server, client: FakeClient, data: bytes) -> None:
     client.send_raw(data)
     refused(client)

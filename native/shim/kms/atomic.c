@@ -48,9 +48,7 @@ struct plane display_primary(const struct display *display) {
 
 static int set_plane(const struct display *display, struct plane *plane, uint32_t property, uint64_t value) {
     if (property == PROPERTY_IN_FENCE_FD) {
-        return value == UINT64_MAX
-                   ? 0
-                   : sync_file_wait((int)(int64_t)value); /* the shim's sync files are always signalled */
+        return value == UINT64_MAX ? 0 : sync_file_wait((int)(int64_t)value);
     }
     if (property < PROPERTY_CRTC_ID || property > PROPERTY_CRTC_H) {
         return EINVAL; /* immutable */

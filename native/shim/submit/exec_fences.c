@@ -74,7 +74,7 @@ int exec_fences_read(struct submission *submission) {
 int exec_fences_wait(const struct submission *submission) {
     const struct i915_execbuffer2 *const exec = submission->exec;
     if (exec->flags & (EXEC_FENCE_IN | EXEC_FENCE_SUBMIT)) {
-        const int error = sync_file_wait((int)(uint32_t)exec->fences);
+        const int error = sync_file_wait_before((int)(uint32_t)exec->fences, submission->file);
         if (error) {
             return error;
         }

@@ -258,7 +258,7 @@ static void wait_where_needed(struct submission *submission) {
             submission->seen[count++] = gem_object_get(object);
         }
     }
-    if (count || submission->exec->flags & EXEC_FENCE_OUT) {
+    if (count) {
         (void)connection_wait(&file->connection, sequence, INT64_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -316,13 +316,14 @@ int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size) {
             error = try_submit(&submission);
         } while (error == EAGAIN);
     }
-    if (!error) {
-        wait_where_needed(&submission);
-    }
+    const bool submitted = !error;
     if (!error && exec->flags & EXEC_FENCE_OUT) {
-        const int fd = sync_file_new();
+        const int fd = sync_file_after_submissions(file);
         exec->fences = (exec->fences & UINT32_MAX) | (uint64_t)(uint32_t)fd << 32;
         error = fd < 0 ? EMFILE : 0;
+    }
+    if (submitted) {
+        wait_where_needed(&submission);
     }
     free(submission.objects);
     free(submission.vmas);

@@ -243,8 +243,13 @@ int syncobj_to_fd(struct drm_file *file, void *argument, uint32_t size) {
     if (object->count == 0) {
         return EINVAL;
     }
-    wait_until_done(object, 0);
-    request->fd = sync_file_new();
+    struct drm_file *const pending = pending_file(&object->fences[0]);
+    if (pending && object->count == 1 && object->fences[0].sequence == pending->connection.submitted) {
+        request->fd = sync_file_after_submissions(pending);
+    } else {
+        wait_until_done(object, 0);
+        request->fd = sync_file_new();
+    }
     return request->fd < 0 ? errno : 0;
 }
 
@@ -255,12 +260,19 @@ int syncobj_from_fd(struct drm_file *file, void *argument, uint32_t size) {
         return EINVAL;
     }
     if (request->flags & SYNCOBJ_FD_SYNC_FILE) {
-        const int error = sync_file_wait(request->fd);
+        uint64_t sequence = 0;
+        const struct drm_file *const origin = sync_file_origin(request->fd, &sequence);
+        int error = EAGAIN;
+        while (!origin && error == EAGAIN) {
+            error = sync_file_wait_before(request->fd, NULL);
+        }
         struct syncobj *const object = syncobj_lookup(file, request->handle);
+        error = origin ? 0 : error;
         if (error || !object) {
             return error ? error : ENOENT;
         }
-        return set_fence(object, (struct syncobj_fence){0});
+        return set_fence(object, origin ? (struct syncobj_fence){.file = origin->id, .sequence = sequence}
+                                        : (struct syncobj_fence){0});
     }
     struct stat64 status;
     if (!REAL(fstat64)(request->fd, &status) && named_socket_is(request->fd, "syncobj")) {

@@ -114,6 +114,10 @@ class Connection:
             self.marks.append((m.address, m.width, m.height, m.pitch, m.tiling, m.fourcc))
         elif kind == lib.G4_LIVE_NOTE:
             self.notes.append(ffi.string(self.packets.packet("note").text).decode())
+        elif kind == lib.G4_LIVE_FENCE:
+            descriptor = self.packets.take_descriptor()
+            assert descriptor is not None
+            os.close(descriptor)
         elif kind == lib.G4_LIVE_USED:
             self.used += 1
         else:

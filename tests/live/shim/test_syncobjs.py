@@ -10,8 +10,10 @@ import select
 import struct
 import threading
 import time
+from collections.abc import Callable
 
 from tests.live.shim.drm import (
+    DIE,
     END,
     EXEC,
     FENCE_IN,
@@ -133,10 +135,10 @@ def test_sync_files_are_readable_when_the_work_has_completed(d: Device) -> None:
     fd = d.exec([Object(batch), Object(target)], flags=RENDER_RING | 1 << 18 | FENCE_OUT) >> 32
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    assert poll.poll(5000) == [(fd, select.POLLIN)]
+    assert poll.poll(5000) == [(fd, select.POLLIN | select.POLLHUP)]  # the server has closed its end
     epoll = select.epoll()
     epoll.register(fd, select.EPOLLIN)
-    assert epoll.poll(5) == [(fd, select.EPOLLIN)]
+    assert epoll.poll(5) == [(fd, select.EPOLLIN | select.EPOLLHUP)]
     d.exec([Object(batch)], flags=RENDER_RING | FENCE_IN, sync=fd)
     info = bytearray(struct.pack("<32siIIIQ", b"", 0, 0, 0, 0, 0))
     fcntl.ioctl(fd, 0xC0383E04, info)
@@ -149,6 +151,67 @@ def test_sync_files_are_readable_when_the_work_has_completed(d: Device) -> None:
         d.exec([Object(batch)], flags=RENDER_RING | FENCE_IN, sync=0)
 
 
+def status_of(fd: int) -> int:
+    info = bytearray(struct.pack("<32siIIIQ", b"", 0, 0, 0, 0, 0))
+    fcntl.ioctl(fd, 0xC0383E04, info)
+    return int(struct.unpack("<32siIIIQ", info)[1])
+
+
+def merge_of(first: int, second: int) -> int:
+    merge = bytearray(struct.pack("<32siiII", b"both", second, -1, 0, 0))
+    fcntl.ioctl(first, 0xC0303E03, merge)
+    return int(struct.unpack("<32siiII", merge)[2])
+
+
+@in_client
+def test_sync_files_are_pending_while_the_work_runs(d: Device) -> None:
+    flags = RENDER_RING | FENCE_OUT
+    slow, quick = d.batch(SLEEP | 400, END), d.batch(END, 0)
+    start = time.monotonic()
+    first = d.exec([Object(slow)], flags=flags) >> 32
+    second = d.exec([Object(quick)], flags=flags | FENCE_IN, sync=first) >> 32
+    merged = merge_of(first, second)
+    sync = d.sync()
+    d.call(SYNC_FROM_FD, "IIiI", sync, 1, merged, 0)
+    again = d.call(SYNC_TO_FD, "IIiI", sync, 1, -1, 0)[2]
+    files = [first, second, merged, again]
+    assert [status_of(fd) for fd in files] == [0, 0, 0, 0]
+    assert select.select(files, [], [], 0)[0] == []
+    with fails(errno.ETIME):
+        d.sync_wait([sync])
+    assert time.monotonic() - start < 0.3
+    other = Device()
+    other.exec([Object(other.batch(END, 0))], flags=RENDER_RING | FENCE_IN, sync=merged)  # waits
+    assert time.monotonic() - start >= 0.4
+    assert d.busy(slow) == d.busy(quick) == 0
+    assert d.sync_wait([sync]) == 0
+    assert select.select([again], [], [], 5)[0] == [again]
+    assert [status_of(fd) for fd in files] == [1, 1, 1, 1]
+
+
+@in_client
+def test_sync_files_of_two_devices_are_merged(d: Device) -> None:
+    other = Device()
+    slow = d.exec([Object(d.batch(SLEEP | 200, END))], flags=RENDER_RING | FENCE_OUT) >> 32
+    quick = other.exec([Object(other.batch(SLEEP | 20, END))], flags=RENDER_RING | FENCE_OUT) >> 32
+    merged = merge_of(quick, slow)
+    assert select.select([merged], [], [], 5)[0] == [merged]
+    assert status_of(slow) == status_of(quick) == 1
+    assert status_of(merge_of(slow, quick)) == 1
+
+
+def test_sync_files_are_signalled_when_the_server_ends(start_live: Callable) -> None:
+    with start_live() as live:
+        client = live.start_function(client_whose_server_ends)
+        live.finish(client)
+
+
+def client_whose_server_ends(d: Device) -> None:
+    d.exec([Object(d.batch(SLEEP | 50, DIE))])
+    fd = d.exec([Object(d.batch(END, 0))], flags=RENDER_RING | FENCE_OUT) >> 32
+    assert select.select([fd], [], [], 10)[0] == [fd]
+
+
 @in_client
 def test_sync_files_are_imported_and_exported(d: Device) -> None:
     sync, other = d.sync(), d.sync()
@@ -156,9 +219,10 @@ def test_sync_files_are_imported_and_exported(d: Device) -> None:
         d.call(SYNC_TO_FD, "IIiI", sync, 1, -1, 0)
     d.exec([Object(d.batch(SLEEP | 30, END))], fences=[(sync, SIGNAL)])
     fd = d.call(SYNC_TO_FD, "IIiI", sync, 1, -1, 0)[2]
-    assert d.sync_wait([sync]) == 0
     d.call(SYNC_FROM_FD, "IIiI", other, 1, fd, 0)
+    assert d.sync_wait([sync], 0, 10**10) == 0
     assert d.sync_wait([other]) == 0
+    assert select.select([fd], [], [], 5)[0] == [fd]
     for wrong in (0, 999):
         with fails(errno.EINVAL):
             d.call(SYNC_FROM_FD, "IIiI", 0, 0, wrong, 0)
