@@ -155,6 +155,18 @@ def test_addresses_that_are_not_canonical_are_refused(d: Device) -> None:
 
 
 @in_client(device="kbl")
+def test_32_bit_addresses_exclude_the_last_page(d: Device) -> None:
+    last = (1 << 32) - PAGE
+    flags = HANDLE_LUT | BATCH_FIRST
+    with fails(errno.EINVAL):
+        d.exec([Object(d.batch(END, 0), offset=last, flags=PINNED)], flags=flags)
+    for offset, wide in ((last, WIDE), (last - PAGE, 0)):
+        batch = Object(d.batch(END, 0), offset=offset, flags=PINNED | wide)
+        d.exec([batch], flags=flags)
+        assert batch.offset == offset
+
+
+@in_client(device="kbl")
 def test_buffers_without_the_flag_stay_below_4_gib(d: Device) -> None:
     batch = d.batch(END, 0)
     with fails(errno.EINVAL):
