@@ -111,7 +111,8 @@ static int check_batch(struct submission *submission) {
 
 /* --- addresses --- */
 
-/* Without the flag for wider ones, clients expect addresses of 32 bits, of which the kernel leaves out the last page. */
+/* Without the flag for wider ones, clients expect addresses of 32 bits, of which the kernel leaves out the last page.
+ */
 static uint64_t address_limit(const struct drm_file *file, const struct i915_exec_object *object) {
     static const uint64_t narrow = ((uint64_t)1 << 32) - 4096;
     const uint64_t size = chip_gtt_size(file);
