@@ -16,8 +16,8 @@ int sync_file_new(void);
 int sync_file_after_submissions(struct drm_file *file);
 /* The open file of this process whose pending submission `fd` stands for, and the number of that; else NULL. */
 struct drm_file *sync_file_origin(int fd, uint64_t *sequence);
-/* Before a submission of `file`, whose submissions run in order, or NULL: 0, EINVAL if `fd` is not a sync file of the shim, or
- * EAGAIN after a wait that released the lock. */
+/* Before a submission of `file`, whose submissions run in order, or NULL: 0, EINVAL if `fd` is not a sync file of the
+ * shim, or EAGAIN after a wait that released the lock. */
 int sync_file_wait_before(int fd, const struct drm_file *file);
 /* Wait with the lock held, which the server ends: it lets no submission run forever.  0, or EINVAL as above. */
 int sync_file_wait(int fd);
