@@ -62,7 +62,8 @@ export class ThreadPane {
     for (const format of FORMATS) button(bar, format, () => { this.format = format; this.paint(); }, format === this.format).dataset.format = format;
   }
 
-  send(command) { return this.app.console.run(command).catch(() => {}); }
+  // Nothing while the pane goes to a thread: a breakpoint would end that at another one.
+  send(command) { return this.isGoing ? Promise.resolve() : this.app.console.run(command).catch(() => {}); }
 
   show() { return this.refresh(); }
 
@@ -83,6 +84,8 @@ export class ThreadPane {
     const { app: { console } } = this;
     if (this.isGoing) return;
     this.isGoing = true;
+    this.state = null;
+    this.paint();
     this.note.textContent = "Going to the thread ...";
     try {
       const { items } = await console.answer("list");
@@ -112,7 +115,7 @@ export class ThreadPane {
       state = null;  // no thread is stopped
     }
     const items = await console.answer("list").then(found => found.items, () => []);
-    if (turn < this.shown) return;  // a later answer has overtaken this one
+    if (this.isGoing || turn < this.shown) return;  // a later answer has overtaken this one, or will
     const before = this.before = this.state?.grf ?? null;
     Object.assign(this, { shown: turn, thread, state, executed, items, listing });
     this.changed = new Set();
