@@ -36,9 +36,7 @@ export function fieldName(parent, name) {
 export function hex(n) { return "0x" + n.toString(16).padStart(8, "0"); }
 
 const GROUPED = new Intl.NumberFormat("en");  // toLocaleString takes ten times as long
-
 export function whole(n) { return GROUPED.format(n); }
-
 export function plural(n, noun) { return `${whole(n)} ${noun}${n === 1 ? "" : "s"}`; }
 
 // Three digits and a unit: 1.23 k, 45.6 M.

@@ -3,7 +3,6 @@ import { add, link, plural, short, table, whole } from "./dom.js";
 import { thumbnail } from "./thumbnail.js";
 
 const MOST = 10;
-const FILLED = 16;  // frames of the filmstrip at once
 
 export class Overview {
   constructor(parent, app) {
@@ -38,10 +37,7 @@ export class Overview {
       const item = add(list, "li", "", finding.severity);
       add(item, "span", finding.text);
       if (finding.count > 1) add(item, "span", ` ${whole(finding.count)} times`, "faint");
-      if (app.rows.draw?.includes(finding.draw)) {
-        add(item, "span", " ");
-        link(item, `draw ${finding.draw}`, `draw=${finding.draw}&pane=draw`);
-      }
+      if (app.rows.draw?.includes(finding.draw)) link(add(item, "span", " "), `draw ${finding.draw}`, `draw=${finding.draw}&pane=draw`);
     }
   }
 
@@ -49,24 +45,22 @@ export class Overview {
     add(box, "h2", "Frames");
     const strip = add(box, "div", "", "filmstrip");
     const [cost, written] = ["instructions", "written"].map(name => Math.max(1, ...frames.map(frame => frame[name])));
-    const near = new IntersectionObserver(entries => entries.forEach(entry => entry.isIntersecting && entry.target.fill()),
-      { root: strip, rootMargin: "0px 500px" });
-    frames.slice(0, 2000).forEach((frame, i) => {
+    const fill = entries => entries.forEach(entry => entry.isIntersecting && entry.target.fill());
+    const near = new IntersectionObserver(fill, { root: strip, rootMargin: "0px 500px" });
+    for (const frame of frames.slice(0, 2000)) {
       const one = link(strip, "", `draw=${app.numberOf(frame.last ?? 0)}&pane=draw`);
       one.className = "frame";
-      one.fill = () => {  // most frames get their contents when they come near
+      one.fill = () => {  // when the frame comes near
         near.unobserve(one);
-        one.title = `frame ${frame.number}: ${plural(frame.draws, "draw")}, ${whole(frame.instructions)} instructions, ` +
-          `${whole(frame.written)} fragments written`;
         const image = add(one, "div", "", "thumb");
         if (frame.last !== null) thumbnail(image, app, frame.last);
-        add(one, "span", `frame ${frame.number}`);
+        const { draws, instructions } = frame, name = add(one, "span", `frame ${frame.number}`).textContent;
+        one.title = `${name}: ${plural(draws, "draw")}, ${whole(instructions)} instructions, ${whole(frame.written)} fragments written`;
         bar(one, frame.instructions / cost, "instructions");
         bar(one, frame.written / written, "fragments");
       };
-      if (i < FILLED) one.fill();
-      else near.observe(one);
-    });
+      near.observe(one);
+    }
     if (frames.length > 2000) add(strip, "span", `${frames.length - 2000} more frames`, "faint");
     const legend = add(box, "p", "", "legend faint");
     for (const [kind, text] of [["instructions", "EU instructions"], ["fragments", "fragments written"]]) {
@@ -106,10 +100,8 @@ export class Overview {
 }
 
 export function share(part) {
-  const box = document.createElement("div");
-  box.className = "share";
-  const filled = add(box, "i");
-  filled.style.width = `${Math.round(60 * part)}px`;
+  const box = add(document.createDocumentFragment(), "div", "", "share");
+  add(box, "i").style.width = `${Math.round(60 * part)}px`;
   add(box, "span", `${(100 * part).toFixed(1)} %`);
   return box;
 }
