@@ -76,7 +76,7 @@ class SavedContext:
     """A hardware context that does not run."""
 
     state: bytes
-    registers: dict[int, int]  # values by offset
+    registers: dict[int, int]  # values by offset, of those that differ from a new context's
 
 
 @dataclass(slots=True, frozen=True)
@@ -781,7 +781,8 @@ class CommandStreamer:
     def _switch_context(self, entered: int, restore: bool) -> None:
         """Save the running context, if there is one, and continue with another."""
         if self._context is not None:
-            registers = {offset: self.registers.read(offset) for offset in self._first_values}
+            registers = {offset: value for offset, first in self._first_values.items()
+                         if (value := self.registers.read(offset)) != first}
             self._contexts[self._context] = SavedContext(self.state.save(), registers)
         saved = self._contexts.get(entered) if restore else None
         if saved is not None:
@@ -793,7 +794,7 @@ class CommandStreamer:
         self._context = entered
 
     def _load_registers(self, values: dict[int, int]) -> None:
-        """Continue with the registers of a context; those that it does not have were written after it was saved."""
+        """Continue with the registers of a context: those that it does not have are as in a new one."""
         for offset, first in self._first_values.items():
             value = values.get(offset, first)
             if self.registers.read(offset) != value:
@@ -801,7 +802,7 @@ class CommandStreamer:
 
     def _write_register(self, offset: int, value: int, keep_bytes: int = 0) -> None:
         """A command writes a register."""
-        if self.contexts_have_registers and self.position.in_batch and not self.registers.is_computed(offset):
+        if self.contexts_have_registers and self.position.in_batch and self.registers.is_stored(offset):
             self._first_values.setdefault(offset, self.registers.read(offset))
         self.registers.write(offset, value, keep_bytes)
 

@@ -146,10 +146,10 @@ class Gen7CommandStreamer(CommandStreamer):
         def draw(words: Words) -> None:
             if words[0] & predicated and not self._is_predicate_set():
                 return
-            _, dwords = parameters(words)
             if words[1] & to_the_end and self._vertices_to_the_end() is None:
                 self.findings.add("3DPRIMITIVE with End Offset Enable draws nothing: vertex buffer 0 has no structures",
                                   self._where())
+            _, dwords = parameters(words)
             if dwords[2] and dwords[4]:  # vertices, instances
                 run(_memoryview(dwords))
 

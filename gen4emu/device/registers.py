@@ -97,14 +97,11 @@ class RegisterFile:
             value = self._values.get(offset, 0) & ~mask & 0xFFFF | value & mask
         if offset in self._cleared:
             value = self._values.get(offset, 0) & ~value
-        self._values[offset] = value
-        hook = self._writes.get(offset)
-        if hook is not None:
-            hook(value)
+        self.restore(offset, value)
 
-    def is_computed(self, offset: int) -> bool:
-        """Whether a unit has the value, so that it is not stored here."""
-        return offset in self._reads
+    def is_stored(self, offset: int) -> bool:
+        """Whether the value is kept here: there is such a register, and no unit computes it."""
+        return 0 <= offset < SPACE and offset not in self._reads
 
     def restore(self, offset: int, value: int) -> None:
         """Store a value that the register has had, with the effects of a write."""
