@@ -22,6 +22,7 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen75.vebox import IECP_PARTS, PROCAMP_DWORD
 from gen4emu.trace.events import Engine
 from tests.harness.commands import joined
+from tests.harness.media_sampling import DEINTERLACING
 
 DEVICES = ["hsw", "skl", "kbl"]
 WIDTH, HEIGHT, PITCH = 64, 48, 128
@@ -33,21 +34,9 @@ NV12, YUY2, P010 = 4, 0, 12
 Bytes = NDArray[np.uint8]
 
 # What the VA driver sets, as far as the generation has the field; other thresholds where a test needs them.
-DRIVER = {
-    "denoise_stad_threshold": 140, "denoise_maximum_history": 192, "denoise_history_increase": 7,
-    "denoise_asd_threshold": 38, "stmm_c2": 2, "denoise_moving_pixel_threshold": 1,
-    "denoise_threshold_for_sum_of_complexity_measure": 38, "good_neighbor_threshold": 12,
-    "content_adaptive_threshold_slope": 10, "sad_tight_threshold": 5, "block_noise_estimate_edge_threshold": 1,
-    "block_noise_estimate_noise_threshold": 20, "blending_constant_across_time_for_large_values_of_stmm": 64,
-    "blending_constant_across_time_for_small_values_of_stmm": 125, "multiplier_for_vecm": 30, "maximum_stmm": 150,
-    "minimum_stmm": 118, "stmm_shift_up": 1, "stmm_output_shift": 5, "sdi_threshold": 100, "sdi_delta": 5,
-    "sdi_fallback_mode_1_t1_constant": 50, "sdi_fallback_mode_1_t2_constant": 100,
-    "sdi_fallback_mode_2_constant": 37, "fmd_temporal_difference_threshold": 175,
-    "fmd_1_vertical_difference_threshold": 16, "fmd_2_vertical_difference_threshold": 100, "fmd_tear_threshold": 2,
-    "initial_denoise_history": 32, "neighbor_pixel_threshold": 10, "mc_pixel_consistency_threshold": 25,
-    "sad_threshold_b": 10, "sad_threshold_a": 5, "chroma_denoise_stad_threshold": 140, "chroma_denoise_enable": 1,
+DRIVER = {name: value for name, value in DEINTERLACING.items() if name != "stmm_shift_down"} | {
+    "initial_denoise_history": 32, "chroma_denoise_stad_threshold": 140, "chroma_denoise_enable": 1,
     "chroma_temporal_difference_threshold": 13, "chroma_low_temporal_difference_threshold": 7,
-    "dndi_top_first": 1,
 }
 TEMPORAL = {"temporal_difference_threshold": 20, "low_temporal_difference_threshold": 15,
             "denoise_moving_pixel_threshold": 4}
