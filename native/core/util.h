@@ -32,8 +32,9 @@ static inline int32_t g4_max_s32(int32_t a, int32_t b) {
     return a > b ? a : b;
 }
 
+/* What is not a number becomes LOW. */
 static inline float g4_clamp_float(float value, float low, float high) {
-    return value < low ? low : value > high ? high : value; /* not a number stays that */
+    return value > low ? value < high ? value : high : low;
 }
 
 static inline uint32_t g4_min_u32(uint32_t a, uint32_t b) {

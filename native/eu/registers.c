@@ -181,10 +181,25 @@ void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int t
     }
 }
 
+/* The lower halves of elements of 64 bits, which kernels may give where the hardware wants a dword. */
+static void read_low_halves(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels,
+                            uint32_t *raw) {
+    uint64_t whole[8];
+
+    g4_read_raw64(run, src, pass, thread, channels, whole);
+    for (unsigned c = 0; c < channels; c++) {
+        raw[c] = (uint32_t)whole[c];
+    }
+}
+
 void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw) {
     uint8_t image[2 * 32] = {0};
     unsigned base = src->base + (pass ? src->pass_bytes : 0u);
 
+    if (src->size > sizeof *raw) {
+        read_low_halves(run, src, pass, thread, channels, raw);
+        return;
+    }
     switch (src->kind) {
     case G4_KIND_IMM:
         for (unsigned c = 0; c < channels; c++) {

@@ -217,7 +217,7 @@ void g4_arf_read(struct g4_run *run, int thread, unsigned reg, uint8_t image[32]
 /* Write the bytes of an architecture register whose bits are set in `written`. */
 void g4_arf_write(struct g4_run *run, int thread, unsigned reg, const uint8_t image[32], uint32_t written);
 
-/* Read the elements of a source for `channels` channels of one thread, widened to 32 bits, without modifiers. */
+/* Read the elements of a source for `channels` channels of one thread, at most 8, as 32 bits and without modifiers. */
 void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw);
 /* As g4_read_raw, for elements of 64 bits. */
 void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels,

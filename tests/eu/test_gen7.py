@@ -460,6 +460,23 @@ def test_branches_wrap_around_the_address_space(gen: Gen) -> None:
     assert probe.run(code) in Status
 
 
+@every
+@pytest.mark.parametrize("operand", ["g3.2<0,1,0>DF", "g[a0.0]<0,1,0>DF"])  # the second straddles two registers
+def test_the_count_of_jmpi_is_the_lower_half_of_a_wide_operand(gen: Gen, operand: str) -> None:
+    code = f"""mov(1) a0<1>UW 124UW {{ align1 WE_all 1N }};
+               jmpi(1) {operand} {{ align1 WE_all 1N }};
+               mov(8) g10<1>UD 1UD {{ align1 1Q }};
+               mov(8) g11<1>UD 1UD {{ align1 1Q }};"""
+    probe = Probe(gen)
+    probe.start(1)
+    for reg, first in ((3, 4), (3, 7)):
+        probe.grf(reg)[first] = 2 if gen is Gen.IVB else 16  # the next instruction, in units of 8 bytes or of one
+    probe.grf(4)[0] = 0xFFFFFFFF  # the upper half of the operand that straddles
+    probe.grf(10)[:] = probe.grf(11)[:] = 7
+    assert probe.run(assemble(code, gen) + encode_bytes(end(gen))) is Status.OK
+    assert [probe.grf(10)[0], probe.grf(11)[0]] == [7, 1]
+
+
 @pytest.mark.parametrize("general", [False, True])
 @pytest.mark.parametrize("gen", [Gen.IVB, Gen.HSW, Gen.KBL])
 def test_reserved_functions_of_math_give_0(gen: Gen, general: bool) -> None:

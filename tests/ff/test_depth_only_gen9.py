@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -34,8 +35,17 @@ def test_a_rectangle_covers_its_pixels() -> None:
 @pytest.mark.parametrize("test_xy", [False, True])
 def test_viewport_extents_cut_lines_and_points_whether_vertices_are_tested_or_not(test_xy: bool) -> None:
     """Iris turns the test off for both, and leaves the drawing rectangle as large as it can be."""
+    machine, state = with_extents({"x_min_viewport": 4.0, "x_max_viewport": 6.0, "y_min_viewport": 5.0,
+                                   "y_max_viewport": 8.0}, test_xy)
+    line = [(-1.25, -0.65625), (1.25, -0.65625)]  # in row 5, from beyond the left to beyond the right
+    assert machine.draw(line, Topology.LINELIST, **state) == pixels(4, 5, 7, 6)
+    points = [((x + 0.5) / 16 - 1, (y + 0.5) / 16 - 1) for x, y in ((3, 6), (4, 6), (6, 8), (7, 8), (6, 9))]
+    assert machine.draw(points, Topology.POINTLIST, **state) == {(4, 6), (6, 8)}
+
+
+def with_extents(extents: dict[str, float], test_xy: bool = False) -> tuple[DepthOnly, dict[str, dict[str, Any]]]:
+    """A machine whose viewport takes -1 to 1 to the whole target, and the state to draw with it."""
     machine = DepthOnly()
-    extents = {"x_min_viewport": 4.0, "x_max_viewport": 6.0, "y_min_viewport": 5.0, "y_max_viewport": 8.0}
     guardband = {f"{axis}_{end}_clip_guardband": value for axis in "xy" for end, value in (("min", -4.0), ("max", 4.0))}
     machine.device.memory.write(DYNAMIC, block_named("SF_CLIP_VIEWPORT", machine.gen).build(
         machine.gen, viewport_matrix_element_m00=16.0, viewport_matrix_element_m11=16.0,
@@ -43,10 +53,16 @@ def test_viewport_extents_cut_lines_and_points_whether_vertices_are_tested_or_no
         **guardband, **extents))
     state = {"clip": {"clip_enable": True, "guardband_clip_test_enable": True, "viewport_xy_clip_test_enable": test_xy},
              "sf": {"viewport_transform_enable": True, "point_width_source": 1, "point_width": 1.0}}
-    line = [(-1.25, -0.65625), (1.25, -0.65625)]  # in row 5, from beyond the left to beyond the right
-    assert machine.draw(line, Topology.LINELIST, **state) == pixels(4, 5, 7, 6)
-    points = [((x + 0.5) / 16 - 1, (y + 0.5) / 16 - 1) for x, y in ((3, 6), (4, 6), (6, 8), (7, 8), (6, 9))]
-    assert machine.draw(points, Topology.POINTLIST, **state) == {(4, 6), (6, 8)}
+    return machine, state
+
+
+@pytest.mark.parametrize("limit", [f"{axis}_{end}_viewport" for axis in "xy" for end in ("min", "max")])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_viewport_extent_that_is_not_a_number_is_the_least_one(limit: str, sign: float) -> None:
+    whole = {"x_min_viewport": 0.0, "x_max_viewport": SIDE - 1.0, "y_min_viewport": 0.0, "y_max_viewport": SIDE - 1.0}
+    machine, state = with_extents(whole | {limit: math.copysign(math.nan, sign)})
+    triangle = [(-1.0, -1.0), (3.0, -1.0), (-1.0, 3.0)]
+    assert machine.draw(triangle, Topology.TRILIST, **state) == (WHOLE_PIXELS if "_min_" in limit else set())
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), [(5, 5, pixels(5, 5, 6, 6)), (6, 5, set())])
