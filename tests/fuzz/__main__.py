@@ -32,6 +32,7 @@ ASAN = "malloc_context_size=2:quarantine_size_mb=4:allocator_release_to_os_inter
 _COVERAGE = re.compile(r"^#\d+\t\S+ +cov: (\d+)", re.MULTILINE)
 _EXECUTIONS = re.compile(r"^stat::number_of_executed_units: (\d+)$", re.MULTILINE)
 _FINDING = re.compile(r"Test unit written to (\S+)")
+_PROGRESS = re.compile(r"^(#\d+\t|INFO: )")
 
 
 @dataclass(slots=True)
@@ -43,6 +44,7 @@ class Outcome:
     edges: int = 0
     inputs: int = 0  # in the corpus at the end
     findings: list[Path] = field(default_factory=list)
+    report: str = ""  # of a finding: what libFuzzer says, with the input in base 64
     failure: str = ""  # the target did not run
     processor: float = 0.0  # seconds
 
@@ -50,7 +52,7 @@ class Outcome:
         """Of two runs, one after the other."""
         return Outcome(self.executions + later.executions, self.first_edges or later.first_edges,
                        max(self.edges, later.edges), later.inputs, self.findings + later.findings,
-                       later.failure, self.processor + later.processor)
+                       later.report, later.failure, self.processor + later.processor)
 
 
 def outcome_of(log: str, status: int) -> Outcome:
@@ -59,6 +61,8 @@ def outcome_of(log: str, status: int) -> Outcome:
     executions = _EXECUTIONS.search(log)
     found = Outcome(int(executions[1]) if executions else 0, coverage[0] if coverage else 0, max(coverage, default=0),
                     findings=[Path(path) for path in _FINDING.findall(log)])
+    if found.findings:
+        found.report = "\n".join(line[:2000] for line in log.splitlines() if not _PROGRESS.match(line))
     if not coverage or (status != 0 and not found.findings):
         found.failure = f"exit status {status}: {(log.strip().splitlines() or ['no output'])[-1]}"
     return found
@@ -71,6 +75,7 @@ def main() -> int:
     parser.add_argument("--total", type=int, default=0, metavar="N",
                         help="begin again until all targets have N executions together, in this and earlier runs, or "
                              "one has a finding")
+    parser.add_argument("--seed", type=int, default=0, help="of random numbers; 0: another one in each run (0)")
     parser.add_argument("--jobs", type=int, default=1, help="targets at the same time (1)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz",
                         help="for programs, corpora and findings (build/fuzz)")
@@ -91,7 +96,7 @@ def main() -> int:
     totals = Totals(folder / "totals.json")
     while True:
         with ThreadPoolExecutor(options.jobs) as pool:
-            latest = list(pool.map(lambda target: run(target, folder, options.seconds), chosen))
+            latest = list(pool.map(lambda target: run(target, folder, options.seconds, options.seed), chosen))
         outcomes = [before + later for before, later in zip(outcomes, latest, strict=True)]
         totals.add({target.name: outcome for target, outcome in zip(chosen, latest, strict=True)})
         if totals.sum >= options.total or any(outcome.findings or outcome.failure for outcome in latest):
@@ -102,6 +107,8 @@ def main() -> int:
     for target, outcome in zip(chosen, outcomes, strict=True):
         for path in outcome.findings:
             print(f"{target.name}: finding {path}; log {folder / 'logs' / target.name}")
+        if outcome.report:
+            print(outcome.report)
         if outcome.failure:
             print(f"{target.name}: {outcome.failure}; log {folder / 'logs' / target.name}")
     return 1 if any(outcome.findings or outcome.failure for outcome in outcomes) else 0
@@ -154,14 +161,14 @@ def prepare(chosen: Sequence[Target], folder: Path) -> None:
             (place / Blake3(seed).hexdigest()[:32]).write_bytes(seed)
 
 
-def run(target: Target, folder: Path, seconds: int) -> Outcome:
+def run(target: Target, folder: Path, seconds: int, seed: int) -> Outcome:
     """Run a target for some seconds, beginning with the corpus of earlier runs."""
     corpus, found = folder / "corpus" / target.name, folder / "findings" / target.name
     for place in (corpus, found, folder / "logs"):
         place.mkdir(parents=True, exist_ok=True)
     command = ([str(folder / target.program)] if target.program
                else [sys.executable, "-m", "tests.fuzz.run_reader", target.name])
-    command += [str(corpus), str(folder / "seeds" / target.name), f"-max_total_time={seconds}",
+    command += [str(corpus), str(folder / "seeds" / target.name), f"-max_total_time={seconds}", f"-seed={seed}",
                 f"-max_len={target.most_bytes}", "-len_control=20", "-entropic=0", f"-timeout={SECONDS_OF_AN_INPUT}",
                 f"-report_slow_units={SECONDS_OF_AN_INPUT}",
                 f"-rss_limit_mb={MEMORY_MIB}", "-print_final_stats=1", "-reload=0", "-detect_leaks=0",

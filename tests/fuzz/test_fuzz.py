@@ -79,9 +79,13 @@ def test_executions_are_counted_over_runs(tmp_path: Path) -> None:
     assert later.sum == Totals(tmp_path / "totals").sum == 3000
 
 
-def test_a_finding_names_its_input() -> None:
-    found = outcome_of(LOG + "artifact_prefix='/x/'; Test unit written to /x/crash-12\n", 77)
+def test_a_finding_names_its_input_and_reports_it() -> None:
+    report = ["a.c:1:2: runtime error: index 4 out of bounds", "Test unit written to /x/crash-12", "Base64: AAA="]
+    found = outcome_of(LOG + "\n".join(report) + "\n", 77)
     assert found.findings == [Path("/x/crash-12")] and not found.failure
+    assert found.report.splitlines()[-3:] == report and "cov: 130" not in found.report
+    assert outcome_of(LOG, 0).report == ""
+    assert (outcome_of(LOG, 0) + found).report == found.report
 
 
 @pytest.mark.parametrize(("log", "status"), [("", 1), ("no such file", 1), (LOG, 1)])

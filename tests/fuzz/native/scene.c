@@ -232,7 +232,8 @@ static void load_words(const struct scene *scene) {
     memcpy(words, scene->words, scene->header.words * sizeof *words);
 }
 
-static enum g4_status run(struct machine *machine, const struct scene *scene, struct reader reader) {
+/* A machine for a scene, whose memory is not full of pages of other scenes. */
+static void prepare(struct machine *machine, const struct scene *scene) {
     const bool general = machine == &machines[1];
 
     if (machine->mem && g4_mem_owned_pages(machine->mem) > scene->header.pages + MORE_PAGES) {
@@ -241,6 +242,30 @@ static enum g4_status run(struct machine *machine, const struct scene *scene, st
     if (!machine->mem) {
         create_machine(machine, general);
     }
+}
+
+/* Give a machine, with zeros, the pages that only the other one has from earlier inputs: a page that has never been
+ * written is not mapped, and what lies there, such as a surface, does not exist.
+ */
+static void add_pages_of(struct machine *other, struct machine *machine) {
+    const uint8_t *const zero = g4_zero_page;
+
+    list_pages(other);
+    list_pages(machine);
+    for (uint32_t i = 0, own = 0; i < other->count; i++) {
+        const uint64_t page = other->pages[i];
+        while (own < machine->count && machine->pages[own] < page) {
+            own++;
+        }
+        const bool has = own < machine->count && machine->pages[own] == page;
+        if (!has && g4_mem_write_pages(machine->mem, &page, 1, &zero) != G4_OK) {
+            fail("a page cannot be added");
+        }
+    }
+    list_pages(machine);
+}
+
+static enum g4_status run(struct machine *machine, const struct scene *scene, struct reader reader) {
     g4_device_load(machine->device, machine->image);
     memcpy(machine->state, scene->state, sizeof *machine->state);
     load_words(scene);
@@ -269,6 +294,11 @@ static void compare_pages(const struct machine *machine, const struct machine *o
 }
 
 static void compare_both(const struct scene *scene, struct reader reader) {
+    for (int m = 0; m < 2; m++) {
+        prepare(&machines[m], scene);
+    }
+    add_pages_of(&machines[0], &machines[1]);
+    add_pages_of(&machines[1], &machines[0]);
     const enum g4_status status[2] = {run(&machines[0], scene, reader), run(&machines[1], scene, reader)};
 
     /* After a hang, handlers have stopped in different places; without pages, in a different order. */
@@ -292,7 +322,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (data[1] & OPTION_COMPARE) {
         compare_both(scene, reader);
     } else {
-        (void)run(&machines[data[1] & OPTION_GENERAL], scene, reader);
+        struct machine *const machine = &machines[data[1] & OPTION_GENERAL];
+        prepare(machine, scene);
+        (void)run(machine, scene, reader);
     }
     return 0;
 }
