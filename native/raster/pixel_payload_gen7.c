@@ -359,12 +359,12 @@ static void interpolate(struct g4_gang *gang, const struct g4_send *send) {
     const uint32_t upper = gen7_pixel_interpolator_message_slot_group(send->descriptor) && wm->mode == G4_WM_32;
 
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        const struct g4_pixel_block *const block = (const struct g4_pixel_block *)gang->unit_data[t] + upper;
         struct g4_pixel_places places;
         struct g4_pixel_values values;
         if (!(send->threads >> t & 1)) {
-            continue;
+            continue; /* it may have no block */
         }
+        const struct g4_pixel_block *const block = (const struct g4_pixel_block *)gang->unit_data[t] + upper;
         find_named_places(wm, block, gang, send, t, &places);
         variants[g4_variant_current()]->evaluate(block->setup->planes, &places, HALF * groups,
                                                  linear ? G4_VALUE_LINEAR : G4_VALUE_PERSPECTIVE, &values);
