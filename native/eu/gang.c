@@ -17,6 +17,8 @@
 #include "eu/worker.h"
 #include "hw_messages.h"
 
+const union g4_reg g4_zero_register;
+
 /* ---- start ---- */
 
 uint32_t g4_thread_identity(uint32_t gen, uint32_t unit, uint32_t thread) {

@@ -146,9 +146,15 @@ enum {
     G4_FUNCTIONS = 16 /* numbers of shared functions */
 };
 
-/* Payload register k of all threads. */
+extern const union g4_reg g4_zero_register;
+
+/* Payload register k of all threads; zeros beyond the payload: what a kernel has left there is nothing that it reads,
+ * and need not be there (start_state.c, docs/decisions.md 231). */
 static inline const union g4_reg *g4_payload_register(const struct g4_gang *gang, const struct g4_send *send,
                                                       unsigned k) {
+    if (__builtin_expect(k >= send->mlen, 0)) {
+        return &g4_zero_register;
+    }
     if (__builtin_expect(send->split && k >= send->first_length, 0)) {
         return &gang->grf[(send->second + k - send->first_length) & (G4_GRF_COUNT - 1)];
     }

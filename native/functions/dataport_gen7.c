@@ -715,17 +715,23 @@ static const struct transfer data_cache1_transfers[32] = {
     [GEN9_DATA_CACHE1_TYPE_A64_UNTYPED_ATOMIC_FLOAT] = {atomic_float_wide, .is_wide = true},
 };
 
+static bool overlap(unsigned a, unsigned a_length, unsigned b, unsigned b_length) {
+    return a < b + b_length && b < a + a_length;
+}
+
 /* A response may go to registers of the payload, whose parameters are read after the first data are stored.  Then the
  * payload is copied to the message registers, which Gen7 does not have otherwise. */
 static struct g4_send with_payload_apart(struct g4_gang *gang, const struct g4_send *send) {
+    const unsigned first = send->split ? send->first_length : send->mlen;
     struct g4_send apart = *send;
 
-    if (send->grf_payload && send->has_dst && send->dst < send->mrf + send->mlen &&
-        send->mrf < send->dst + send->rlen) {
+    if (send->grf_payload && send->has_dst &&
+        (overlap(send->dst, send->rlen, send->mrf, first) ||
+         (send->split && overlap(send->dst, send->rlen, send->second, send->mlen - first)))) {
         for (unsigned k = 0; k < send->mlen && k < G4_MRF_COUNT; k++) {
-            gang->mrf[k] = gang->grf[(send->mrf + k) & (G4_GRF_COUNT - 1)];
+            gang->mrf[k] = *g4_payload_register(gang, send, k);
         }
-        apart.grf_payload = false;
+        apart.grf_payload = apart.split = false;
         apart.mrf = 0;
     }
     return apart;

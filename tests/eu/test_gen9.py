@@ -204,6 +204,24 @@ def test_a_split_send_joins_two_payloads() -> None:
         assert list(probe.memory.read_dwords(0x4000, 8)) == data
 
 
+def test_a_response_may_take_the_place_of_the_second_payload() -> None:
+    """A compare-and-swap of sixteen channels: the response to the first eight lies where the others have what they
+    compare with."""
+    atomic = operand("DATA_CACHE_DATA_PORT_1_MESSAGE", GEN, length=2, response=2, message_type="UNTYPED_ATOMIC",
+                     atomic_operation="CMPWR", return_data=True, binding_table_index=255)
+    code = f"sends(16) g19UD g2UD g18UD {atomic} 0x00000100 dp data 1 {{ align1 WE_all 1H }};"
+    probe = Probe(GEN)
+    probe.memory.write(0x4000, np.arange(16, dtype=np.uint32).tobytes())
+    probe.start(1)
+    offsets, expected, stored = (np.arange(16, dtype=np.uint32) * step + first
+                                 for first, step in ((0x4000, 4), (0, 1), (100, 1)))
+    for reg, values in ((2, offsets), (18, expected), (20, stored)):
+        probe.grf(reg)[:], probe.grf(reg + 1)[:] = values[:8], values[8:]
+    assert probe.run(assemble(code, GEN) + encode_bytes(end(GEN))) is Status.OK
+    assert list(probe.memory.read_dwords(0x4000, 16)) == list(stored)
+    assert [*probe.grf(19), *probe.grf(20)] == list(expected)
+
+
 @pytest.mark.parametrize("function", range(16))
 def test_messages_need_no_unit_that_is_not_modelled(function: int) -> None:
     """Surface 1 exists, and no part of it is understood."""

@@ -141,6 +141,17 @@ def test_structures_have_a_number_and_an_offset(port: Port7) -> None:
     assert [int(x) for x in got[0]] == [8 * i + 2 for i in range(8)]
 
 
+def test_registers_beyond_the_payload_are_zeros(port: Port7) -> None:
+    """`to` has other numbers, and no response goes there."""
+    port.message(DATA_CACHE, T.UNTYPED_ATOMIC, np.full(8, 40), header=False, rlen=0, to=PAYLOAD + 1, emask=0x01,
+                 atomic_operation="ADD", simd8=True)
+    assert port.dwords(10, 1) == [10]
+    port.state(surface_type="SURFTYPE_STRBUF", surface_format="RAW", surface_pitch=32, **buffer_entry_fields(64))
+    port.message(DATA_CACHE, T.UNTYPED_SURFACE_WRITE, CHANNELS, np.full(8, 8), header=False, rlen=0, to=PAYLOAD + 2,
+                 **EIGHT_REDS)
+    assert [port.dwords(8 * i + 1, 3) for i in range(8)] == [[8 * i + 1, 0, 8 * i + 3] for i in range(8)]
+
+
 @pytest.mark.parametrize(("operation", "first", "second", "after", "returned"), [
     (AtomicOperation.ADD, 5, 0, 15, 10), (AtomicOperation.SUB, 3, 0, 7, 10), (AtomicOperation.REVSUB, 30, 0, 20, 10),
     (AtomicOperation.AND, 6, 0, 2, 10), (AtomicOperation.OR, 5, 0, 15, 10), (AtomicOperation.XOR, 3, 0, 9, 10),
