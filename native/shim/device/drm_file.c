@@ -74,6 +74,9 @@ void drm_file_put(struct drm_file *file) {
     ranges_destroy(&file->addresses);
     free(file->changes);
     free(file);
+    if (!files) {
+        memfd_release_kept();
+    }
 }
 
 /* The kind of the socket (named_socket.h): any process with a shim finds the node by it. */

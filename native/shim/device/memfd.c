@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,6 +21,21 @@ static const uint64_t open_step = (uint64_t)64 << 20;
 static struct memfd *memfds;
 static struct memfd *arena;
 static struct memfd *views;
+
+/* Freed memory that keeps its pages.  An allocation of the same size takes it again and clears it, in a small part of
+ * the time in which the kernel would free the pages, and provide, clear and map others. */
+struct kept_block {
+    struct memfd *memfd;
+    uint64_t offset, size;
+};
+enum {
+    MAX_KEPT_BLOCKS = 256
+};
+static const uint64_t max_kept_block = (uint64_t)16 << 20;
+static const uint64_t max_kept = (uint64_t)256 << 20; /* bytes in all */
+static struct kept_block kept[MAX_KEPT_BLOCKS];       /* the oldest first */
+static size_t kept_count;
+static uint64_t kept_bytes;
 
 /* Map the whole file; the first `open` bytes are accessible. */
 static struct memfd *adopt(int fd, uint64_t size, uint64_t open) {
@@ -173,8 +189,74 @@ static bool open_up_to(struct memfd *memfd, uint64_t end) {
     return true;
 }
 
+/* Free the pages. */
+static void release(struct memfd *memfd, uint64_t offset, uint64_t size) {
+    if (fallocate(memfd->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size) == 0) {
+        ranges_give(&memfd->free, offset, size);
+    }
+}
+
+static struct kept_block remove_kept(size_t at) {
+    const struct kept_block block = kept[at];
+    kept_count--;
+    memmove(&kept[at], &kept[at + 1], (kept_count - at) * sizeof kept[0]);
+    kept_bytes -= block.size;
+    return block;
+}
+
+static void release_oldest(void) {
+    const struct kept_block block = remove_kept(0);
+    release(block.memfd, block.offset, block.size);
+}
+
+void memfd_release_kept(void) {
+    while (kept_count) {
+        release_oldest();
+    }
+}
+
+/* Clear a block without touching pages that it does not have. */
+static bool clear(const struct kept_block *block) {
+    const off_t end = (off_t)(block->offset + block->size);
+    for (off_t at = (off_t)block->offset; at < end;) {
+        const off_t data = lseek(block->memfd->fd, at, SEEK_DATA);
+        if (data < 0 || data >= end) {
+            return data >= 0 || errno == ENXIO; /* there is no data up to the end of the file */
+        }
+        const off_t hole = lseek(block->memfd->fd, data, SEEK_HOLE);
+        if (hole < 0) {
+            return false;
+        }
+        at = hole < end ? hole : end;
+        memset(block->memfd->map + data, 0, (size_t)(at - data));
+    }
+    return true;
+}
+
+/* A cleared block of this size, or RANGES_NONE. */
+static uint64_t take_kept(const struct memfd *memfd, uint64_t size) {
+    for (size_t i = kept_count; i-- > 0;) {
+        if (kept[i].memfd == memfd && kept[i].size == size) {
+            const struct kept_block block = remove_kept(i);
+            if (clear(&block)) {
+                return block.offset;
+            }
+            release(block.memfd, block.offset, size);
+        }
+    }
+    return RANGES_NONE;
+}
+
 uint64_t memfd_alloc(struct memfd *memfd, uint64_t size) {
-    const uint64_t offset = ranges_take(&memfd->free, size, 4096, 0);
+    uint64_t offset = take_kept(memfd, size);
+    if (offset != RANGES_NONE) {
+        return offset;
+    }
+    offset = ranges_take(&memfd->free, size, 4096, 0);
+    if (offset == RANGES_NONE) {
+        memfd_release_kept();
+        offset = ranges_take(&memfd->free, size, 4096, 0);
+    }
     if (offset != RANGES_NONE && !open_up_to(memfd, offset + size)) {
         ranges_give(&memfd->free, offset, size);
         return RANGES_NONE;
@@ -186,9 +268,15 @@ void memfd_free(struct memfd *memfd, uint64_t offset, uint64_t size) {
     if (memfd->shared_out) {
         return;
     }
-    if (fallocate(memfd->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size) == 0) {
-        ranges_give(&memfd->free, offset, size);
+    if (size > max_kept_block) {
+        release(memfd, offset, size);
+        return;
     }
+    while (kept_count == MAX_KEPT_BLOCKS || kept_bytes + size > max_kept) {
+        release_oldest();
+    }
+    kept[kept_count++] = (struct kept_block){memfd, offset, size};
+    kept_bytes += size;
 }
 
 void memfd_after_fork(void) {
@@ -197,4 +285,6 @@ void memfd_after_fork(void) {
     }
     arena = NULL;
     views = NULL;
+    kept_count = 0;
+    kept_bytes = 0;
 }

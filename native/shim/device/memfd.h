@@ -38,7 +38,10 @@ void memfd_put(struct memfd *memfd);
 
 /* Allocate zeroed pages; their offset, or RANGES_NONE when the memfd is full. */
 uint64_t memfd_alloc(struct memfd *memfd, uint64_t size);
+/* The pages may be kept for a later allocation. */
 void memfd_free(struct memfd *memfd, uint64_t offset, uint64_t size);
+/* Free all pages that are kept. */
+void memfd_release_kept(void);
 
 /* In the child of a fork: all memfds are shared with the parent now. */
 void memfd_after_fork(void);

@@ -138,6 +138,123 @@ def test_new_memory_is_zero_even_if_reused(d: Device) -> None:
     assert d.read(d.create(16 * PAGE), 16 * PAGE) == bytes(16 * PAGE)
 
 
+# --- memory that is kept ----------------------------------------------------------------------------------------------
+MIB = 1 << 20
+KEPT, LARGEST = 256 * MIB, 16 * MIB  # the most that is kept of freed buffers in all, and of one
+
+
+def arena_bytes() -> int:
+    """The pages of the buffers that are not shared."""
+    links = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+    return next(os.stat(link).st_blocks * 512 for link in links
+                if os.path.lexists(link) and "gen4emu-arena" in os.readlink(link))
+
+
+def filled(d: Device, size: int, handles: int = 1) -> list[int]:
+    created = [d.create(size) for _ in range(handles)]
+    for handle in created:
+        m = d.map(handle, size)
+        ctypes.memset(m.address, 0xAA, size)
+        m.unmap()
+    return created
+
+
+@in_client
+def test_a_new_buffer_takes_the_pages_of_a_freed_one_and_is_zero(d: Device) -> None:
+    for size in (PAGE, MIB, LARGEST):
+        before = arena_bytes()
+        d.drop(filled(d, size)[0])
+        assert arena_bytes() == before + size
+        again = d.create(size)
+        assert d.read(again, size) == bytes(size)
+        assert arena_bytes() == before + size
+        d.store(again, 8, 5)
+        d.wait(again)
+        assert d.read(again, 12, 4) == struct.pack("<3I", 0, 5, 0)
+
+
+@in_client
+def test_pages_that_a_freed_buffer_does_not_have_are_not_created(d: Device) -> None:
+    first = d.create(LARGEST)
+    before = arena_bytes()
+    for at in (0, 5 * MIB, LARGEST - 1):
+        d.write(first, b"x", at)
+    d.drop(first)
+    again = d.create(LARGEST)
+    assert arena_bytes() == before + 3 * PAGE
+    m = d.map(again, LARGEST)
+    assert [m[at] for at in (0, 5 * MIB, LARGEST - 1)] == [0, 0, 0]
+
+
+@in_client
+def test_the_pages_that_are_kept_have_a_limit(d: Device) -> None:
+    before = arena_bytes()
+    for handle in filled(d, 8 * MIB, KEPT // (8 * MIB) + 4):
+        d.drop(handle)
+    assert arena_bytes() == before + KEPT
+    d.drop(filled(d, LARGEST + PAGE)[0])
+    assert arena_bytes() == before + KEPT
+    for handle in filled(d, PAGE, 600):
+        d.drop(handle)
+    assert arena_bytes() < before + 2 * MIB  # small ones have taken their place, a limited number of them
+
+
+@in_client
+def test_kept_pages_are_freed_where_addresses_run_short(d: Device) -> None:
+    before = arena_bytes()
+    handles = filled(d, LARGEST, 4)
+    handles.append(d.create((16 << 30) - 5 * LARGEST))
+    for handle in handles[:4]:
+        d.drop(handle)
+    assert arena_bytes() == before + 4 * LARGEST
+    large = d.create(4 * LARGEST)
+    assert arena_bytes() == before
+    assert d.read(large, 4 * LARGEST) == bytes(4 * LARGEST)
+
+
+@in_client
+def test_kept_pages_are_freed_when_the_last_device_file_is_closed(d: Device) -> None:
+    d.drop(filled(d, MIB)[0])
+    assert arena_bytes() >= MIB
+    d.close()
+    assert arena_bytes() == 0
+
+
+@in_client
+def test_a_map_of_a_freed_buffer_does_not_show_a_new_one(d: Device) -> None:
+    """Nor does the memory of a shared one."""
+    old = filled(d, MIB)[0]
+    m = d.map(old, MIB)
+    shared = filled(d, MIB)[0]
+    fd = d.export(shared)
+    d.drop(old)
+    d.drop(shared)
+    new = filled(d, MIB, 3)
+    for handle in new:
+        d.write(handle, b"\x55" * MIB)
+    assert m.bytes() == b"\xAA" * MIB
+    assert os.pread(fd, MIB, 0) == b"\xAA" * MIB
+    ctypes.memset(m.address, 0x77, MIB)
+    os.pwrite(fd, b"\x77" * MIB, 0)
+    for handle in new:
+        assert d.read(handle, MIB) == b"\x55" * MIB
+
+
+@in_client
+def test_a_child_of_a_fork_takes_no_kept_pages_of_its_parent(d: Device) -> None:
+    d.drop(filled(d, MIB)[0])
+    kept = arena_bytes()
+    child = os.fork()
+    if child == 0:
+        own = Device()
+        own.drop(filled(own, MIB)[0])
+        same = own.read(own.create(MIB), MIB) == bytes(MIB)
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert arena_bytes() == kept
+    assert d.read(d.create(MIB), MIB) == bytes(MIB)
+
+
 # --- contents ---------------------------------------------------------------------------------------------------------
 @in_client
 def test_pread_returns_what_pwrite_wrote(d: Device) -> None:
