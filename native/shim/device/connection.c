@@ -425,7 +425,7 @@ int connection_request(struct connection *connection, void *packet, size_t size,
     return request.size == answer_size ? 0 : EIO;
 }
 
-bool connection_submit(struct connection *connection, struct g4_live_exec *exec) {
+bool connection_submit(struct connection *connection, struct g4_live_exec *exec, uint64_t new_bytes) {
     exec->header.type = G4_LIVE_EXEC;
     exec->header.sequence = connection->submitted + 1;
     if (!connection_send(connection, exec, sizeof *exec, -1)) {
@@ -433,7 +433,16 @@ bool connection_submit(struct connection *connection, struct g4_live_exec *exec)
     }
     connection->submitted++;
     connection->contexts[connection->submitted % CONNECTION_MAX_PENDING] = exec->context;
+    connection->new_bytes[connection->submitted % CONNECTION_MAX_PENDING] = new_bytes;
     return true;
+}
+
+uint64_t connection_new_bytes(const struct connection *connection) {
+    uint64_t sum = 0;
+    for (uint64_t sequence = connection->completed + 1; sequence <= connection->submitted; sequence++) {
+        sum += connection->new_bytes[sequence % CONNECTION_MAX_PENDING];
+    }
+    return sum;
 }
 
 /* --- files --- */

@@ -43,8 +43,11 @@ struct connection {
     int64_t patience;                  /* ns to spin; 0 after spinning has failed, until a wait is short again */
     uint64_t last_request;
     struct pending_request *requests;
-    uint32_t contexts[CONNECTION_MAX_PENDING]; /* of pending submissions, by sequence modulo the capacity */
-    struct memfd **files;                      /* by the protocol's file number; NULL: the number is free */
+    /* Of pending submissions, by sequence modulo the capacity: the context, and the size of the buffers that no
+     * submission has used before. */
+    uint32_t contexts[CONNECTION_MAX_PENDING];
+    uint64_t new_bytes[CONNECTION_MAX_PENDING];
+    struct memfd **files; /* by the protocol's file number; NULL: the number is free */
     uint32_t *file_uses;
     uint32_t file_count;
     struct g4_live_welcome welcome;
@@ -67,8 +70,10 @@ int connection_request(struct connection *connection, void *packet, size_t size,
                        size_t answer_size, int *received);
 
 /* Send an EXEC with the next sequence number.  The caller makes sure that fewer than CONNECTION_MAX_PENDING are
- * pending. False: the server is gone. */
-bool connection_submit(struct connection *connection, struct g4_live_exec *exec);
+ * pending. `new_bytes` is the size of the buffers that no submission has used before.  False: the server is gone. */
+bool connection_submit(struct connection *connection, struct g4_live_exec *exec, uint64_t new_bytes);
+/* The new bytes of all pending submissions. */
+uint64_t connection_new_bytes(const struct connection *connection);
 bool connection_is_done(const struct connection *connection, uint64_t sequence);
 /* Handle the packets that have arrived, without waiting. */
 void connection_receive(struct connection *connection);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/user.h"
 #include "shim/device/chips.h"
 #include "shim/gem/cpu_view.h"
@@ -212,8 +213,11 @@ static bool send_objects(struct submission *submission) {
 static int send(struct submission *submission) {
     struct drm_file *const file = submission->file;
     const struct i915_execbuffer2 *const exec = submission->exec;
+    uint64_t new_bytes = 0;
     for (uint32_t i = 0; i < exec->count; i++) {
-        cpu_view_write_back(submission->vmas[i]->object);
+        const struct vma *const vma = submission->vmas[i];
+        cpu_view_write_back(vma->object);
+        new_bytes += vma->last_use ? 0 : vma->object->size;
     }
     const struct vma *const batch = submission->vmas[submission->batch];
     struct g4_live_exec packet = {
@@ -225,7 +229,7 @@ static int send(struct submission *submission) {
         .flags = exec->flags & EXEC_GEN7_SOL_RESET ? G4_LIVE_EXEC_RESET_OFFSETS : 0,
     };
     if (!gtt_flush(file) || !send_objects(submission) || !notes_send(&file->connection) ||
-        !connection_submit(&file->connection, &packet)) {
+        !connection_submit(&file->connection, &packet, new_bytes)) {
         return EIO;
     }
     const uint64_t sequence = file->connection.submitted;
@@ -295,6 +299,19 @@ static int try_submit(struct submission *submission) {
     return error ? error : send(submission);
 }
 
+/* A client that takes new buffers for each submission would use ever more memory while it is ahead of the server.  If
+ * it waits, it finds those that it has freed idle, and takes them again.  The wait is bounded, because a submission may
+ * itself wait for the client. */
+static void throttle(struct drm_file *file) {
+    static const uint64_t limit = (uint64_t)256 << 20; /* bytes */
+    static const int64_t longest = 2000000000;         /* ns */
+    const struct connection *const connection = &file->connection;
+    const int64_t deadline = shim_now() + longest;
+    while (connection_new_bytes(connection) > limit &&
+           !connection_wait(&file->connection, connection->completed + 1, deadline)) {
+    }
+}
+
 int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_execbuffer2 *const exec = argument;
@@ -313,6 +330,7 @@ int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size) {
     error = error ? error : exec_fences_read(&submission);
     if (!error) {
         connection_receive(&file->connection);
+        throttle(file);
         do {
             error = try_submit(&submission);
         } while (error == EAGAIN);

@@ -7,6 +7,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.live.shim.drm import (
     APERTURE,
@@ -16,6 +17,7 @@ from tests.live.shim.drm import (
     CONTEXT_DESTROY,
     CROCUS,
     END,
+    GATE,
     GTT,
     HANG,
     PAGE,
@@ -335,6 +337,42 @@ def test_more_submissions_than_may_be_pending(d: Device) -> None:
         d.store(target, 4 * i, i + 1)
     data = d.read(target, 1200)
     assert [int.from_bytes(data[i:i + 4], "little") for i in range(0, 1200, 4)] == list(range(1, 301))
+
+
+@in_client
+def test_a_client_that_takes_new_buffers_for_each_submission_waits(d: Device) -> None:
+    """With more than 256 MiB of them, for earlier submissions; with buffers that it has used before it does not."""
+    targets = [d.create(100 * MIB) for _ in range(6)]
+    for target in targets:
+        d.store(target, 0, 1, SLEEP | 50)
+    assert not any(d.busy(target) for target in targets[:3])
+    for target in targets:
+        d.wait(target)
+    start = time.monotonic()
+    for target in targets:
+        d.store(target, 0, 1, SLEEP | 200)
+    assert time.monotonic() - start < 0.6
+    assert d.busy(targets[3])
+
+
+def test_the_wait_of_a_client_that_takes_new_buffers_ends(start_live: Callable) -> None:
+    """The first submission may itself wait for the client."""
+    with start_live() as live:
+        client = live.start_function(client_that_gets_ahead_of_a_gate)
+        live.until((live.directory / "ahead").exists)
+        live.gate.set()
+        live.finish(client)
+
+
+def client_that_gets_ahead_of_a_gate(d: Device) -> None:
+    first = d.create(300 * MIB)
+    d.store(first, 0, 1, GATE)
+    start = time.monotonic()
+    d.store(d.create(), 0, 1)
+    assert 1 < time.monotonic() - start < 10
+    assert d.busy(first)
+    Path(os.environ["GEN4EMU_LIVE"], "ahead").touch()
+    d.wait(first)
 
 
 @in_client
