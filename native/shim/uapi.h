@@ -277,7 +277,7 @@ struct i915_execbuffer2 {
 };
 struct i915_exec_object {
     uint32_t handle, relocation_count;
-    uint64_t relocations, alignment, offset, flags, reserved1, reserved2;
+    uint64_t relocations, alignment, offset, flags, pad_to_size, reserved;
 };
 struct i915_relocation {
     uint32_t target, delta;

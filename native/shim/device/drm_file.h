@@ -29,6 +29,7 @@ struct vma {
     uint32_t handles;
     bool bound;
     uint64_t address;
+    uint64_t reserved;                 /* bytes from the address on, while bound: the object and padding after it */
     uint32_t file_number;              /* the protocol's number of the memfd, while bound */
     uint64_t last_use, last_write;     /* sequence numbers of submissions */
     uint64_t used_by[G4_LIVE_ENGINES]; /* the last use by each engine */

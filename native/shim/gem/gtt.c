@@ -86,7 +86,7 @@ void gtt_unbind(struct vma *vma) {
     const struct g4_live_range range = {.address = vma->address, .file = G4_LIVE_UNBOUND, .size = vma->object->size};
     (void)add_change(file, &range);
     connection_release_file(&file->connection, vma->file_number);
-    ranges_give(&file->addresses, vma->address, vma->object->size);
+    ranges_give(&file->addresses, vma->address, vma->reserved);
     vma->bound = false;
 }
 
@@ -97,12 +97,14 @@ void gtt_unbind_all(struct drm_file *file) {
 }
 
 static bool overlaps(const struct vma *vma, uint64_t start, uint64_t size) {
-    return vma->bound && vma->address < start + size && start < vma->address + vma->object->size;
+    return vma->bound && vma->address < start + size && start < vma->address + vma->reserved;
 }
 
-static int bind_at(struct vma *vma, uint64_t address) {
+/* Bind at addresses that were taken. */
+static int bind_at(struct vma *vma, uint64_t address, uint64_t size) {
     vma->bound = true;
     vma->address = address;
+    vma->reserved = size;
     const int error = add_binding(vma);
     if (error) {
         gtt_unbind(vma);
@@ -110,9 +112,8 @@ static int bind_at(struct vma *vma, uint64_t address) {
     return error;
 }
 
-static int bind_pinned(struct vma *vma, uint64_t address, uint64_t stamp) {
+static int bind_pinned(struct vma *vma, uint64_t address, uint64_t size, uint64_t stamp) {
     struct drm_file *const file = vma->file;
-    const uint64_t size = vma->object->size;
     for (struct vma *other = file->vmas, *next; other; other = next) {
         next = other->next;
         if (other != vma && overlaps(other, address, size)) {
@@ -122,7 +123,7 @@ static int bind_pinned(struct vma *vma, uint64_t address, uint64_t stamp) {
             gtt_unbind(other);
         }
     }
-    return ranges_take_at(&file->addresses, address, size) ? bind_at(vma, address) : ENOSPC;
+    return ranges_take_at(&file->addresses, address, size) ? bind_at(vma, address, size) : ENOSPC;
 }
 
 /* The least recently used bound VMA, except those of submission `stamp`. */
@@ -136,28 +137,37 @@ static struct vma *oldest(const struct drm_file *file, uint64_t stamp) {
     return found;
 }
 
+/* Whether an address is within the request's bounds. */
+static bool fits(const struct gtt_request *request, uint64_t address, uint64_t size, uint64_t alignment) {
+    const uint64_t limit = request->limit ? request->limit : UINT64_MAX;
+    return address >= request->minimum && (address & (alignment - 1)) == 0 && size <= limit && address <= limit - size;
+}
+
 int gtt_bind(struct vma *vma, const struct gtt_request *request, uint64_t stamp) {
     struct drm_file *const file = vma->file;
     const uint64_t alignment = request->alignment > 4096 ? request->alignment : 4096;
+    const uint64_t size = request->size > vma->object->size ? request->size : vma->object->size;
+    const bool large_enough = vma->bound && vma->reserved >= size;
     if (request->pinned) {
-        if (vma->bound && vma->address == request->address) {
+        if (large_enough && vma->address == request->address) {
             return 0;
         }
         gtt_unbind(vma);
-        return bind_pinned(vma, request->address, stamp);
+        return bind_pinned(vma, request->address, size, stamp);
     }
-    const uint64_t minimum = request->minimum > lowest_address ? request->minimum : lowest_address;
-    const uint64_t limit = request->limit ? request->limit : UINT64_MAX;
-    const uint64_t size = vma->object->size;
-    if (vma->bound && vma->address >= request->minimum && (vma->address & (alignment - 1)) == 0 &&
-        vma->address + size <= limit) {
+    if (large_enough && fits(request, vma->address, size, alignment)) {
         return 0;
     }
     gtt_unbind(vma);
+    if (request->address && fits(request, request->address, size, alignment) &&
+        ranges_take_at(&file->addresses, request->address, size)) {
+        return bind_at(vma, request->address, size);
+    }
+    const uint64_t minimum = request->minimum > lowest_address ? request->minimum : lowest_address;
     for (;;) {
         const uint64_t address = ranges_take(&file->addresses, size, alignment, minimum);
-        if (address != RANGES_NONE && size <= limit && address <= limit - size) {
-            return bind_at(vma, address);
+        if (address != RANGES_NONE && fits(request, address, size, alignment)) {
+            return bind_at(vma, address, size);
         }
         if (address != RANGES_NONE) {
             ranges_give(&file->addresses, address, size);
@@ -195,7 +205,7 @@ bool gtt_flush(struct drm_file *file) {
 void gtt_forget(struct drm_file *file) {
     for (struct vma *vma = file->vmas; vma; vma = vma->next) {
         if (vma->bound) {
-            ranges_give(&file->addresses, vma->address, vma->object->size);
+            ranges_give(&file->addresses, vma->address, vma->reserved);
             vma->bound = false;
         }
         vma->last_use = 0;

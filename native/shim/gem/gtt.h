@@ -16,9 +16,10 @@ void vma_rebind(struct vma *vma);
 struct gtt_request {
     uint64_t alignment; /* 0 or a power of two */
     uint64_t minimum;
-    uint64_t limit; /* end of the addresses that the client accepts; 0: any */
-    bool pinned;
-    uint64_t address;
+    uint64_t limit;   /* end of the addresses that the client accepts; 0: any */
+    uint64_t size;    /* of the object and the padding after it, if larger than the object */
+    bool pinned;      /* it must be at `address` */
+    uint64_t address; /* otherwise, a proposal, which is followed if it is free; 0: there is none */
 };
 
 /* Bind a VMA, or keep its address if that will do.  Evicts others, but not those with this stamp; 0 or an errno. */

@@ -86,7 +86,7 @@ static int lookup_objects(struct submission *submission) {
         const bool pinned = object->flags & EXEC_OBJECT_PINNED;
         const bool padded = object->flags & EXEC_OBJECT_PAD_TO_SIZE;
         if (object->flags & ~(uint64_t)EXEC_OBJECT_KNOWN_FLAGS || object->alignment & (object->alignment - 1) ||
-            (padded && object->reserved1 & 4095)) {
+            (padded && object->pad_to_size & 4095)) {
             return EINVAL;
         }
         if (pinned &&
@@ -120,22 +120,31 @@ static uint64_t address_limit(const struct drm_file *file, const struct i915_exe
     return object->flags & EXEC_OBJECT_48_BITS || size < narrow ? size : narrow;
 }
 
-static int bind_some(struct submission *submission, bool pinned) {
+/* Bytes of addresses that an object takes, with padding. */
+static uint64_t span_of(const struct submission *submission, uint32_t index) {
+    const struct i915_exec_object *const object = &submission->objects[index];
+    const uint64_t size = submission->vmas[index]->object->size;
+    return object->flags & EXEC_OBJECT_PAD_TO_SIZE && object->pad_to_size > size ? object->pad_to_size : size;
+}
+
+/* Bind the objects that are pinned, or the others; `proposed`: these where the client proposes it, if that is free. */
+static int bind_some(struct submission *submission, bool pinned, bool proposed) {
     for (uint32_t i = 0; i < submission->exec->count; i++) {
         const struct i915_exec_object *const object = &submission->objects[i];
         if (!!(object->flags & EXEC_OBJECT_PINNED) != pinned) {
             continue;
         }
         const uint64_t limit = address_limit(submission->file, object);
-        if (pinned && (object->offset >= limit || submission->vmas[i]->object->size > limit - object->offset)) {
+        if (pinned && (object->offset >= limit || span_of(submission, i) > limit - object->offset)) {
             return EINVAL;
         }
         const struct gtt_request request = {
             .alignment = object->alignment,
             .limit = limit,
             .minimum = i == submission->batch && object->relocation_count ? batch_minimum : 0,
+            .size = span_of(submission, i),
             .pinned = pinned,
-            .address = object->offset,
+            .address = pinned || proposed ? object->offset : 0,
         };
         const int error = gtt_bind(submission->vmas[i], &request, submission->stamp);
         if (error) {
@@ -152,10 +161,10 @@ static void unbind_overlapping(struct submission *submission) {
             continue;
         }
         const uint64_t start = submission->objects[i].offset;
-        const uint64_t end = start + submission->vmas[i]->object->size;
+        const uint64_t end = start + span_of(submission, i);
         for (uint32_t other = 0; other < submission->exec->count; other++) {
             struct vma *const vma = submission->vmas[other];
-            const bool moves = vma->bound && vma->address < end && start < vma->address + vma->object->size;
+            const bool moves = vma->bound && vma->address < end && start < vma->address + vma->reserved;
             if (moves && !(submission->objects[other].flags & EXEC_OBJECT_PINNED &&
                            submission->objects[other].offset == vma->address)) {
                 gtt_unbind(vma);
@@ -166,13 +175,13 @@ static void unbind_overlapping(struct submission *submission) {
 
 static int bind_all(struct submission *submission) {
     unbind_overlapping(submission);
-    int error = bind_some(submission, true);
-    error = error ? error : bind_some(submission, false);
+    int error = bind_some(submission, true, false);
+    error = error ? error : bind_some(submission, false, true);
     if (error == ENOSPC) {
-        /* The free space may be fragmented. */
+        /* The free space may be fragmented, also by proposed addresses. */
         gtt_unbind_all(submission->file);
-        error = bind_some(submission, true);
-        error = error ? error : bind_some(submission, false);
+        error = bind_some(submission, true, false);
+        error = error ? error : bind_some(submission, false, false);
     }
     return error;
 }

@@ -37,7 +37,7 @@ RENDER_RING, BSD_RING = 1, 2
 NO_RELOC, HANDLE_LUT, BATCH_FIRST = 1 << 11, 1 << 12, 1 << 18
 FENCE_IN, FENCE_OUT, FENCE_ARRAY = 1 << 16, 1 << 17, 1 << 19
 CROCUS = RENDER_RING | NO_RELOC | HANDLE_LUT | BATCH_FIRST | FENCE_ARRAY
-WRITE, PINNED, CAPTURE = 4, 16, 128
+WRITE, PINNED, PAD_TO_SIZE, CAPTURE = 4, 16, 32, 128
 GTT, WC, WB = 0, 1, 2
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -95,8 +95,9 @@ class Object:
     """An entry of an EXECBUFFER2."""
 
     def __init__(self, handle: int, relocs: Relocs | None = None, offset: int = 0, flags: int = 0,
-                 alignment: int = 0) -> None:
+                 alignment: int = 0, pad_to_size: int = 0) -> None:
         self.handle, self.relocs, self.offset, self.flags, self.alignment = handle, relocs, offset, flags, alignment
+        self.pad_to_size = pad_to_size
 
 
 class Device:
@@ -164,7 +165,7 @@ class Device:
         """EXECBUFFER2; updates the offsets in `objects` and returns the field of the sync files."""
         array = ctypes.create_string_buffer(b"".join(
             struct.pack("<IIQQQQQQ", o.handle, o.relocs.count if o.relocs else 0,
-                        address_of(o.relocs.data) if o.relocs else 0, o.alignment, o.offset, o.flags, 0, 0)
+                        address_of(o.relocs.data) if o.relocs else 0, o.alignment, o.offset, o.flags, o.pad_to_size, 0)
             for o in objects) + b"\0")
         cliprects, count = other.get("cliprects", 0), other.get("cliprect_count", 0)
         if fences is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from tests.live.shim.drm import (
     GATE,
     GTT,
     HANG,
+    PAD_TO_SIZE,
     PAGE,
     PINNED,
     RENDER_RING,
@@ -221,6 +223,81 @@ def test_pinned_buffers_get_the_requested_addresses(d: Device) -> None:
     twin = Object(d.create(), flags=PINNED, offset=0)
     with fails(errno.ENOSPC):
         d.exec([batch, pinned, twin])
+
+
+@in_client
+def test_an_address_that_the_client_proposes_is_taken_if_it_is_free(d: Device) -> None:
+    batch, address = Object(d.batch(END, 0)), 0x3000_0000
+    first = Object(d.create(2 * PAGE), offset=address)
+    low = Object(d.create(), offset=PAGE)
+    d.exec([batch, first, low])
+    assert (first.offset, low.offset) == (address, PAGE)
+    first.offset = 0x1000_0000
+    d.exec([batch, first])
+    assert first.offset == address  # it stays where it is
+    for taken in (address, address + PAGE):
+        second = Object(d.create(), offset=taken)
+        d.exec([batch, first, second])
+        assert second.offset not in (address, address + PAGE)
+
+
+@in_client
+def test_an_invalid_proposal_of_an_address_is_ignored(d: Device) -> None:
+    batch, end = Object(d.batch(END, 0)), 1 << 31
+    for offset, alignment in ((0x3000_0123, 0), (end - PAGE, 0), (end, 0), (1 << 40, 0), ((1 << 64) - 1, 0),
+                              (0x3000_1000, 0x10000)):
+        one = Object(d.create(2 * PAGE), offset=offset, alignment=alignment)
+        d.exec([batch, one])
+        assert one.offset != offset
+        assert MIB <= one.offset <= end - 2 * PAGE
+        assert one.offset % max(PAGE, alignment) == 0
+    relocated = Object(d.batch(END, 0, 0, 0), Relocs((1, 0, 8, 1, 0, 0)), offset=PAGE)
+    d.exec([relocated, Object(d.create())])
+    assert relocated.offset >= MIB  # low addresses are not for batches with relocations
+
+
+@in_client
+def test_proposed_addresses_do_not_keep_out_what_would_fit(d: Device) -> None:
+    quarter = 1 << 29
+    batch = Object(d.batch(END, 0))
+    apart = [Object(d.create(), offset=at) for at in (quarter, 2 * quarter, 3 * quarter)]
+    d.exec([batch, *apart])
+    d.exec([batch, *apart, Object(d.create(3 * quarter))])
+    assert max(one.offset for one in apart) - min(one.offset for one in apart) < quarter
+
+
+@in_client
+def test_no_other_buffer_is_in_the_padding_after_one(d: Device) -> None:
+    batch, other = Object(d.batch(END, 0), flags=PINNED, offset=1 << 30), Object(d.create(), flags=PINNED)
+    padded = Object(d.create(), flags=PINNED | PAD_TO_SIZE, pad_to_size=16 * MIB)
+    for offset in (PAGE, 16 * MIB - PAGE):
+        other.offset = offset
+        with fails(errno.ENOSPC):
+            d.exec([batch, padded, other])
+    other.offset = 16 * MIB
+    d.exec([batch, padded, other])
+    assert (padded.offset, other.offset) == (0, 16 * MIB)
+    padded.pad_to_size += PAGE
+    with fails(errno.ENOSPC):
+        d.exec([batch, padded, other])
+    other.flags = 0
+    d.exec([batch, padded, other])
+    assert other.offset > 16 * MIB
+    padded.pad_to_size = (1 << 31) + PAGE
+    with fails(errno.EINVAL):
+        d.exec([batch, padded])
+    d.drop(padded.handle)
+    other.flags, other.offset = PINNED, PAGE  # the padding is free again
+    d.exec([batch, other])
+
+
+@in_client
+def test_the_device_chooses_no_address_in_padding(d: Device) -> None:
+    batch = Object(d.batch(END, 0))
+    padded = [Object(d.create(), flags=PAD_TO_SIZE, pad_to_size=4 * MIB) for _ in range(3)]
+    d.exec([batch, *padded])
+    ends = sorted([(o.offset, o.offset + 4 * MIB) for o in padded] + [(batch.offset, batch.offset + PAGE)])
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(ends))
 
 
 @in_client(device="g965")
