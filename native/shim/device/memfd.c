@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -119,8 +120,26 @@ struct memfd *memfd_views(void) {
     return views;
 }
 
+static const char buffer_name[] = "gen4emu-buffer";
+
 struct memfd *memfd_new(uint64_t size) {
-    return create("gen4emu-buffer", size, size);
+    return create(buffer_name, size, size);
+}
+
+uint64_t memfd_buffer_size(int fd) {
+    static const char prefix[] = "/memfd:";
+    const int seals = REAL(fcntl)(fd, F_GET_SEALS);
+    struct stat64 status;
+    char link[32], path[64];
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || REAL(fstat64)(fd, &status)) {
+        return 0; /* most descriptors, by one system call */
+    }
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = REAL(readlink)(link, path, sizeof path - 1);
+    path[length < 0 ? 0 : length] = 0;
+    const bool ours = strncmp(path, prefix, sizeof prefix - 1) == 0 &&
+                      strncmp(path + sizeof prefix - 1, buffer_name, sizeof buffer_name - 1) == 0;
+    return ours ? (uint64_t)status.st_size : 0;
 }
 
 struct memfd *memfd_find(int fd) {
@@ -217,13 +236,13 @@ void memfd_release_kept(void) {
 
 /* Clear a block without touching pages that it does not have. */
 static bool clear(const struct kept_block *block) {
-    const off_t end = (off_t)(block->offset + block->size);
-    for (off_t at = (off_t)block->offset; at < end;) {
-        const off_t data = lseek(block->memfd->fd, at, SEEK_DATA);
+    const off64_t end = (off64_t)(block->offset + block->size);
+    for (off64_t at = (off64_t)block->offset; at < end;) {
+        const off64_t data = REAL(lseek64)(block->memfd->fd, at, SEEK_DATA);
         if (data < 0 || data >= end) {
             return data >= 0 || errno == ENXIO; /* there is no data up to the end of the file */
         }
-        const off_t hole = lseek(block->memfd->fd, data, SEEK_HOLE);
+        const off64_t hole = REAL(lseek64)(block->memfd->fd, data, SEEK_HOLE);
         if (hole < 0) {
             return false;
         }

@@ -27,6 +27,8 @@ struct memfd *memfd_arena(void);
 struct memfd *memfd_views(void);
 /* A new memfd of `size` bytes; NULL with errno. */
 struct memfd *memfd_new(uint64_t size);
+/* The size of the shared buffer of this or another process behind a descriptor; 0 if it is none. */
+uint64_t memfd_buffer_size(int fd);
 /* The memfd behind a descriptor, with a reference.  A known one is found again; a new one must be sealed against
  * shrinking, and the descriptor is duplicated. */
 struct memfd *memfd_of_descriptor(int fd, uint64_t size);

@@ -16,6 +16,7 @@
 #include "shim/base/real.h"
 #include "shim/base/user.h"
 #include "shim/device/drm_file.h"
+#include "shim/device/memfd.h"
 #include "shim/gem/cpu_map.h"
 #include "shim/hooks/start.h"
 #include "shim/ioctls.h"
@@ -140,6 +141,12 @@ static bool could_be_buffer(int fd, off64_t offset) {
     return fd >= 0 && (uint64_t)offset >> MAP_SLOT_SHIFT && drm_file_ever_opened();
 }
 
+/* Whether a range is not inside the shared buffer behind a descriptor, although a mapping of its file may be. */
+static bool is_beyond_buffer(int fd, uint64_t offset, uint64_t length) {
+    const uint64_t size = fd >= 0 && drm_file_ever_opened() ? memfd_buffer_size(fd) : 0;
+    return size && (offset > size || length > size - offset);
+}
+
 HOOK void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset) {
     if (!shim_active()) {
         return REAL(mmap64)(address, length, protection, flags, fd, offset);
@@ -158,6 +165,10 @@ HOOK void *mmap64(void *address, size_t length, int protection, int flags, int f
         if (file) {
             return result;
         }
+    }
+    if (is_beyond_buffer(fd, (uint64_t)offset, length)) {
+        errno = EINVAL;
+        return MAP_FAILED;
     }
     if (flags & MAP_FIXED && cpu_map_may_contain(address, length)) {
         shim_lock();
@@ -199,6 +210,30 @@ HOOK void *mremap(void *address, size_t old_length, size_t length, int flags, ..
         }
     }
     return REAL(mremap)(address, old_length, length, flags, wanted);
+}
+
+/* --- the size of a buffer --- */
+
+/* A dma-buf answers a seek to its end or its start with its size or 0, and has no other positions. */
+HOOK off64_t lseek64(int fd, off64_t offset, int whence) {
+    const uint64_t size = shim_active() && drm_file_ever_opened() ? memfd_buffer_size(fd) : 0;
+    if (size == 0) {
+        return REAL(lseek64)(fd, offset, whence);
+    }
+    if (offset || (whence != SEEK_SET && whence != SEEK_END)) {
+        errno = EINVAL;
+        return -1;
+    }
+    return whence == SEEK_END ? (off64_t)size : 0;
+}
+
+HOOK off_t lseek(int fd, off_t offset, int whence) {
+    const off64_t result = lseek64(fd, offset, whence);
+    if (result != (off_t)result) {
+        errno = EOVERFLOW;
+        return -1;
+    }
+    return (off_t)result;
 }
 
 /* --- programs that use syscall() --- */

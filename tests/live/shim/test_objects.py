@@ -674,6 +674,39 @@ def test_a_dma_buf_has_a_size_and_imports_as_the_same_handle(d: Device) -> None:
 
 
 @in_client
+def test_a_dma_buf_has_a_size_but_no_positions(d: Device) -> None:
+    handle = d.create(4 * PAGE)
+    fd = d.export(handle)
+    for _ in range(2):
+        assert os.lseek(fd, 0, os.SEEK_END) == 4 * PAGE
+        assert os.lseek(fd, 0, os.SEEK_SET) == 0
+        for offset, whence in ((-1, os.SEEK_END), (1, os.SEEK_END), (1, os.SEEK_SET), (4 * PAGE, os.SEEK_SET),
+                               (0, os.SEEK_CUR), (0, os.SEEK_DATA)):
+            with fails(errno.EINVAL):
+                os.lseek(fd, offset, whence)
+        d.drop(handle)  # the descriptor is the only reference left
+        handle = d.create()
+    own = os.memfd_create("gen4emu", os.MFD_ALLOW_SEALING)
+    os.ftruncate(own, PAGE)
+    fcntl.fcntl(own, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+    assert os.lseek(own, 5, os.SEEK_SET) == os.lseek(own, 0, os.SEEK_CUR) == 5
+
+
+@in_client
+def test_a_map_of_a_dma_buf_is_inside_it(d: Device) -> None:
+    fd = d.export(d.create(4 * PAGE))
+
+    def mapped(size: int, offset: int) -> bool:
+        return bool(libc.mmap(None, size, PROT_RW, MAP_SHARED, fd, offset) != ctypes.c_void_p(-1).value)
+
+    assert mapped(4 * PAGE, 0)
+    assert mapped(PAGE, 3 * PAGE)
+    for size, offset in ((8 * PAGE, 0), (4 * PAGE + 1, 0), (4 * PAGE, 2 * PAGE), (PAGE, 4 * PAGE), (PAGE, 8 * PAGE)):
+        assert not mapped(size, offset)
+        assert ctypes.get_errno() == errno.EINVAL
+
+
+@in_client
 def test_synchronisation_of_a_dma_buf_names_an_access(d: Device) -> None:
     sync, read, write, end = 0x40086200, 1, 2, 4
     fd = d.export(d.create(4096))
