@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "shim/base/user.h"
+#include "shim/device/memfd.h"
 #include "shim/uapi.h"
 
 static const struct g4_live_chip *chip_of(const struct drm_file *file) {
@@ -383,6 +384,13 @@ static int32_t put_topology(const struct g4_live_chip *chip, const struct i915_q
     return put_item(item, &topology, (int32_t)size, sizeof topology.flags);
 }
 
+/* The memory of the machine, but no more than there is space for buffers. */
+static uint64_t memory_size(void) {
+    const uint64_t installed = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const struct memfd *const arena = memfd_arena();
+    return arena && arena->size < installed ? arena->size : installed;
+}
+
 static int32_t answer(const struct drm_file *file, const struct i915_query_item *item) {
     if (item->id == QUERY_TOPOLOGY) {
         return put_topology(chip_of(file), item);
@@ -399,7 +407,7 @@ static int32_t answer(const struct drm_file *file, const struct i915_query_item 
     }
     if (item->id == QUERY_REGIONS) {
         struct regions regions = {.count = 1};
-        regions.region.probed = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+        regions.region.probed = memory_size();
         regions.region.unallocated = regions.region.probed;
         regions.region.cpu_visible_probed = regions.region.probed;
         regions.region.cpu_visible_unallocated = regions.region.unallocated;
