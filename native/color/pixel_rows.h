@@ -155,6 +155,17 @@ static inline bool g4_pixel_map_side_by_side(const uint16_t x[4], const uint16_t
            y[2] == y[0] && y[3] == y[0];
 }
 
+/* The same, all four at once, for subspans that were stored long before. */
+static inline bool g4_pixel_map_is_row(const uint16_t x[4], const uint16_t y[4]) {
+    const uint64_t all = UINT64_C(0x0001000100010001);
+    uint64_t columns;
+    uint64_t rows;
+
+    memcpy(&columns, x, sizeof columns);
+    memcpy(&rows, y, sizeof rows);
+    return x[0] < UINT16_MAX - 6 && columns == x[0] * all + UINT64_C(0x0006000400020000) && rows == y[0] * all;
+}
+
 /* Finds the rows of four subspans side by side.  False: they are not contiguous. */
 static inline bool g4_pixel_map_four(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y,
                                      uint8_t **row) {

@@ -536,7 +536,8 @@ static bool has_colors_only(const struct write_message_gen7 *m) {
 
 /* Four subspans side by side, with the first one lit. */
 static bool is_row(const struct write_message_gen7 *m, uint32_t live) {
-    return m->pixels == PIXELS && (live & 15) && g4_pixel_map_side_by_side(m->block->x, m->block->y);
+    const struct g4_pixel_block *const block = m->block;
+    return m->pixels == PIXELS && (live & 15) && g4_pixel_map_is_row(block->x, block->y);
 }
 
 /* Finds the colors of thread 0.  False: the two registers of a channel do not follow each other. */
@@ -555,9 +556,10 @@ static bool find_color_registers(const struct write_message_gen7 *m, struct g4_w
 
 /* Writes the first threads together.  Returns those that are left, all after the others. */
 static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, bool second) {
-    struct g4_wide_message wide = {.threads = 0};
+    struct g4_wide_message wide; /* filled as far as threads have data */
     struct g4_target *target = NULL;
     uint32_t left = m->send->threads;
+    wide.threads = wide.rows = 0;
     const bool fast = has_colors_only(m) && find_color_registers(m, &wide);
 
     for (; fast && left; left &= left - 1) {

@@ -362,7 +362,15 @@ uint32_t g4_lod_first_subspan(const g4_lanes active[G4_SAMPLE_HALVES]) {
 
 bool g4_lod_alike(const int32_t value[G4_SUBSPANS], const g4_lanes active[G4_SAMPLE_HALVES]) {
     const int32_t first = value[g4_lod_first_subspan(active)];
+    int32_t differences = 0;
     uint64_t others = 0;
+
+    for (uint32_t s = 0; s < G4_SUBSPANS; s++) { /* with vectors: mostly, there are none */
+        differences |= value[s] ^ first;
+    }
+    if (!differences) {
+        return true;
+    }
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
         const g4_lanes subspans = subspans_of(active[half]);
         for (uint32_t s = 0; s < G4_SUBSPANS / 2; s++) {
