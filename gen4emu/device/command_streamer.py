@@ -49,6 +49,8 @@ class Decoded:
     dwords: int
     execute: Handler
     stored: StoredCommand | None = None  # the command, if the core can execute it in a run but has not learned it
+    runs: bool = False  # the core can execute it in a run
+    draws: bool = False  # but only if it may draw
 
 
 @dataclass(slots=True)
@@ -115,7 +117,7 @@ class Executor:
     """The units behind a command streamer, as functions."""
 
     draw: Handler  # 3DPRIMITIVE
-    drawing_core: Callable[[], Any]  # the core's device if it may draw by itself, else NULL
+    drawing_core: Callable[[], Any]  # the core's device if it may draw by itself, else None
     core_drew: Callable[[int], None]  # it has drawn so many primitives
     core_failed: Callable[[int], None]  # its last draw failed, with this status
     fault: Any  # struct g4_fault *, for that draw
@@ -326,7 +328,7 @@ class CommandStreamer:
             for decoded, command in self._reader.batch(first, self.max_batch_dwords // _MAX_JUMPS):
                 self.commands += 1
                 decoded.execute(command)
-                if self.has_drawn:
+                if self.has_drawn and self.at_rest is not None:
                     self._rest(in_batch=True)
         except EndlessBatch:
             self._hang(f"the batch does not end after {self.max_batch_dwords} dwords or {_MAX_JUMPS} jumps")
@@ -397,9 +399,13 @@ class CommandStreamer:
         """Let the core execute commands of the window at `start`, and return the index of the first that it leaves."""
         if self._threads:
             return at
-        stored, run, words = self.state.stored, self.state.stored.run, self._window
+        words = self._window
+        first, device = self._headers[False][words[at]], self.executor.drawing_core()
+        if not first.runs or (first.draws and device is None):
+            return at
+        stored, run = self.state.stored, self.state.stored.run
         while True:
-            at = stored.execute(self._window_pointer, at, end, self.executor.drawing_core(), self.executor.fault)
+            at = stored.execute(self._window_pointer, at, end, device or ffi.NULL, self.executor.fault)
             if run.commands:
                 self.commands += run.commands
                 last = run.last
@@ -434,7 +440,9 @@ class CommandStreamer:
             return Decoded(present or self.catalogue.generation.unknown_length(header), self._unknown)
         length = present or known.length(header)
         command = self.catalogue.command_for(header, self.engine)  # None: only other parts document it
-        return Decoded(length, self._handler(known, command, length), self._stored(known, command, length))
+        stored = self._stored(known, command, length)
+        return Decoded(length, self._handler(known, command, length), stored, stored is not None,
+                       stored is not None and stored.draws)
 
     def _stored(self, known: Command, command: Command | None, length: int) -> StoredCommand | None:
         """The command, if the core may execute it without a notification and its operands are complete."""

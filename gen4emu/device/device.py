@@ -314,9 +314,9 @@ class Device:
         self.debug.draw(words, self._run_draw)
 
     def _drawing_core(self) -> Any:
-        """The core's device unless something has to be done in Python for each draw; then NULL."""
+        """The core's device unless something has to be done in Python for each draw; then None."""
         if self._listeners or self._counting or self._finds_targets or self.debug.active or self.observer.attached:
-            return ffi.NULL
+            return None
         return self.native
 
     def _core_drew(self, draws: int) -> None:

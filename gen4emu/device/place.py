@@ -15,6 +15,8 @@ class DrawKind(Enum):
     MEDIA_OBJECT = "media object"
     DISPATCH = "dispatch"  # of thread groups: GPGPU_WALKER
 
+    __hash__ = object.__hash__  # that of Enum is executed in Python, and draws are counted by their kind
+
     @classmethod
     def of(cls, command: str) -> DrawKind:
         """The kind of the draw command with this name."""

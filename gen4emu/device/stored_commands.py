@@ -133,11 +133,11 @@ def leave_if_zero(dword: int, mask: int = 0xFFFFFFFF) -> Step:
 class StoredCommand:
     """The handler of a command that the core executes.  It is part of a run of commands, too (`StoredCommands.run`)."""
 
-    __slots__ = ("_fallback", "_owner", "alone", "number")
+    __slots__ = ("_fallback", "_owner", "alone", "draws", "number")
 
     def __init__(self, owner: StoredCommands, number: int, fallback: Callable[[Words], None] | None, *,
                  draws: bool) -> None:
-        self._owner, self.number, self._fallback = owner, number, fallback
+        self._owner, self.number, self._fallback, self.draws = owner, number, fallback, draws
         # The handler outside of runs.  There, the core leaves every draw to Python, so it need not be called.
         self.alone: Callable[[Words], None] = fallback if draws and fallback is not None else self
 

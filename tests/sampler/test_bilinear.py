@@ -90,6 +90,30 @@ def test_bits_do_not_depend_on_the_variant(tiling: Tiling, mode: Mode, size: tup
     same_in_all_variants(t, payloads, emask=0x5A3C, header={"u_offset": -8, "v_offset": 7})
 
 
+def enlarged(rng: np.random.Generator, size: tuple[int, int], scale: float) -> list[list[np.ndarray]]:
+    """u and v of threads whose pixels are 1 / `scale` texels apart, anywhere in the image."""
+    lane = np.arange(16)
+    x, y = (lane // 4 * 2 + lane % 2) / scale, lane // 2 % 2 / scale
+    threads = []
+    for _ in range(THREADS):
+        u, v = ((c + rng.uniform(0, side)).astype(np.float32) / np.float32(side)
+                for c, side in zip((x, y), size, strict=True))
+        threads.append([u[:8], u[8:], v[:8], v[8:]])
+    return threads
+
+
+@pytest.mark.parametrize("tiling", list(Tiling)[:3])
+@pytest.mark.parametrize("size", [(64, 64), (150, 40), (12, 33)])
+@pytest.mark.parametrize("mode", [Mode.WRAP, Mode.CLAMP, Mode.MIRROR])
+def test_enlarged_images_do_not_depend_on_the_variant(tiling: Tiling, size: tuple[int, int], mode: Mode) -> None:
+    rng = np.random.default_rng([*size, mode, tiling.value])
+    t = Texturing(threads=THREADS)
+    t.surface(F.B8G8R8A8_UNORM, *size, tiling=tiling, data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+    t.sampler(Map.LINEAR, mode=(mode, mode, mode))
+    payloads = [enlarged(rng, size, scale) for scale in (1.0, -1.0, 1.7, 4.3)] * (MANY // 4)
+    same_in_all_variants(t, payloads)
+
+
 @pytest.mark.parametrize("format", [F.R8G8B8A8_UNORM, F.B8G8R8X8_UNORM, F.B8G8R8A8_UNORM_SRGB])
 @pytest.mark.parametrize("mip", [Mip.NONE, Mip.NEAREST, Mip.LINEAR])
 @pytest.mark.parametrize("magnified", [Map.NEAREST, Map.LINEAR])
