@@ -175,7 +175,7 @@ def _index(trace: str, kind: str | None, device: Device | None, frames: Selectio
 def _begin(index: Signed | None, frames: Selection | None) -> Begin:
     if index is None or frames is None:
         return at_the_start
-    return lambda options: index.bookmark_before([(frames.first, "whole frame")], options, complain)
+    return lambda options: index.start_before(frames.first, complain, "whole frame", options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from typing import Any
 from gen4emu.decode.blits import TILED_IN_X, YTiled
 from gen4emu.decode.nodes import Body, Command, KernelCode
 from gen4emu.hw.fields import Address, Bool, Uint
+from gen4emu.hw.formats import FormatInfo, format_info
 from gen4emu.hw.layout import View
 
 MAX_BINDING_TABLE = 256
 MAX_SAMPLERS = 16
 _PARSED_KEPT = 1 << 14
 _CONTEXTS_KEPT = 256
+_STORE_SRC = 1  # VertexComponentControl
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,6 +59,21 @@ class Pointer:
     shown: Hashable = None
 
 
+@dataclass(slots=True, frozen=True)
+class VertexElement:
+    """A valid vertex element, as far as readers of vertices need it."""
+
+    buffer: int
+    offset: int
+    info: FormatInfo | None  # of its format; None: a reserved one
+    reads_memory: bool  # or all components are constants
+
+    @property
+    def size(self) -> int:
+        """Bytes in the buffer."""
+        return 4 if self.info is None else self.info.block_bits // 8
+
+
 @dataclass(slots=True)
 class Unit:
     """One stage as the last command for it left it."""
@@ -83,7 +100,7 @@ class Context:
     tables: dict[str, int] = field(default_factory=dict)  # stage -> address of its binding table
     state_changed: bool = False  # since the last draw, state that the next one follows
     vertex_buffers: dict[int, View] = field(default_factory=dict)
-    vertex_elements: list[View] = field(default_factory=list)
+    vertex_elements: tuple[VertexElement, ...] = ()
     index_buffer: View | None = None
     step_rates: dict[int, int] = field(default_factory=dict)  # Gen8 on: of elements with a value for each instance
     vertices_changed: bool = False
@@ -106,6 +123,10 @@ class Context:
     _key: tuple[int, ...] | None = None  # of the bases
     number: int = 0  # of the logical context whose state this is
     _saved: dict[int, dict[str, Any]] = field(default_factory=dict)  # the state of the others
+
+    def renewed(self) -> Context:
+        """The state before any command, which remembers how commands are parsed."""
+        return Context(dict.fromkeys(self.bases, 0), self.mask, _parsed=self._parsed)
 
     def switch(self, number: int) -> None:
         """Save the state, and continue with that of another logical context."""
@@ -209,10 +230,14 @@ def _words_of(item: View) -> tuple[int, ...]:
     return tuple(item.words[item.at:item.at + item.dwords])
 
 
-def _vertex_elements_of(view: View) -> tuple[list[View], tuple[tuple[int, ...], ...]]:
+def _vertex_elements_of(view: View) -> tuple[tuple[VertexElement, ...], tuple[tuple[int, ...], ...]]:
     """The valid elements, and their dwords."""
-    elements = [element for element in view.vertex_elements if element.valid]
-    return elements, tuple([_words_of(element) for element in elements])
+    valid = [element for element in view.vertex_elements if element.valid]
+    elements = tuple([VertexElement(int(e.vertex_buffer_index), int(e.source_element_offset),
+                                    format_info(e.raw("source_element_format")),
+                                    any(e.raw(f"component_{i}_control") == _STORE_SRC for i in range(4)))
+                      for e in valid])
+    return elements, tuple([_words_of(element) for element in valid])
 
 
 def _vertex_buffers_of(view: View) -> list[tuple[int, View, tuple[int, ...], bool]]:

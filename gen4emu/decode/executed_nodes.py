@@ -30,29 +30,55 @@ from gen4emu.hw.gen import Gen
 _UNITS = {"vs": "VS_STATE", "gs": "GS_STATE", "clip": "CLIP_STATE", "sf": "SF_STATE", "ps": "WM_STATE",
           "cc": "COLOR_CALC_STATE"}
 _RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # the core's names of their pointers; others are named like the stage
+_COMMANDS_KEPT = 16384
+
+
+class Parsed:
+    """Commands, blocks and kernels of earlier draws, which later ones need not parse again."""
+
+    def __init__(self, device: Device) -> None:
+        self.gen = device.info.gen
+        self.model = model_of(self.gen)
+        self.context = self.model.new_context(device.info.address_bits)
+        self.kernels = Kernels(self.gen, self.model.resource_of)
+        self.blocks: dict[tuple[str, bytes], Body] = {}
+        self._commands: dict[tuple[int, ...], Body] = {}
+
+    def command(self, words: tuple[int, ...]) -> Body:
+        """The body of a command."""
+        body = self._commands.get(words)
+        if body is None:
+            layout = catalogue.command_for(words[0], self.gen)
+            assert layout is not None  # or it would not have been executed
+            if len(self._commands) >= _COMMANDS_KEPT:
+                self._commands.clear()
+            body = Body(layout.name, layout, words, self.gen, complaints_of(layout, self.gen)(words))
+            self._commands[words] = body
+        return body
 
 
 class Nodes:
     """The nodes of one draw and of the state that is in force there."""
 
-    def __init__(self, device: Device, streamer: CommandStreamer, rows: int) -> None:
+    def __init__(self, device: Device, streamer: CommandStreamer, options: Options, parsed: Parsed) -> None:
         self.gen, self.streamer, self.raw = device.info.gen, streamer, streamer.state.raw
-        self.rows = rows
-        self.model = model_of(self.gen)
-        self.context = self.model.new_context(device.info.address_bits)
+        self.rows = options.max_rows
+        self.model, self.parsed = parsed.model, parsed
+        self.context = parsed.context.renewed()
         self.context.absolute_constants = streamer.state.constants_absolute
         if device.registers.has("BCS_SWCTRL"):
             control = device.registers.view("BCS_SWCTRL")
             self.context.y_tiled = YTiled(control.source_is_y_tiled, control.destination_is_y_tiled)
-        kernels = Kernels(self.gen, self.model.resource_of)
         self.peek = MemoryReader(device.memory)
-        self.follower = PointerFollower(self.peek, self.gen, self.model, self.context, kernels, Options(max_rows=rows))
+        parsed.kernels.forget()
+        self.follower = PointerFollower(self.peek, self.gen, self.model, self.context, parsed.kernels, options,
+                                        parsed.blocks)
         self.follower.new_submission()
         self._actions = actions_of(self.follower)
 
     def command(self, address: int, words: tuple[int, ...]) -> Command:
         """The node of a command, with nothing below it yet."""
-        body = self._body(words)
+        body = self.parsed.command(words)
         node = Command(address, body)
         node.diagnostics += diagnose(body, address)
         return node
@@ -74,14 +100,18 @@ class Nodes:
         for name in self.streamer.state.registers_of(executed.name, node.body.view):
             node.children.append(self._register(self.streamer.registers.offset(name)))
 
-    def follow_draw(self, node: Command) -> None:
-        """Add the registers that a draw reads, its vertices, indices or operands, and what had to wait for them."""
+    def follow_draw(self, node: Command) -> Command:
+        """Add the registers that a draw reads, its vertices, indices or operands, and what had to wait for them.
+
+        Returns the draw with the values of these registers.
+        """
         registers, parameters = self.streamer.parameters(node.body.words)
-        drawn = Command(node.address, self._body(tuple(parameters)))
+        drawn = Command(node.address, self.parsed.command(tuple(parameters)))
         self.context.state_changed = self.context.vertices_changed = True
         self._act(drawn)
         node.children = [*(self._register(offset) for offset in registers), *drawn.children]
         node.diagnostics += drawn.diagnostics
+        return drawn
 
     def _rebase(self, bases: Mapping[str, int]) -> None:
         for name, address in bases.items():
@@ -108,18 +138,16 @@ class Nodes:
         words = tuple(self.streamer.registers.read(offset + 4 * i) for i in range(register.size(self.gen)))
         return Register(offset, "", Body(register.name, register, words, self.gen))
 
-    def _body(self, words: tuple[int, ...]) -> Body:
-        layout = catalogue.command_for(words[0], self.gen)
-        assert layout is not None  # or it would not have been executed
-        return Body(layout.name, layout, words, self.gen, complaints_of(layout, self.gen)(words))
-
 
 class Gen4Nodes(Nodes):
     """Gen4 and Gen4.5 resolve the pointers of commands when they execute them; blocks point from the bases of now."""
 
+    def __init__(self, device: Device, streamer: CommandStreamer, options: Options, parsed: Parsed) -> None:
+        super().__init__(device, streamer, options, parsed)
+        self._rebase(streamer.state.bases())
+
     def follow(self, node: Command, executed: ExecutedCommand) -> None:
         name = node.body.name
-        self._bases_now()
         if name == "3DSTATE_PIPELINED_POINTERS":
             self._units(node)
         elif name == "3DSTATE_BINDING_TABLE_POINTERS":
@@ -129,16 +157,9 @@ class Gen4Nodes(Nodes):
         elif name != "STATE_BASE_ADDRESS":
             super().follow(node, executed)
 
-    def follow_draw(self, node: Command) -> None:
-        self._bases_now()
-        super().follow_draw(node)
-
     def _act(self, node: Command) -> None:
         self.context.state_changed = False  # binding tables are below their own command
         super()._act(node)
-
-    def _bases_now(self) -> None:
-        self._rebase(self.streamer.state.bases())
 
     def _units(self, node: Command) -> None:
         """VS, GS, CLIP, SF, WM and CC units with all below them; GS and CLIP only if they are enabled."""
@@ -172,6 +193,6 @@ class Gen4Nodes(Nodes):
         node.children.append(found)
 
 
-def nodes_of(device: Device, streamer: CommandStreamer, rows: int) -> Nodes:
+def nodes_of(device: Device, streamer: CommandStreamer, options: Options, parsed: Parsed) -> Nodes:
     """The nodes for the generation of a device."""
-    return (Gen4Nodes if device.info.gen & Gen.ALL4 else Nodes)(device, streamer, rows)
+    return (Gen4Nodes if device.info.gen & Gen.ALL4 else Nodes)(device, streamer, options, parsed)

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from gen4emu.decode.compiled import words_of
-from gen4emu.decode.executed_nodes import Nodes, nodes_of
+from gen4emu.decode.executed_nodes import Nodes, Parsed, nodes_of
 from gen4emu.decode.fieldtext import PLAIN, Theme
 from gen4emu.decode.json_text import JsonRenderer
 from gen4emu.decode.model import Model
 from gen4emu.decode.nodes import Command, Node, State
+from gen4emu.decode.options import Options
 from gen4emu.decode.state_parts import Part, is_state, parts_of
 from gen4emu.decode.text import TextRenderer
 from gen4emu.device.command_streamer import CommandListener, CommandStreamer
@@ -41,7 +42,6 @@ _NOUNS = {"3DSTATE_VERTEX_BUFFERS": "vertex buffer ", "3DSTATE_CHROMA_KEY": "tab
           "3DSTATE_GS_SVB_INDEX": "index ", "URB_FENCE": "fence of ",
           "3DSTATE_SO_BUFFER": "buffer ", "3DSTATE_VF_INSTANCING": "element "}
 _PENDING = "pending"  # the part of constants that do not take effect yet
-_CONSTANT_ROWS = 4
 
 
 @dataclass(slots=True)
@@ -108,6 +108,15 @@ class StateInForce:
         return {**self.place.as_json(), "kind": self.kind.value,
                 "command": json.loads(JsonRenderer().command(self.draw)),
                 "settings": [s.as_json() for s in self.settings]}
+
+
+@dataclass(slots=True)
+class Look:
+    """The state in force at a draw, for readers that look further."""
+
+    state: StateInForce
+    nodes: Nodes  # with the pointer follower that has found them
+    drawn: Command  # the draw with the values of the registers that it reads
 
 
 @dataclass(slots=True)
@@ -218,13 +227,17 @@ class StateTracker:
             self._setups[part] = executed
 
     # --- the state -------------------------------------------------------------------------------------------------
-    def in_force(self, rows: int = _CONSTANT_ROWS) -> StateInForce:
-        """The state of the draw command that began last.  `rows`: of vertices, indices, constants shown."""
+    def in_force(self) -> StateInForce:
+        """The state of the draw command that began last."""
+        return self.look(Options()).state
+
+    def look(self, options: Options, parsed: Parsed | None = None) -> Look:
+        """The state of the draw command that began last; `parsed` saves time if it is looked at in many draws."""
         numbers = self.device.numbers
         if numbers.total == 0:
             raise ValueError("no draw has begun")
         context = self._contexts[self.device.engine]
-        nodes = nodes_of(self.device, context.streamer, rows)
+        nodes = nodes_of(self.device, context.streamer, options, parsed or Parsed(self.device))
         words, kind = words_of(numbers.words.tobytes()), numbers.kind
         draw = nodes.command(numbers.address, words)
         in_force = self._setups.items() if kind is DrawKind.BLIT else (
@@ -234,9 +247,9 @@ class StateTracker:
             if part != _PENDING and _concerns(kind, draw.body.name, executed.name, nodes.model):
                 groups.setdefault(executed, []).append(part)
         settings = _settings(nodes, groups)
-        nodes.follow_draw(draw)
+        drawn = nodes.follow_draw(draw)
         draw.draw = numbers.draw
-        return StateInForce(self.device.place, kind, draw, settings)
+        return Look(StateInForce(self.device.place, kind, draw, settings), nodes, drawn)
 
 
 def _settings(nodes: Nodes, groups: dict[ExecutedCommand, list[int | str]]) -> tuple[Setting, ...]:

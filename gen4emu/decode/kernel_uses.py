@@ -92,15 +92,11 @@ class KernelUses:
             use.sources = list(use.origin.shaders) if use.origin is not None else gl.sources(use.stages, use.draws)
         return found if self.draws is None else [use for use in found if use.draws]
 
-    def number_of(self, code: KernelCode) -> int:
-        """The number of a kernel, which is added if it is new."""
-        return self._use(code).number
-
     def _command(self, command: Command) -> None:
         decoder = self.document.decoder
         for node in command.walk() if command.children else ():
             if isinstance(node, Kernel):
-                self._kernel(node)
+                self.add_kernel(node)
             elif isinstance(node, State) and decoder is not None and node.title == decoder.model.descriptor:
                 for child in node.children:
                     if isinstance(child, Kernel):
@@ -120,7 +116,8 @@ class KernelUses:
                 if use is not None:
                     use._ran_in(draw)
 
-    def _kernel(self, node: Kernel) -> None:
+    def add_kernel(self, node: Kernel) -> None:
+        """A kernel that a draw may run."""
         use = self._use(node.code)
         if node.address not in use.addresses and len(use.addresses) < _ADDRESSES:
             use.addresses.append(node.address)

@@ -9,15 +9,15 @@ import struct
 from dataclasses import replace
 from typing import Any, Literal
 
+from gen4emu.decode.context import VertexElement
 from gen4emu.decode.follower import Follower
 from gen4emu.decode.nodes import Command, Data, Node
-from gen4emu.hw.formats import Channel, ChannelType, FormatInfo, format_info
+from gen4emu.hw.formats import Channel, ChannelType, FormatInfo
 from gen4emu.hw.layout import View
 
 _INDICES_LIMIT = 1 << 20  # looked at for each primitive
 _INDICES_A_ROW = 16
 _FETCHED_ROWS = 1 << 20  # of `fetched`
-_STORE_SRC = 1  # VertexComponentControl
 _INDEX_CODES: dict[int, Literal["B", "H", "I"]] = {0: "B", 1: "H", 2: "I"}
 
 
@@ -40,13 +40,13 @@ def vertices(follower: Follower, node: Command, show: bool) -> None:
     else:
         numbers = list(range(start, start + min(count, _rows(follower))))
         low, high = start, start + count - 1
-    elements: dict[tuple[int, int | None], list[View]] = {}  # by buffer and step rate of instances
+    elements: dict[tuple[int, int | None], list[VertexElement]] = {}  # by buffer and step rate of instances
     for i, e in enumerate(context.vertex_elements):
-        elements.setdefault((e.vertex_buffer_index, context.step_rates.get(i)), []).append(e)
+        elements.setdefault((e.buffer, context.step_rates.get(i)), []).append(e)
     for (index, rate), used in elements.items():
         buffer = context.vertex_buffers.get(index)
         if buffer is None:
-            if any(map(_reads_memory, used)) and follower.first_time("vertex buffer", index, 0):
+            if any(e.reads_memory for e in used) and follower.first_time("vertex buffer", index, 0):
                 follower.complain(node, "no-vertex-buffer", f"vertex element from buffer {index}, which was never set")
             continue
         names = buffer.layout.by_name(buffer.gen)
@@ -78,11 +78,6 @@ def _is_indirect(view: View) -> bool:
     """Whether the counts of a primitive come from somewhere else."""
     names = view.layout.by_name(view.gen)
     return any(name in names and getattr(view, name) for name in ("indirect_parameter_enable", "end_offset_enable"))
-
-
-def _reads_memory(element: View) -> bool:
-    """Whether a component of a vertex element comes from its buffer."""
-    return any(element.raw(f"component_{i}_control") == _STORE_SRC for i in range(4))
 
 
 def plain(follower: Follower, parent: Node, address: int, target: str, size: int, role: str) -> None:
@@ -156,15 +151,14 @@ def _indices(follower: Follower, node: Command, start: int, count: int,
     return (first, min(used), max(used)) if used else None
 
 
-def _buffer(follower: Follower, node: Command, index: int, buffer: View, elements: list[View],
+def _buffer(follower: Follower, node: Command, index: int, buffer: View, elements: list[VertexElement],
             numbers: list[int], limits: tuple[int, int], show: bool) -> None:
     """One vertex buffer: the rows with these numbers; all rows from limits[0] to limits[1] must have contents."""
     base, pitch = int(buffer.buffer_starting_address) & follower.context.mask, int(buffer.buffer_pitch)
     names = buffer.layout.by_name(buffer.gen)
     last = int(buffer.max_index) if "max_index" in names else 0
     low, high = (min(n, last) if last else n for n in limits)
-    formats = [(e, format_info(e.raw("source_element_format"))) for e in elements]
-    reach = max(int(e.source_element_offset) + (f.block_bits // 8 if f else 4) for e, f in formats)
+    reach = max(e.offset + e.size for e in elements)
     first = base + max(low, 0) * pitch
     size = max(0, high - max(low, 0)) * pitch + reach
     end = None if "max_index" in names else _end(buffer, base)
@@ -180,10 +174,9 @@ def _buffer(follower: Follower, node: Command, index: int, buffer: View, element
     for number in numbers[:_rows(follower)]:
         at = base + number * pitch
         row: list[list[float | int] | None] = []
-        for e, info in formats:
-            where = at + int(e.source_element_offset) & follower.context.mask
-            data = None if info is None else follower.peek.read(where, info.block_bits // 8)
-            row.append(None if info is None or data is None else texel(info, data))
+        for e in elements:
+            data = None if e.info is None else follower.peek.read(at + e.offset & follower.context.mask, e.size)
+            row.append(None if e.info is None or data is None else texel(e.info, data))
         follower.rows -= len(row)
         shown.values.append({"vertex": number, "elements": row})
         shown.rows.append(f"[{number}] " + " ".join(_tuple(values) for values in row))

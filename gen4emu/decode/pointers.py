@@ -47,13 +47,14 @@ class PointerFollower:
     """Follows the pointers of one decoder.  Everything that it finds becomes children of the command's node."""
 
     def __init__(self, peek: MemoryReader, gen: Gen, model: Model, context: Context, kernels: Kernels,
-                 options: Options) -> None:
+                 options: Options, bodies: dict[tuple[str, bytes], Body] | None = None) -> None:
+        """`bodies`: parsed blocks by name and contents, which another follower has found before."""
         self.peek, self.gen, self.model, self.context = peek, gen, model, context
         self.kernels, self.options = kernels, options
         self.catalogue = catalogue.catalogue_of(gen)
         self.missing: dict[int, str] = {}  # addresses without contents, and the nodes that point there
         self.rows = _ROWS  # of data that may still be shown in this submission
-        self._bodies: dict[tuple[str, bytes], Body] = {}
+        self._bodies: dict[tuple[str, bytes], Body] = {} if bodies is None else bodies
         self._shown: dict[tuple[str, int], Body] = {}  # shown in the output so far
         self._blits: defaultdict[YTiled, dict[Body, Shared]] = defaultdict(dict)
         self._known: dict[Hashable, _Known] = {}

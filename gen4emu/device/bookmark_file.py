@@ -134,10 +134,14 @@ class Signed:
                 EOFError, RecursionError, ImportError, OverflowError, MemoryError):
             return None
 
-    def start_before(self, draw: int, complain: Callable[[str], None]) -> Start | None:
-        """Read the bookmarks, and return the last one before a draw, with its tables; None if there is none."""
+    def start_before(self, number: int, complain: Callable[[str], None], unit: str = "draw",
+                     options: Options | None = None) -> Start | None:
+        """Read the bookmarks, and return the last one before a draw, or a unit of `Bookmarks.before`, with its tables.
+
+        None if there is none for executions with these options; `complain` is called if it cannot be read.
+        """
         index = self.contents_if_valid(complain)
-        return None if index is None else index.start_before(draw)
+        return None if index is None else index.start_before(number, unit, options)
 
     def bookmark_before(self, wanted: Iterable[tuple[int, str]], options: Options,
                         complain: Callable[[str], None]) -> Bookmark | None:

@@ -190,8 +190,8 @@ class _Comparison:
         traces = left.side.trace, right.side.trace
         if wanted:
             for side, begin in zip(self._sides, self._begins, strict=True):
-                bookmark = begin(side.side.options)
-                side.side.trace.use(() if bookmark is None else (bookmark,))
+                start = begin(side.side.options)
+                side.side.trace.use(() if start is None else (start.bookmark,))
         first = None
         for *numbers, one, two in together(traces, list(wanted)):
             row = wanted[numbers[0], numbers[1]]

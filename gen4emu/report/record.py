@@ -1,4 +1,4 @@
-"""Makes the data of a report: one pass that decodes a trace, and one that executes and counts it."""
+"""Makes the data of a report: one pass that executes and counts a trace, and one that decodes it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gen4emu
+from gen4emu.decode.in_force import Kept
 from gen4emu.decode.kernel_uses import KernelUse
+from gen4emu.device.bookmark_file import Start
 from gen4emu.device.counters import FUNCTIONS, CountedDraw, Counters, KernelCount, LineCount
 from gen4emu.device.device import Device
 from gen4emu.device.grave_errors import has_grave_errors
 from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind
-from gen4emu.device.replay import Bookmark, Replay
+from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import HangError
@@ -26,12 +28,13 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import disassemble
 from gen4emu.isa.liveness import live_registers
 from gen4emu.report.chunks import ROWS, STATES, THUMBNAILS, by_columns, deflated_json
+from gen4emu.report.decoded import Decoded, decoded
 from gen4emu.report.kernel_diffs import compared_lines
 from gen4emu.report.kernel_lines import line_counts
 from gen4emu.report.maps import PixelOverlays
 from gen4emu.report.meshes import ExecutedMeshes
 from gen4emu.report.pictures import PICTURE_BYTES, SHEET_COLUMNS, Pictures, Thumbnails
-from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, Decoded, decoded
+from gen4emu.report.states import BOXES, FLAGS, OTHER_BOX, Block, DrawStates, SurfaceUse
 from gen4emu.report.surfaces import SurfaceContents
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events
@@ -46,7 +49,7 @@ _UNSTAGED = ("media", "cs")  # of kernels that descriptors name, not the state o
 _MESSAGE_NAMES = tuple(name for name in FUNCTIONS if name != "null")
 
 Tick = Callable[[str, int], None]
-Begin = Callable[[Options], Bookmark | None]  # where an execution with these options begins; None: at the start
+Begin = Callable[[Options], Start | None]  # where an execution with these options begins; None: at the start
 
 
 def at_the_start(options: Options) -> None:
@@ -110,6 +113,7 @@ class _Row:
 
     counted: CountedDraw
     taken: _Taken
+    counters: dict[str, Any]  # as JSON
 
 
 class _Counted(Listener):
@@ -142,15 +146,19 @@ class Recorder:
         self._pictures = Pictures(self._add, self._thumbnails)
         self._overlays = PixelOverlays(self._add, has_limit=choices.full is None)
         self._meshes = ExecutedMeshes(choices.full)
+        self._states = DrawStates(choices.full)
+        self._kernel_numbers: dict[bytes, int] = {}  # of kernels, by code
         self._without_picture = self._surfaces_lost = 0
         self._error = ""
         self._hang: dict[str, Any] | None = None
 
     def record(self) -> Recorded:
-        run = Replay(self._trace, self._part, self._choices.options, on_start=lambda device: self._start(run, device),
+        begin = self._begin(self._choices.options)
+        run = Replay(self._trace, self._part, self._choices.options,
+                     on_start=lambda device: self._start(run, device, None if begin is None else begin.tables.tracked),
                      on_draw=lambda n: self._draw_done(run, n),
                      on_rest=None if self._frames.is_all else lambda: self._follow(run),
-                     at=self._begin(self._choices.options))
+                     at=None if begin is None else begin.bookmark)
         try:
             try:
                 for _ in run.frames(self._frames):
@@ -168,8 +176,7 @@ class Recorder:
             if not self._frames.is_all:
                 self._frames.require_any(run.frame_count, "frame", self._trace.path)
             end = None if self._frames.last is None else run.draws
-            shown = None if self._frames.is_all else {counted.place.draw for counted in self._counted}
-            return self._finish(run, decoded(self._trace, self._choices.lint, self._choices.full, end, shown))
+            return self._finish(run, decoded(self._trace, self._states.kernels, self._choices.lint, end))
         finally:
             run.close()
 
@@ -177,8 +184,9 @@ class Recorder:
         self.chunks[name] = text
 
     # --- while the trace is executed ------------------------------------------------------------------------------
-    def _start(self, run: Replay, device: Device) -> None:
+    def _start(self, run: Replay, device: Device, tracked: Kept | None) -> None:
         device.add_listener(_Counted(self._counted))
+        self._states.listen(device, tracked)
         self._follow(run)
 
     def _follow(self, run: Replay) -> None:
@@ -233,21 +241,24 @@ class Recorder:
 
     # --- at the end -----------------------------------------------------------------------------------------------
     def _finish(self, run: Replay, known: Decoded) -> Recorded:
-        self._rows = [_Row(counted, self._taken.get(counted.place.draw, _Taken())) for counted in self._counted]
+        self._rows = [_Row(counted, self._taken.get(counted.place.draw, _Taken()), counted.counters.as_json())
+                      for counted in self._counted]
         self._thumbnails.flush()
+        self._kernel_numbers = {use.code.code: use.number for use in known.kernels}
+        self._states.number_kernels(self._kernel_numbers)
         kernels = self._kernels(run.device, known) if self._choices.kernels else []
         self._add("kernels", deflated_json(kernels))
-        surfaces = self._surfaces(run.device, known)
+        surfaces = self._surfaces(run.device)
         self._add("surfaces", deflated_json(surfaces))
         rows = self._columns(run.device, known, {kernel["number"]: kernel["cost"] for kernel in kernels})
         for at in range(0, len(self._rows), ROWS):
             self._add(f"rows-{at // ROWS}",
                       deflated_json({name: column[at:at + ROWS] for name, column in rows.items()}))
-        self._states(known)
+        self._add_states()
         overview = self._overview(run, known, rows, kernels)
         return Recorded(overview, self.chunks, self._status(run), list(run.damage),
                         None if self._hang is None else self._hang["text"] + f" (draw {self._hang['draw']})",
-                        self._recorded_draws(known, rows),
+                        self._recorded_draws(rows),
                         {kernel["number"]: compared_lines(kernel) for kernel in kernels})
 
     def _status(self, run: Replay) -> int:
@@ -257,9 +268,14 @@ class Recorder:
             return 2
         return 1 if run.differences or (run.device is not None and has_grave_errors(run.device)) else 0
 
-    def _blocks(self, known: Decoded, row: _Row) -> list[Block]:
-        number = row.counted.place.draw
-        return known.draws[number].blocks if number < len(known.draws) else []
+    def _blocks(self, row: _Row) -> list[Block]:
+        return self._states.at(row.counted.place.draw).blocks
+
+    def _kernels_of(self, row: _Row) -> dict[str, tuple[int, ...]]:
+        """The numbers of the kernels of a draw, by stage."""
+        kernels = self._states.at(row.counted.place.draw).kernels
+        return {stage: tuple(self._kernel_numbers.get(code.code, 0) for code in codes)
+                for stage, codes in kernels.items()}
 
     def _columns(self, device: Device | None, known: Decoded, costs: Mapping[int, int]) -> dict[str, list[Any]]:
         """The rows by column; `costs` are those of the kernels, by number."""
@@ -269,7 +285,7 @@ class Recorder:
         gen = device.info.gen if device is not None else Gen.ALL4
         for row in self._rows:
             counted = row.counted
-            blocks = self._blocks(known, row)
+            blocks = self._blocks(row)
             now = {block.key: block for block in blocks}
             changed = sorted({block.title.split()[0] for key, block in now.items()
                               if key not in before or before[key].fields != block.fields}) if before else []
@@ -277,7 +293,7 @@ class Recorder:
             flags = set().union(*(block.flags for block in blocks)) if blocks else set()
             if counted.place.draw in troubled or (self._hang and self._hang["draw"] == counted.place.draw):
                 flags.add("finding")
-            values = _row_values(counted, gen, known, sorted(flags, key=FLAGS.index), changed, costs)
+            values = _row_values(counted, gen, self._kernels_of(row), sorted(flags, key=FLAGS.index), changed, costs)
             values["thumb"] = row.taken.thumbnail
             if known.groups:
                 values["group"] = known.groups.get(counted.place.draw, "")
@@ -285,18 +301,17 @@ class Recorder:
                 columns.setdefault(name, []).append(value)
         return columns
 
-    def _recorded_draws(self, known: Decoded, rows: dict[str, list[Any]]) -> list[RecordedDraw]:
-        codes = {use.number: use.code.code for use in known.kernels}
+    def _recorded_draws(self, rows: dict[str, list[Any]]) -> list[RecordedDraw]:
         found = []
         for at, row in enumerate(self._rows):
             number = row.counted.place.draw
-            stages = known.draws[number].kernels if number < len(known.draws) else {}
+            state = self._states.at(number)
             found.append(RecordedDraw(number, {name: column[at] for name, column in rows.items()},
-                                      row.counted.counters.as_json(), self._blocks(known, row),
-                                      {stage: codes[n] for stage, (n, *_) in stages.items() if n in codes}))
+                                      row.counters, state.blocks,
+                                      {stage: first.code for stage, (first, *_) in state.kernels.items()}))
         return found
 
-    def _states(self, known: Decoded) -> None:
+    def _add_states(self) -> None:
         before: list[Block] | None = None
         maps = self._overlays.names()
         for at in range(0, len(self._rows), STATES):
@@ -322,19 +337,19 @@ class Recorder:
             first = None if before is None else [number(block) for block in before]
             draws = []
             for row in rows:
-                before = self._blocks(known, row)
+                before = self._blocks(row)
                 draws.append([number(block) for block in before])
-            counters = [row.counted.counters.as_json()
-                        | {"pictures": row.taken.pictures, "mesh": self._mesh(known, row),
+            counters = [row.counters
+                        | {"pictures": row.taken.pictures, "mesh": self._mesh(row),
                            "maps": maps.get(row.counted.place.draw)} for row in rows]
             self._add(f"states-{at // STATES}", deflated_json(
                 {"before": first, "draws": draws, "blocks": by_columns(texts), "fields": field_texts,
                  "counters": by_columns(counters)}))
 
-    def _mesh(self, known: Decoded, row: _Row) -> str | None:
+    def _mesh(self, row: _Row) -> str | None:
         """The chunk of the mesh of a draw."""
         number = row.counted.place.draw
-        found = self._meshes.mesh(number, known.draws[number].vertices if number < len(known.draws) else None)
+        found = self._meshes.mesh(number, self._states.at(number).vertices)
         if found is None:
             return None
         self._add(f"mesh-{number}", deflated_json(found))
@@ -345,9 +360,7 @@ class Recorder:
         cost: Counter[int] = Counter()
         shared: set[int] = set()  # kernels of a stage that has several
         for at, row in enumerate(self._rows):
-            number = row.counted.place.draw
-            stages = known.draws[number].kernels if number < len(known.draws) else {}
-            for stage, numbers in stages.items():
+            for stage, numbers in self._kernels_of(row).items():
                 ran = row.counted.counters.stages.get(_COUNTED_AS.get(stage, stage))
                 if ran is not None and ran.threads:
                     cost[numbers[0]] += ran.instructions
@@ -374,7 +387,7 @@ class Recorder:
                         None if device is None else live_registers(use.code.code, use.gen), counted)
                 | sources.of(use) for use, counted in zip(known.kernels, counts, strict=True)]
 
-    def _surfaces(self, device: Device | None, known: Decoded) -> list[dict[str, Any]]:
+    def _surfaces(self, device: Device | None) -> list[dict[str, Any]]:
         found: dict[int, dict[str, Any]] = {}
         for at, row in enumerate(self._rows):
             for used in row.counted.counters.surfaces:
@@ -397,8 +410,9 @@ class Recorder:
             self._add, self._pictures, device)
         for address in sorted(found):
             entry = found[address]
-            chosen = targets.get(address) or _described(known, address, end)
-            images = [] if contents is None else contents.images(chosen, known.surfaces.get(address))
+            use = self._states.surfaces.get(address)
+            chosen = targets.get(address) or _described(use, end)
+            images = [] if contents is None else contents.images(chosen, use)
             entry["kind"] = ", ".join(entry.pop("kinds"))
             entry |= {"format": "" if chosen is None else chosen.format.name,
                       "width": 0 if chosen is None else chosen.width, "height": 0 if chosen is None else chosen.height,
@@ -443,7 +457,8 @@ class Recorder:
             "boxes": [{"name": name, "title": title} for name, (title, _) in BOXES.items()]
             + [{"name": OTHER_BOX[0], "title": OTHER_BOX[1]}],
             "flags": list(FLAGS), "frames": _frames(rows), "findings": self._findings(run, known),
-            "features": _features(rows, [row.counted.counters for row in self._rows], known),
+            "features": _features(rows, [row.counted.counters for row in self._rows],
+                                  [use.format for use in self._states.surfaces.values()]),
         }
 
     def _findings(self, run: Replay, known: Decoded) -> list[dict[str, Any]]:
@@ -475,8 +490,8 @@ def _kernel_of(numbers: Sequence[int], costs: Mapping[int, int]) -> int:
     return max(numbers, key=lambda number: costs.get(number, 0))
 
 
-def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str], changed: list[str],
-                costs: Mapping[int, int]) -> dict[str, Any]:
+def _row_values(counted: CountedDraw, gen: Gen, stages: Mapping[str, tuple[int, ...]], flags: list[str],
+                changed: list[str], costs: Mapping[int, int]) -> dict[str, Any]:
     counters, place = counted.counters, counted.place
     fragments = counters.fragments
     words = tuple(memoryview(counted.words).cast("B").cast("I"))
@@ -484,8 +499,6 @@ def _row_values(counted: CountedDraw, gen: Gen, known: Decoded, flags: list[str]
     name = "unknown" if layout is None else layout.name
     fields = {} if layout is None else {
         f.name: f.text(raw) for f, raw in layout.view(words, gen=gen, dwords=len(words)).fields()}
-    decoded = known.draws[place.draw] if place.draw < len(known.draws) else None
-    stages = {} if decoded is None else decoded.kernels
     target = next((t for t in counted.targets if t.kind != "depth"), None) or next(iter(counted.targets), None)
     is_blit = counted.kind is DrawKind.BLIT
     written = counters.pixels_blitted if is_blit else fragments.written
@@ -547,12 +560,11 @@ def _kernel(use: KernelUse, draws: list[int], cost: int, live: dict[int, int] | 
             "lines": lines}
 
 
-def _described(known: Decoded, address: int, end: int) -> Target | None:
+def _described(use: SurfaceUse | None, end: int) -> Target | None:
     """A surface that was only read, as its state block describes it."""
-    use = known.surfaces.get(address)
-    if use is None or use.format not in SurfaceFormat.__members__ or use.height < 2 or address >= end:
+    if use is None or use.format not in SurfaceFormat.__members__ or use.height < 2 or use.address >= end:
         return None
-    return Target("surface", address, SurfaceFormat[use.format], use.width, use.height, use.pitch,
+    return Target("surface", use.address, SurfaceFormat[use.format], use.width, use.height, use.pitch,
                   Tiling[use.tiling.upper()])
 
 
@@ -568,7 +580,7 @@ def _frames(rows: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _features(rows: dict[str, list[Any]], counters: list[Counters], known: Decoded) -> list[dict[str, Any]]:
+def _features(rows: dict[str, list[Any]], counters: list[Counters], surface_formats: list[str]) -> list[dict[str, Any]]:
     flags = Counter(flag for flags in rows.get("flags", ()) for flag in flags)
     topologies = Counter(text for text in rows.get("topology", ()) if text)
     messages: Counter[str] = Counter()
@@ -577,7 +589,7 @@ def _features(rows: dict[str, list[Any]], counters: list[Counters], known: Decod
         messages.update({name: one.messages[i] for i, name in enumerate(FUNCTIONS) if one.messages[i]})
         stages.update({name: stage.threads for name, stage in one.stages.items() if stage.threads})
     formats = Counter(target.rsplit(" ", 1)[-1] for target in rows.get("target", ()) if target)
-    textures = Counter(use.format for use in known.surfaces.values() if use.format)
+    textures = Counter(name for name in surface_formats if name)
 
     def group(name: str, used: Counter[str], names: tuple[str, ...] = ()) -> dict[str, Any]:
         return {"group": name, "used": [[n, used[n]] for n in sorted(used, key=lambda n: (-used[n], n))],

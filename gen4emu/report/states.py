@@ -1,21 +1,21 @@
-"""The state of every draw, its kernels and its findings, from one pass of the decoder over a trace."""
+"""The state of every draw, as the device executes it and `gen4emu state` shows it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from gen4emu.decode.context import Context
 from gen4emu.decode.document import Document
-from gen4emu.decode.findings import Finding, findings
-from gen4emu.decode.kernel_uses import KernelUse, KernelUses
-from gen4emu.decode.nodes import Body, Command, Data, Item, Kernel, Node, Note, State, SubmissionStart
+from gen4emu.decode.executed_nodes import Parsed
+from gen4emu.decode.in_force import Kept, Look, Setting, StateTracker
+from gen4emu.decode.nodes import Body, Command, Data, Kernel, KernelCode, Node, State
 from gen4emu.decode.options import Options
-from gen4emu.decode.state_parts import parts_of, sets_state
+from gen4emu.decode.state_parts import parts_of
 from gen4emu.device.device import Device
 from gen4emu.device.place import DrawKind
-from gen4emu.errors import DecodeError
 from gen4emu.hw.fields import Const, Mbz
 from gen4emu.hw.layout import View
 from gen4emu.report.meshes import MESH_VALUES, Mesh, Stage, executed_stages, fetched_stage, joined
@@ -61,13 +61,12 @@ class Block:
 
 
 @dataclass(slots=True)
-class DecodedDraw:
-    """A draw as the commands before it describe it."""
+class DrawState:
+    """Everything with which a draw executes."""
 
-    frame: int
-    submission: int
-    blocks: list[Block]
-    kernels: dict[str, tuple[int, ...]]  # numbers by stage; several: for different numbers of pixels a thread
+    blocks: list[Block] = field(default_factory=list)
+    kernels: dict[str, tuple[KernelCode, ...]] = field(default_factory=dict)
+    # by stage; several: for different numbers of pixels a thread
     vertices: Stage | None = None  # of a mesh
 
 
@@ -84,153 +83,154 @@ class SurfaceUse:
     sampled: tuple[int, ...] = ()  # the block, if it is a sampler's
 
 
-@dataclass(slots=True)
-class Decoded:
-    """All draws of a trace, its kernels, and the rules that it breaks."""
+class DrawStates:
+    """Looks at the state of each draw that is counted, when the draw is about to be executed."""
 
-    draws: list[DecodedDraw] = field(default_factory=list)
-    kernels: list[KernelUse] = field(default_factory=list)
-    surfaces: dict[int, SurfaceUse] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    comments: list[str] = field(default_factory=list)
-    groups: dict[int, str] = field(default_factory=dict)  # of captures with GL notes, by draw
-
-
-class _Reader:
-    """Makes blocks of commands, and remembers those that are in force."""
-
-    def __init__(self, document: Document, full: Selection | None, shown: Container[int] | None) -> None:
-        self.document, self._full, self._shown = document, full, shown
-        self.found = Decoded()
-        self._contexts: dict[int, dict[tuple[str, int | str], list[Block]]] = {}
-        self._below: list[Block] = []  # what the last draw itself led to
-        self._fields: dict[Body, tuple[Fields, frozenset[str]]] = {}
-        self._parts: dict[Body, tuple[int | str, ...]] = {}
-        self._uses = KernelUses(document)
-        self._submission = 0
+    def __init__(self, full: Selection | None) -> None:
+        """`full` selects the draws with meshes; without it, the first ones have them."""
+        self.draws: dict[int, DrawState] = {}
+        self.surfaces: dict[int, SurfaceUse] = {}  # by address, as the first draw describes them
+        self._kernels: dict[tuple[bytes, int, str], Kernel] = {}  # by code, address and role
+        self._full = full
         self._mesh_values = 0
+        self._blocks: dict[tuple[object, ...], Block] = {}
+        self._kernel_blocks: dict[Block, KernelCode] = {}
+        self._fields: dict[Body, tuple[Fields, frozenset[str]]] = {}
+        self._texts: dict[Fields, Fields] = {}
+        self._surfaces: dict[Body, SurfaceUse | None] = {}
+        self._parts: dict[Body, int | str] = {}
 
-    def add(self, item: Item) -> None:
-        if isinstance(item, SubmissionStart):
-            self._submission = item.number
-        elif isinstance(item, Note) and item.kind == "comment" and not self.found.draws:
-            self.found.comments.append(item.text)
-        elif isinstance(item, Command):
-            self._uses.add(item)
-            if item.draw is not None:
-                self._draw(item)
-            elif sets_state(item):
-                self._setting(item)
+    def listen(self, device: Device, kept: Kept | None) -> None:
+        """Listen to a device; `kept` is what a tracker has kept where it begins, unless that is the start."""
+        tracker, parsed = StateTracker(device), Parsed(device)
+        if kept is not None:
+            tracker.restore(kept)
 
-    def end(self) -> Decoded:
-        self.found.kernels = self._uses.found()
-        self.found.groups = {draw: group.text for draw, group in self.document.gl.groups.items()}
-        return self.found
+        def before_draw() -> None:
+            if device.counting:
+                self._add(tracker.look(Options(repeat=True), parsed))
 
-    def _in_force(self) -> dict[tuple[str, int | str], list[Block]]:
-        decoder = self.document.decoder
-        return self._contexts.setdefault(0 if decoder is None else decoder.context.number, {})
+        tracker.before_draw = before_draw
 
-    def _setting(self, command: Command) -> None:
-        count = len(self.found.draws)
-        when = f"after draw {count - 1}" if count else "before the first draw"
-        by = f"{command.title} at 0x{command.address:08x}, submission {self._submission}, {when}"
-        in_force = self._in_force()
-        parts = self._parts_of(command.body)
-        if parts:
-            key = command.title + (f" {parts[0]}" if parts[0] != "" else "")
-            blocks = list(self._blocks(command, key, by, ""))
-            in_force.update({(command.title, part): blocks for part in parts})
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Those that the state of any draw leads to."""
+        return list(self._kernels.values())
 
-    def _parts_of(self, body: Body) -> tuple[int | str, ...]:
-        known = self._parts.get(body)
-        if known is None:
-            known = self._parts[body] = tuple(parts_of(body.name, body.view))
-        return known
+    def at(self, draw: int) -> DrawState:
+        """The state of a draw; an empty one if it was not looked at."""
+        return self.draws.get(draw, _NO_STATE)
 
-    def _draw(self, command: Command) -> None:
-        by = f"the draw at 0x{command.address:08x}"
-        own, *below = self._blocks(command, command.title, by, "")
-        is_primitive = command.title == "3DPRIMITIVE"
-        if not is_primitive:
-            shown = [own, *below]
-        else:
-            # Tables and vertices that did not change are not repeated below the draw.
-            kept = {block.key for block in below}
-            has_tables = any(block.title == "BINDING_TABLE" for block in below)
-            self._below = below + [block for block in self._below if block.key not in kept and not (
-                has_tables and "BINDING_TABLE" in block.key)]
-            settings = {id(blocks): blocks for blocks in self._in_force().values()}.values()
-            shown = [own, *(block for blocks in settings for block in blocks), *self._below]
-        self.found.draws.append(DecodedDraw(self.document.frames, self._submission, shown, self._kernels(command),
-                                            self._vertices(command) if is_primitive else None))
+    def _add(self, look: Look) -> None:
+        state, name = look.state, look.state.draw.title
+        own, *below = self._blocks_of(state.draw, name, "the draw", "")
+        shown = [own]
+        for setting in state.settings:
+            command = setting.command
+            key = f"{command.title} {self._part_of(setting)}".rstrip()
+            by = f"{command.title} at 0x{command.address:08x}, {setting}"
+            shown += self._blocks_of(command, key, by, "")
+        found = self.draws[state.place.draw] = DrawState(shown + below)
+        if state.kind is DrawKind.PRIMITIVE:
+            units = look.nodes.context.units
+            found.kernels = {stage: units[stage].kernels for stage in look.nodes.model.stages
+                             if stage in units and units[stage].kernels}
+            found.vertices = self._vertices(look)
 
-    def _vertices(self, command: Command) -> Stage | None:
-        number = len(self.found.draws)
-        wanted = self._mesh_values < MESH_VALUES if self._full is None else number in self._full
-        decoder = self.document.decoder
-        if not wanted or decoder is None or (self._shown is not None and number not in self._shown):
+    def _part_of(self, setting: Setting) -> int | str:
+        """The first part of the state that a command has in force."""
+        if setting.parts:
+            return setting.parts[0]
+        body = setting.command.body
+        if body not in self._parts:
+            self._parts[body] = next(parts_of(body.name, body.view))
+        return self._parts[body]
+
+    def _vertices(self, look: Look) -> Stage | None:
+        wanted = self._mesh_values < MESH_VALUES if self._full is None else look.state.place.draw in self._full
+        if not wanted:
             return None
-        found = fetched_stage(decoder.follower, command, _topology(self.document, command))
+        follower = look.nodes.follower
+        found = fetched_stage(follower, look.drawn, _topology(follower.context, look.drawn))
         if found is not None:
             self._mesh_values += len(found["rows"]) * len(found["columns"])
         return found
 
-    def _kernels(self, command: Command) -> dict[str, tuple[int, ...]]:
-        decoder = self.document.decoder
-        if decoder is None or command.title != "3DPRIMITIVE":
-            return {}
-        found = {}
-        for stage in decoder.model.stages:
-            unit = decoder.context.units.get(stage)
-            if unit is not None and unit.kernels:
-                found[stage] = tuple(self._uses.number_of(kernel) for kernel in unit.kernels)
-        return found
-
-    def _blocks(self, node: Node, key: str, by: str, box: str) -> Iterator[Block]:
+    def _blocks_of(self, node: Node, key: str, by: str, box: str) -> Iterator[Block]:
         """A node and all below it."""
         box = _box_of(node.role, node.title, box)
-        complaints = tuple(str(d) for d in node.diagnostics)
         if isinstance(node, Command | State):
-            fields, flags = self._described(node.body)
-            yield Block(key, _title(node), box, node.address, by, fields, flags, complaints)
+            yield self._block(node, key, by, box, *self._described(node.body))
             if node.title in _SURFACES:
                 self._surface(node)
         elif isinstance(node, Kernel):
-            fields = (("kernel", str(node.code.number)), ("instructions", str(node.code.instructions)))
-            yield Block(key, _title(node), box, node.address, by, fields, frozenset(), complaints)
+            self._kernels.setdefault((node.code.code, node.address, node.role), node)
+            block = self._block(node, key, by, box, self._shared(_kernel_fields(node.code, node.code.number)))
+            self._kernel_blocks[block] = node.code
+            yield block
         elif isinstance(node, Data):
             rows = tuple((str(i), row) for i, row in enumerate(node.rows[:_MOST_ROWS]))
-            yield Block(key, _title(node), box, node.address, by, (("bytes", str(node.size)), *rows), frozenset(),
-                        complaints)
+            yield self._block(node, key, by, box, self._shared((("bytes", str(node.size)), *rows)))
         seen: dict[str, int] = {}
         for child in node.children:
             name = _title(child)
             seen[name] = seen.get(name, 0) + 1
             again = f" {seen[name]}" if seen[name] > 1 else ""
-            yield from self._blocks(child, f"{key}/{name}{again}", by, box)
+            yield from self._blocks_of(child, f"{key}/{name}{again}", by, box)
+
+    def _block(self, node: Node, key: str, by: str, box: str, fields: Fields,
+               flags: frozenset[str] = frozenset()) -> Block:
+        """A block, which is the same object as long as nothing about it changes."""
+        complaints = tuple(str(d) for d in node.diagnostics) if node.diagnostics else ()
+        contents = key, node.address, by, id(fields), complaints  # `_texts` keeps the fields
+        block = self._blocks.get(contents)
+        if block is None:
+            block = self._blocks[contents] = Block(key, _title(node), box, node.address, by, fields, flags, complaints)
+        return block
+
+    def _shared(self, fields: Fields) -> Fields:
+        return self._texts.setdefault(fields, fields)
 
     def _described(self, body: Body) -> tuple[Fields, frozenset[str]]:
         known = self._fields.get(body)
         if known is None:
-            fields = () if body.layout is None else tuple(_fields(body.view, ""))
+            fields = () if body.layout is None else self._shared(tuple(_fields(body.view, "")))
             flags = frozenset(_FLAGS[name] for name, text in fields if text == "true" and name in _FLAGS)
             known = self._fields[body] = fields, flags
         return known
 
     def _surface(self, node: Command | State) -> None:
-        fields = dict(self._described(node.body)[0])
-        try:
-            address = int(fields["surface_base_address"], 16)
-            width, height = int(fields["width"]), int(fields["height"])
-        except (KeyError, ValueError):
-            return
-        tiled = fields.get("tiled_surface") == "true"
-        tiling = "linear" if not tiled else "y" if "Y" in fields.get("tile_walk", "").upper() else "x"
-        use = self.found.surfaces.setdefault(address, SurfaceUse(
-            address, fields.get("surface_format", ""), width, height, int(fields.get("surface_pitch", 0)), tiling))
-        if "texture" in node.role and not use.sampled:
-            use.sampled = tuple(node.body.words)
+        if node.body not in self._surfaces:
+            self._surfaces[node.body] = _surface_use(dict(self._described(node.body)[0]))
+        described = self._surfaces[node.body]
+        if described is not None:
+            use = self.surfaces.setdefault(described.address, described)
+            if "texture" in node.role and not use.sampled:
+                use.sampled = tuple(node.body.words)
+
+    def number_kernels(self, numbers: Mapping[bytes, int]) -> None:
+        """Give kernels their numbers in the trace, by code, instead of those in the order of execution."""
+        for block, code in self._kernel_blocks.items():
+            block.fields = self._shared(_kernel_fields(code, numbers.get(code.code, 0)))
+
+
+_NO_STATE = DrawState()
+
+
+def _kernel_fields(code: KernelCode, number: int) -> Fields:
+    return ("kernel", str(number)), ("instructions", str(code.instructions))
+
+
+def _surface_use(fields: dict[str, str]) -> SurfaceUse | None:
+    try:
+        address = int(fields["surface_base_address"], 16)
+        width, height = int(fields["width"]), int(fields["height"])
+    except (KeyError, ValueError):
+        return None
+    tiled = fields.get("tiled_surface") == "true"
+    tiling = "linear" if not tiled else "y" if "Y" in fields.get("tile_walk", "").upper() else "x"
+    return SurfaceUse(address, fields.get("surface_format", ""), width, height, int(fields.get("surface_pitch", 0)),
+                      tiling)
 
 
 def _title(node: Node) -> str:
@@ -255,11 +255,10 @@ def _fields(view: View, prefix: str) -> Iterator[tuple[str, str]]:
             yield from _fields(item, f"{prefix}[{i}] ")
 
 
-def _topology(document: Document, command: Command) -> str:
-    decoder = document.decoder
-    view: View | None = command.body.view
+def _topology(context: Context, draw: Command) -> str:
+    view: View | None = draw.body.view
     if view is not None and "primitive_topology_type" not in view.layout.by_name(view.gen):  # from Gen8 on
-        view = None if decoder is None else decoder.context.current.get("3DSTATE_VF_TOPOLOGY")
+        view = context.current.get("3DSTATE_VF_TOPOLOGY")
     if view is None:
         return ""
     return view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type"))
@@ -273,32 +272,6 @@ def mesh_of(trace: Trace, draw: int, device: Device) -> Mesh | None:
     before = None
     for item in document:
         if isinstance(item, Command) and item.draw == draw and document.decoder is not None:
-            before = fetched_stage(document.decoder.follower, item, _topology(document, item))
+            before = fetched_stage(document.decoder.follower, item, _topology(document.decoder.context, item))
             break
     return joined(before, executed_stages(device.mesh_records(), device.info.gen))
-
-
-def decoded(trace: Trace, lint: bool = True, full: Selection | None = None, end: int | None = None,
-            shown: Container[int] | None = None) -> Decoded:
-    """Decode a trace up to its end, or to the place where it cannot be decoded any further.
-
-    `full` selects the draws with meshes; without it, the first ones of those that are `shown` have them (None: all
-    are).  `end` is the first draw that is not decoded.
-    """
-    document = Document(trace, file=trace.path, container=trace.kind, device=trace.named_device,
-                        options=Options(repeat=True, lint=lint))
-    reader = _Reader(document, full, shown)
-
-    def watched() -> Iterator[Item]:
-        for item in document:
-            if end is not None and isinstance(item, Command) and item.draw is not None and item.draw >= end:
-                break
-            reader.add(item)
-            yield item
-
-    try:
-        for finding in findings(watched(), document, trace.has_marks()):
-            reader.found.findings.append(finding)
-    except DecodeError as e:
-        reader.found.comments.append(str(e))
-    return reader.end()

@@ -120,17 +120,17 @@ def test_reports_of_several_traces_begin_at_their_indexes(trace: str, tmp_path: 
     for indexed in (trace, other):
         assert run(["index", indexed, "--interval", "0"]) == 0
     begun = tmp_path / "indexed"
-    before = bookmark_file.Signed.bookmark_before
+    before = bookmark_file.Signed.start_before
 
     def noted(self: bookmark_file.Signed, *arguments: Any) -> Any:
         """Each trace has a process, which may write into the directory of its report."""
         found = before(self, *arguments)
         directory = begun / self.path.name.partition(".")[0]
         directory.mkdir(exist_ok=True)
-        (directory / f"begins.{found.checkpoint.draws}").touch()
+        (directory / f"begins.{found.bookmark.checkpoint.draws}").touch()
         return found
 
-    monkeypatch.setattr(bookmark_file.Signed, "bookmark_before", noted)
+    monkeypatch.setattr(bookmark_file.Signed, "start_before", noted)
     found = reported(trace, other, "-o", begun, "--frames", "2-")
     starts = sorted(name for name in found if "/begins." in name)
     assert {name: data for name, data in found.items() if name not in starts} == expected

@@ -14,7 +14,6 @@ import pytest
 import gen4emu
 from gen4emu.report.meshes import assembled
 from gen4emu.report.record import Choices, Recorder
-from gen4emu.report.states import decoded
 from gen4emu.selection import Selection
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.joined import join
@@ -23,8 +22,7 @@ GEARS = Path(__file__).parents[2] / "traces" / "gears-g4x.aub.xz"
 
 
 def test_rows_are_the_vertices_in_memory() -> None:
-    found = decoded(open_trace(str(GEARS), again=True)).draws[3].vertices
-    assert found is not None
+    found = mesh(3)[0]
     with gen4emu.open(GEARS) as trace:
         buffer = trace.state(3)["3DSTATE_VERTEX_BUFFERS"].body.view.vertex_buffers[0]
         data = trace.at(draw=3).read(int(buffer.buffer_starting_address), 960 * int(buffer.buffer_pitch))
@@ -35,8 +33,9 @@ def test_rows_are_the_vertices_in_memory() -> None:
 
 
 def test_the_user_selects_the_draws() -> None:
-    draws = decoded(open_trace(str(GEARS), again=True), full=Selection.parse("2,4")).draws
-    assert [i for i, draw in enumerate(draws) if draw.vertices] == [2, 4]
+    chunks = Recorder(open_trace(str(GEARS), again=True), None, "gears",
+                      Choices(full=Selection.parse("2,4"))).record().chunks
+    assert [name for name in chunks if name.startswith("mesh-")] == ["mesh-2", "mesh-4"]
 
 
 def test_draws_that_are_not_shown_take_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
