@@ -5,6 +5,8 @@ A device executes trace events (`apply`) or batches (`run_batch`).  Devices shar
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -164,6 +166,8 @@ class Device:
         device = lib.g4_device_new(self.memory.handle, int(self.info.gen), raw)
         if device == ffi.NULL:
             raise MemoryError("the native core could not be set up")
+        self._free_native = weakref.finalize(self, _free_native, device, self.memory.handle, os.getpid())
+        self._free_native.atexit = False
         return device
 
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
@@ -221,7 +225,7 @@ class Device:
 
     def release(self) -> Memory:
         """Free everything but the memory."""
-        lib.g4_device_free(self.native)
+        self._free_native()
         self.native = None
         self.observer.close()
         return self.memory
@@ -684,3 +688,9 @@ def _counter_write(streamer: CommandStreamer, index: int, half: int) -> Callable
         counter[index] = int(counter[index]) & keep | value << (32 * half)
 
     return write
+
+
+def _free_native(native: Any, memory: Any, process: int) -> None:
+    """Free a device of the core before `memory`, which it uses.  A copy of the process does not have its threads."""
+    if os.getpid() == process:
+        lib.g4_device_free(native)
