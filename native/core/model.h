@@ -51,7 +51,7 @@ struct g4_quirks {
     bool media_reads_align_x_to_dword;    /* media block reads drop the low two bits of X */
     bool has_stateless_coherency_indices; /* binding table indices 250 to 253 are stateless, too */
     bool has_bare_typed_messages;         /* messages to typed surfaces may have no header */
-    bool typed_reads_are_dwords;          /* typed reads of R8_UINT and R16_UINT return the dword at the texel */
+    bool reads_small_texels;              /* typed reads of R8_UINT and R16_UINT work without being documented */
     bool gateway_opens_64_registers;
     bool has_8_bit_coverage;           /* antialiasing alpha is 8 bits a pixel, else 4 */
     bool has_depth_coordinate_offset;  /* 3DSTATE_DEPTH_BUFFER has the offset; else it follows from the render target */

@@ -237,11 +237,11 @@ static bool begin(struct image_access *a, enum g4_typed_slots slots, unsigned le
     return true;
 }
 
-/* Ivy Bridge does not document typed reads of R8_UINT and R16_UINT.  They return the dword that begins at the texel, of
- * which Mesa's shaders keep the texel (src/intel/isl/isl_storage_image.c; docs/decisions.md 263). */
-static bool reads_dwords(const struct image_access *a) {
+/* Ivy Bridge does not document typed reads of R8_UINT and R16_UINT, but drivers rely on them (docs/decisions.md 263).
+ */
+static bool reads_silently(const struct image_access *a) {
     const uint32_t format = a->surface->format_code;
-    return a->eu->ctx->model->quirks.typed_reads_are_dwords &&
+    return a->eu->ctx->model->quirks.reads_small_texels &&
            (format == G4_SURFACE_FORMAT_R8_UINT || format == G4_SURFACE_FORMAT_R16_UINT);
 }
 
@@ -263,7 +263,6 @@ static bool supports(const struct image_access *a, uint32_t generations) {
 
 static void read_thread(struct image_access *a, bool accessible, uint32_t disabled) {
     const struct g4_format *const format = a->surface->format;
-    const bool dwords = reads_dwords(a);
     const unsigned enable = enabled_channels(a);
 
     for (uint32_t i = 0; i < 8; i++) {
@@ -274,17 +273,14 @@ static void read_thread(struct image_access *a, bool accessible, uint32_t disabl
             continue;
         }
         if (found) {
-            (void)g4_mem_read(&a->eu->worker->port, address, texel, dwords ? 4 : format->block_bits / 8u);
+            (void)g4_mem_read(&a->eu->worker->port, address, texel, format->block_bits / 8u);
         }
         unsigned next = 0;
         for (uint32_t channel = 0; channel < 4; channel++) {
             if (disabled >> channel & 1) {
                 continue;
             }
-            uint32_t value = found ? decoded(format, &format->channel[channel], texel) : 0;
-            if (dwords && channel == 0) {
-                memcpy(&value, texel, sizeof value);
-            }
+            const uint32_t value = found ? decoded(format, &format->channel[channel], texel) : 0;
             if (a->halves) {
                 if (channel == (i & 3)) {
                     uint32_t *const row = g4_response(a->gang, a->send, 0, a->thread);
@@ -311,7 +307,7 @@ enum g4_status g4_typed_surface_read(struct g4_eu *eu, struct g4_gang *gang, con
         return G4_OK;
     }
     a.coordinates = a.halves ? 4 : send->mlen - a.data;
-    const bool accessible = is_accessible(&a, reads_dwords(&a) || supports(&a, a.surface->format->typed_read));
+    const bool accessible = is_accessible(&a, reads_silently(&a) || supports(&a, a.surface->format->typed_read));
     for (a.thread = 0; a.thread < G4_GANG_THREADS; a.thread++) {
         if (send->threads >> a.thread & 1) {
             read_thread(&a, accessible, disabled);

@@ -42,7 +42,7 @@ const struct g4_model g4_model_ivy_bridge = {
     UNITS,
     .decode_instruction = g4_decode_gen7,
     GEN7_MESSAGES,
-    .quirks = {QUIRKS, .sampler_deinterlaces = true, .typed_reads_are_dwords = true},
+    .quirks = {QUIRKS, .sampler_deinterlaces = true, .reads_small_texels = true},
 };
 
 const struct g4_model g4_model_bay_trail = {
@@ -51,7 +51,7 @@ const struct g4_model g4_model_bay_trail = {
     UNITS,
     .decode_instruction = g4_decode_gen7,
     GEN7_MESSAGES,
-    .quirks = {QUIRKS, .sampler_deinterlaces = true, .typed_reads_are_dwords = true},
+    .quirks = {QUIRKS, .sampler_deinterlaces = true, .reads_small_texels = true},
 };
 
 const struct g4_model g4_model_haswell = {
