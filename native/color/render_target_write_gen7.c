@@ -86,7 +86,7 @@ static void find_payload(struct write_message_gen7 *m) {
         next += stencil ? 1 : 0;
     }
     if (next != m->send->mlen) {
-        report(m, G4_EVENT_RT_FLAGS, m->send->descriptor); /* the registers are read nevertheless */
+        report(m, G4_EVENT_RT_FLAGS, m->send->descriptor); /* registers beyond the payload are zeros */
     }
 }
 
