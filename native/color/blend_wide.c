@@ -154,11 +154,20 @@ INLINE vu encode8(vf v) {
     return (vu)vi_truncate(v * vf_all(255) + vf_all(0.5f));
 }
 
+INLINE vu clamp8(vu v) {
+    return vu_select((vi)(v > vu_all(255)), vu_all(255), v);
+}
+
 enum wide_blend_shape {
     REPLACE,
     BLEND,
-    OVER, /* factors: source alpha and one minus source alpha, for color and alpha */
+    OVER,  /* factors: source alpha and one minus source alpha, for color and alpha */
+    UINTS, /* integers instead of floats */
 };
+
+INLINE bool reads(enum wide_blend_shape shape) {
+    return shape == BLEND || shape == OVER;
+}
 
 /* The new pixels of one vector of a thread: `byte` is the position of each channel in a pixel. */
 INLINE vu new_pixels(const struct g4_target *target, vu old, uint32_t half, const struct colors *colors,
@@ -166,6 +175,12 @@ INLINE vu new_pixels(const struct g4_target *target, vu old, uint32_t half, cons
     struct blend_inputs in;
     vu new = vu_all(0);
 
+    if (shape == UINTS) {
+        for (uint32_t c = 0; c < 4; c++) {
+            new |= clamp8((vu)load_color(colors, half, c)) << (8 * byte[c]);
+        }
+        return new;
+    }
     for (uint32_t c = 0; c < 4; c++) {
         in.source[c] = vf_saturate(load_color(colors, half, c));
         if (shape != REPLACE) {
@@ -195,7 +210,7 @@ INLINE void write_vector(const struct g4_target *target, const struct pieces *pi
     const bool all = lit == (1u << LANES) - 1;
     vu old = vu_all(0);
 
-    if (shape != REPLACE || !all) {
+    if (reads(shape) || !all) {
         old = load_pieces(pieces, half);
     }
     const vu new = new_pixels(target, old, half, colors, byte, shape);
@@ -254,7 +269,7 @@ INLINE void write_subspans(const struct g4_target *target, uint8_t *const row[8]
     const bool all = lit == (1u << LANES) - 1;
     vu old = vu_all(0);
 
-    if (shape != REPLACE || !all) {
+    if (reads(shape) || !all) {
         old = load_subspans(row, lit);
     }
     const vu new = new_pixels(target, old, half, colors, byte, shape);
@@ -321,11 +336,13 @@ INLINE uint32_t write_wide(struct g4_target *target, struct g4_port *port, const
 WRITE(write_replace, REPLACE)
 WRITE(write_blend, BLEND)
 WRITE(write_over, OVER)
+WRITE(write_uints, UINTS)
 
-const struct g4_wide_ops G4_V(g4_wide_ops) = {.replace = write_replace, .blend = write_blend, .over = write_over};
+const struct g4_wide_ops G4_V(g4_wide_ops) = {
+    .replace = write_replace, .blend = write_blend, .over = write_over, .uints = write_uints};
 
 #else
 
-const struct g4_wide_ops G4_V(g4_wide_ops) = {NULL, NULL, NULL};
+const struct g4_wide_ops G4_V(g4_wide_ops) = {NULL, NULL, NULL, NULL};
 
 #endif

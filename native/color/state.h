@@ -203,6 +203,7 @@ struct g4_color_ops {
 /* For four 8-bit channels; NULL: this variant has no vectors of that width. */
 struct g4_wide_ops {
     g4_wide_fn *replace, *blend, *over;
+    g4_wide_fn *uints; /* which drivers use to copy */
 };
 
 /* Rows in host memory. */

@@ -201,6 +201,15 @@ static bool is_unorm8(const struct g4_target *target) {
     return plain;
 }
 
+static bool is_uint8(const struct g4_target *target) {
+    bool plain = target->map.bytes == 4;
+    for (int c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        plain = plain && channel->stored && channel->type == G4_CHANNEL_UINT && channel->bits == 8;
+    }
+    return plain;
+}
+
 /* Whether the colors of a message are pixels without any conversion. */
 static bool is_dwords(const struct g4_target *target) {
     bool plain = target->integer && target->whole && !target->reads;
@@ -235,6 +244,9 @@ static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_c
     const bool bgra = target->channel[0].shift == 16 && target->channel[2].shift == 0;
     if (!target->whole || target->logic_op || target->map.stride != 4 || !(rgba || bgra)) {
         return NULL;
+    }
+    if (target->write == ops->integer) {
+        return is_uint8(target) ? wide->uints : NULL;
     }
     if (target->write == ops->unorm8_blend) {
         return target->dual_source ? NULL : wide->blend;

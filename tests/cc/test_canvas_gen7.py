@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
+from gen4emu._native import lib
+from gen4emu.device.tiling import SurfaceLayout, Tiling
 from tests.harness.canvas_gen7 import SIDE, TARGETS, Canvas7, color, send
 
+SHIFTS = (0, 5, 24, 27)
 PARTS = pytest.mark.parametrize("part", ["ivb", "hsw", "skl", "kbl"])
 
 
@@ -86,3 +91,35 @@ def test_commands_change_the_draw(part: str) -> None:
     assert np.array_equal(image, filled(0, 0, 10, SIDE, 255, 255, 255, 255)), "no vertex is in the buffer"
     image = canvas.draw(black, commands={"3DSTATE_LINE_STIPPLE": {"line_stipple_pattern": 0xFFFF}})
     assert not image.any()
+
+
+@pytest.fixture(params=range(lib.g4_variant_best() + 1))
+def variant(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = lib.g4_variant_current()
+    lib.g4_set_variant(request.param)
+    yield request.param
+    lib.g4_set_variant(before)
+
+
+@PARTS
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.usefixtures("variant")
+def test_integers_of_eight_bits_are_clamped(part: str, tiled: bool) -> None:
+    """Drivers copy with them, sixteen pixels a message; integers are unsigned up to 32 bits."""
+    kernel = "mov(16) g110<1>UD g1.4<2,4,0>UW { align1 1H };\n" + "".join(
+        f"shl(16) g{112 + 2 * c}<1>UD g110<8,8,1>UD {shift}UD {{ align1 1H }};\n" for c, shift in enumerate(SHIFTS))
+    canvas = Canvas7(part, ("R8G8B8A8_UINT",))
+    if tiled:
+        gen9 = part in ("skl", "kbl")
+        canvas.surface(0, surface_format="R8G8B8A8_UINT",
+                       **{"tile_mode": "YMAJOR"} if gen9 else {"tiled_surface": True, "tile_walk": "YMAJOR"})
+    canvas.draw(kernel + f"sendc(16) null<1>UW g112<8,8,1>UD {canvas.write(8, 'SIMD16')} {{ align1 1H EOT }};\n",
+                3, 1, 30, 13, commands={
+                    "3DSTATE_PS": {"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True}})
+    layout = SurfaceLayout(TARGETS, 4 * SIDE, SIDE, SIDE, 4, Tiling.Y if tiled else Tiling.LINEAR)
+    image = np.frombuffer(layout.read(canvas.device.memory), np.uint8).reshape(SIDE, SIDE, 4)
+    column = np.arange(SIDE)[:, None] & ~1  # a channel has the place of its subspan
+    expected = np.zeros((SIDE, SIDE, 4), np.uint8)
+    expected[1:13, 3:30] = np.minimum(column << np.array(SHIFTS), 255).astype(np.uint8)[3:30]
+    assert np.array_equal(image, expected)
+    assert canvas.device.events() == []
