@@ -192,22 +192,18 @@ static bool is_over(const struct g4_target *target) {
     return over;
 }
 
-static bool is_unorm8(const struct g4_target *target) {
-    bool plain = target->map.bytes == 4 && !target->dither;
+/* Whether a pixel is four channels of eight bits. */
+static bool is_bytes(const struct g4_target *target, enum g4_channel_type type) {
+    bool plain = target->map.bytes == 4;
     for (int c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
-        plain = plain && channel->stored && channel->type == G4_CHANNEL_UNORM && channel->bits == 8 && !channel->srgb;
+        plain = plain && channel->stored && channel->type == type && channel->bits == 8 && !channel->srgb;
     }
     return plain;
 }
 
-static bool is_uint8(const struct g4_target *target) {
-    bool plain = target->map.bytes == 4;
-    for (int c = 0; c < 4; c++) {
-        const struct g4_channel *const channel = &target->channel[c];
-        plain = plain && channel->stored && channel->type == G4_CHANNEL_UINT && channel->bits == 8;
-    }
-    return plain;
+static bool is_unorm8(const struct g4_target *target) {
+    return is_bytes(target, G4_CHANNEL_UNORM) && !target->dither;
 }
 
 /* Whether the colors of a message are pixels without any conversion. */
@@ -246,7 +242,7 @@ static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_c
         return NULL;
     }
     if (target->write == ops->integer) {
-        return is_uint8(target) ? wide->uints : NULL;
+        return is_bytes(target, G4_CHANNEL_UINT) ? wide->uints : NULL;
     }
     if (target->write == ops->unorm8_blend) {
         return target->dual_source ? NULL : wide->blend;

@@ -240,7 +240,7 @@ static bool clear(const struct kept_block *block) {
     for (off64_t at = (off64_t)block->offset; at < end;) {
         const off64_t data = REAL(lseek64)(block->memfd->fd, at, SEEK_DATA);
         if (data < 0 || data >= end) {
-            return data >= 0 || errno == ENXIO; /* there is no data up to the end of the file */
+            return data >= 0 || errno == ENXIO; /* the rest of the file is a hole */
         }
         const off64_t hole = REAL(lseek64)(block->memfd->fd, data, SEEK_HOLE);
         if (hole < 0) {
