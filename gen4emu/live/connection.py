@@ -353,6 +353,7 @@ class Host(Protocol):
 
     def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]: ...
     def connection_ended(self, connection: Connection) -> None: ...
+    def connection_closed(self, connection: Connection) -> None: ...
     def report_hang(self, connection: Connection, device: LiveDevice, reason: str) -> None: ...
     def log_always(self, message: str) -> None: ...
     def log_verbose(self, message: str) -> None: ...
@@ -415,7 +416,10 @@ class Connection:
         except Exception:
             self._host.log_always(f"{self}: {traceback.format_exc()}")
         finally:
-            self._end()
+            try:
+                self._end()
+            finally:
+                self._host.connection_closed(self)
 
     def _serve(self) -> None:
         handlers, receive = self._handlers, self._packets.receive
@@ -426,7 +430,7 @@ class Connection:
             handler()
 
     def _end(self) -> None:
-        """Release everything, and let the server add up the counters."""
+        """Let the server add up the counters, and release everything."""
         try:
             for observer in self._observers:
                 observer.close()

@@ -162,8 +162,11 @@ class Server:
             for complaint in _complaints(device):
                 self.log(f"{connection}: {complaint}")
         self.log_verbose(f"{connection}: closed the device after {number(activity.batches, 'batch', 'batches')}")
+
+    def connection_closed(self, connection: Connection) -> None:
+        """Forget a connection that holds nothing any more: `close` waits for all others."""
         with self._lock:
-            self._connections.discard(connection)  # the last step: `close` waits for those that it finds
+            self._connections.discard(connection)
 
     def _add(self, connection: Connection, device: LiveDevice) -> None:
         totals, activity = self.totals, connection.activity

@@ -40,6 +40,9 @@ class Host:
     def connection_ended(self, connection: Connection) -> None:
         pass
 
+    def connection_closed(self, connection: Connection) -> None:
+        pass
+
     def report_hang(self, connection: Connection, device: LiveDevice, reason: str) -> None:
         assert reason
 

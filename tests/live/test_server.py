@@ -736,3 +736,24 @@ def test_the_end_of_a_server_waits_for_the_last_words_of_connections(capsys: pyt
         FakeClient(server.directory).close()
         assert slow.wait(10)
     assert "closed the device" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_end_of_a_server_waits_for_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    closing_begins = threading.Event()
+    closed: list[Device] = []
+
+    class Slow(Device):
+        def close(self) -> None:
+            closing_begins.set()
+            time.sleep(0.3)
+            super().close()
+            closed.append(self)
+
+    monkeypatch.setattr(connection, "Device", Slow)
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        client = FakeClient(server.directory)
+        client.bind(BATCH, 0x10000, 0x10000)  # for which a device is made
+        client.close()
+        assert closing_begins.wait(10)
+        assert server.connections == 1
+    assert len(closed) == 1 and closed[0].native is None
