@@ -64,9 +64,12 @@ static uint32_t find_breakpoint(const struct g4_debug *debug, const struct g4_ru
 
 /* Report an event with the floating point environment of the host, which the callback expects. */
 static bool report(struct g4_debug *debug, struct g4_run *run, int t, uint32_t ip, struct g4_debug_event *event) {
-    g4_fpenv_set(run->outside);
+    const bool was_inside = run->is_inside;
+    g4_floats_leave(run);
     const bool proceed = g4_debug_report_thread(debug, run->gang, t, ip, run, event);
-    g4_fpenv_set(run->inside); /* it may have changed */
+    if (was_inside) {
+        g4_floats_enter(run);
+    }
     return proceed;
 }
 

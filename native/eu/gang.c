@@ -206,7 +206,7 @@ static void choose_float_mode(struct g4_run *run, uint32_t some, uint32_t all, b
     if (run->keeps_denormals != keeps) {
         run->keeps_denormals = keeps;
         run->inside = keeps ? g4_fpenv_of_control(0, true) : g4_fpenv_of(run->eu->ctx);
-        if (!run->observed) { /* an observer may call while the mode of the host is that of its own code */
+        if (run->is_inside) {
             g4_fpenv_set(run->inside);
         }
     }
@@ -505,7 +505,6 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
         run.counted = run.tables;
         run.tables = counting;
     }
-    g4_fpenv_set(run.inside);
     while (run.status == G4_OK && eu->instructions < until &&
            (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
         uint32_t ip;
@@ -519,11 +518,12 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
             break;
         }
         group_set(&run, threads);
+        g4_floats_enter(&run);
         const uint64_t count = run_group(&run, ip, limit, fuel) * width;
         eu->instructions += count;
         eu->instruction_budget -= count < eu->instruction_budget ? count : eu->instruction_budget;
     }
-    g4_fpenv_set(run.outside);
+    g4_floats_leave(&run);
     return run.stopped && run.status == G4_OK ? G4_HANG : run.status;
 }
 

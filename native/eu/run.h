@@ -38,6 +38,7 @@ struct g4_run {
     bool stopped;                           /* a thread has stopped with an error */
     enum g4_status status;
     g4_fpenv outside, inside;         /* floating point environments of the caller and of instructions */
+    bool is_inside;                   /* the one that is set */
     uint64_t clock_base, clock_reads; /* instructions counted at the last read of tm0, and reads since they changed */
     uint32_t next;                    /* ip of the next instruction of the group */
     float one;                        /* 1, unknown to the compiler: products with it are not optimized away */
@@ -84,6 +85,21 @@ enum g4_status g4_gang_run_counting(struct g4_eu *eu, struct g4_gang *gang, cons
 /* The floating point mode of instructions, unless a thread has chosen another one. */
 static inline g4_fpenv g4_fpenv_of(const struct g4_context *ctx) {
     return g4_fpenv_eu(ctx->options.round_to_nearest || ctx->model->quirks.rounds_by_control_register);
+}
+
+/* Another floating point environment takes as long as some fifty instructions: it changes only when it has to. */
+static inline void g4_floats_enter(struct g4_run *run) {
+    if (!run->is_inside) {
+        g4_fpenv_set(run->inside);
+        run->is_inside = true;
+    }
+}
+
+static inline void g4_floats_leave(struct g4_run *run) {
+    if (run->is_inside) {
+        g4_fpenv_set(run->outside);
+        run->is_inside = false;
+    }
 }
 
 /* ---- masks ---- */

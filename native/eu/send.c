@@ -153,9 +153,8 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
     if (send->eot && !(MAY_END_THREAD >> send->sfid & 1)) {
         g4_message_report(run->eu, gang, send, G4_EVENT_EOT_WRONG_UNIT);
     }
-    g4_fpenv_set(run->outside);
+    g4_floats_leave(run);
     const enum g4_status status = run->eu->functions[send->sfid](run->eu, gang, send);
-    g4_fpenv_set(run->inside);
     run->eu->messages[send->sfid] +=
         send->threads == (1u << G4_GANG_THREADS) - 1 ? G4_GANG_THREADS : (unsigned)__builtin_popcount(send->threads);
     if (status != G4_OK && run->status == G4_OK) {
@@ -170,6 +169,7 @@ static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
     uint8_t left = run->threads;
 
     if (op->src[0].kind != G4_KIND_NULL && !op->grf_payload) {
+        g4_floats_enter(run);
         implied_move(run, op, pass);
     }
     while (left) {
@@ -205,5 +205,8 @@ void g4_send_message(struct g4_run *run, const struct g4_op *op) {
     }
     if (run->status != G4_OK && !run->split) {
         run->split = true; /* leave the loop; the ip of the threads is that of the message */
+    }
+    if (!run->split) {
+        g4_floats_enter(run);
     }
 }
