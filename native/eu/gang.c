@@ -401,14 +401,14 @@ static uint8_t lowest(const struct g4_gang *gang, uint8_t runnable, uint32_t *ip
     return threads;
 }
 
-/* The op at an address.  `stray` stands for code that is not decoded; its odd `next` never equals the ip of an op. */
+/* The op at an address.  `stray` stands for code that is not decoded. */
 static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g4_op *stray) {
     const struct g4_op *const op = g4_kernel_find(run->kernel, ip);
     if (op) {
         return op;
     }
     stray->ip = ip;
-    stray->next = 1;
+    stray->next = G4_KERNEL_NOWHERE;
     stray->handler = G4_HANDLER_STRAY;
     return stray;
 }

@@ -576,7 +576,8 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     /* the end of the decoded code */
     struct g4_op *const end = &kernel->ops[kernel->count];
     memset(end, 0, sizeof *end);
-    end->ip = end->next = base + kernel->bytes;
+    end->ip = base + kernel->bytes;
+    end->next = G4_KERNEL_NOWHERE;
     end->handler = G4_HANDLER_STRAY;
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);

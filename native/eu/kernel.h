@@ -16,6 +16,7 @@ enum {
     G4_KERNEL_MAX_BYTES = 1 << 16,
 #endif
     G4_KERNEL_NONE = 0xffffffff,
+    G4_KERNEL_NOWHERE = 1, /* the address after code that is not decoded: odd, so that no instruction has it */
     G4_KERNEL_PARTS = 8,
     G4_KERNEL_MESSAGES = 24, /* of different messages that are listed */
     /* After so many gangs, translation takes less time than the interpreter has taken by then. */

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gen4emu.hw.gen import Gen
+from gen4emu.isa import assemble
 from tests.harness.probe import Event, Probe, Status
 
 PARTS = pytest.mark.parametrize("gen", [Gen.BW, Gen.EL])
@@ -162,6 +163,16 @@ def test_jmpi_counts_from_the_next_instruction(gen: Gen) -> None:
         add(8) g3<1>D g3<8,8,1>D 8D { align1 };
     """)
     assert [probe.grf(3, t)[0] for t in range(4)] == [15, 14, 12, 8]
+
+
+@pytest.mark.parametrize("gen", [Gen.BW, Gen.EL, Gen.IVB, Gen.KBL])
+def test_code_that_was_not_decoded_may_jump_to_itself(gen: Gen) -> None:
+    """Kernels are decoded up to 64 KiB."""
+    nop = assemble("nop { align1 };", gen)
+    probe = Probe(gen)
+    probe.load(nop * ((1 << 16) // len(nop)) + assemble("L_self: jmpi(1) L_self:D { align1 nomask };", gen))
+    assert probe.run() is Status.HANG
+    assert probe.instructions == 1_000_000  # what the watchdog allows
 
 
 def test_ip_reads_as_the_address_of_the_instruction_and_writes_jump() -> None:
