@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.harness.probe import Event, Probe, Status
 
@@ -122,3 +125,43 @@ def test_a_thread_waits_until_its_count_is_set_and_clears_it() -> None:
     executed = probe.instructions
     assert probe.run() == Status.OK
     assert probe.instructions == executed + 1  # the wait was executed once more
+
+
+# ---- the floating point environment of the host ----
+
+LEAST_DENORMAL = 1
+MULTIPLY = "mul(8) g3<1>F g2<8,8,1>F g4<8,8,1>F { align1 };\n"
+END_GEN7 = "send(8) null<1>UD g2<8,8,1>UD 0x82000000 null MsgDesc: mlen 1 rlen 0 { align1 EOT };\n"
+FOREVER = "L_again: jmpi(1) L_again:D { align1 nomask };\n"
+
+
+def ending(probe: Probe) -> str:
+    return END_GEN7 if probe.gen in (Gen.IVB, Gen.KBL) else probe.end
+
+
+@pytest.mark.parametrize("general_only", [False, True])
+@pytest.mark.parametrize("gen", [Gen.BW, Gen.EL, Gen.IVB, Gen.KBL])
+@pytest.mark.parametrize("code", [MULTIPLY, MULTIPLY + FOREVER, MULTIPLY + "illegal { align1 };\n", FOREVER])
+def test_the_host_computes_as_before_however_a_gang_ends(code: str, gen: Gen, general_only: bool) -> None:
+    probe = Probe(gen)
+    probe.start(8, 0xFF)
+    numbers = [0.1, 0.2, 5e-324]
+    done = probe.run(assemble(code + ending(probe), gen), general_only=general_only)
+    assert done is (Status.OK if code == MULTIPLY else Status.HANG)
+    assert numbers[0] + numbers[1] == 0.30000000000000004, "rounded to nearest"
+    assert numbers[2] * len(numbers) > 0, "not flushed"
+
+
+@pytest.mark.parametrize("general_only", [False, True])
+@pytest.mark.parametrize("gen", [Gen.BW, Gen.EL, Gen.IVB, Gen.KBL])
+def test_threads_flush_denormals_after_others_have_ended(gen: Gen, general_only: bool) -> None:
+    probe = Probe(gen)
+    probe.start(2, 0xFF)
+    probe.set_flags(0xFF, 1)
+    for t in range(2):
+        probe.grf(2, t)[:] = LEAST_DENORMAL
+        probe.grf(4, t)[:] = 0x3F800000
+    code = f"(+f0.0) jmpi(1) L_late:D {{ align1 nomask }};\n{ending(probe)}L_late: {MULTIPLY}{ending(probe)}"
+    assert probe.run(assemble(code, gen), general_only=general_only) is Status.OK
+    assert [list(probe.grf(3, t)) for t in range(2)] == [[0] * 8, [0] * 8]
+    assert list(probe.grf(2, 1)) == [LEAST_DENORMAL] * 8
