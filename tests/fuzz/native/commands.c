@@ -164,9 +164,22 @@ static void drop_memory(struct machine *machine) {
     machine->mem = NULL;
 }
 
+/* The commands that may run: those of the headers, and if a dword without one may shift the others, any. */
+static void touch(uint32_t count, bool shifted) {
+    for (uint32_t i = 0; shifted && i < count; i++) {
+        for (uint32_t u = 0; u < used_count; u++) {
+            if (words[i] == used[u].header) {
+                touched[used[u].number] = true;
+                writes |= ranges[used[u].number].writes;
+            }
+        }
+    }
+}
+
 /* The commands of an input as dwords; their number. */
 static uint32_t read_words(const uint8_t *data, size_t size, bool any_address) {
     uint32_t count = 0;
+    bool shifted = false;
     for (size_t at = 0; at < size;) {
         const uint8_t index = data[at++];
         const struct known_header *const header = index == NOT_KNOWN ? NULL : &used[index % used_count];
@@ -187,9 +200,11 @@ static uint32_t read_words(const uint8_t *data, size_t size, bool any_address) {
             touched[header->number] = true;
             writes |= ranges[header->number].writes;
         }
+        shifted |= !header;
         at += present;
         count += dwords;
     }
+    touch(count, shifted);
     return count;
 }
 
