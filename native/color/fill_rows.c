@@ -4,34 +4,58 @@
 #include "color/state.h"
 
 enum {
-    WORDS = 8 /* a cache line of most hosts */
+    PATTERNS = 4, /* in a cache line of most hosts */
+    WORDS = G4_PIXEL_BYTES / 8,
 };
 
-typedef uint64_t line __attribute__((vector_size(8 * WORDS)));
+typedef uint64_t line __attribute__((vector_size(8 * PATTERNS * WORDS)));
 
-static inline __attribute__((always_inline)) void fill_row(uint8_t *row, uint32_t bytes, uint64_t value,
-                                                           uint64_t keep) {
-    const line values = {value, value, value, value, value, value, value, value};
+static inline __attribute__((always_inline)) line line_of(const struct g4_pixel_pattern *pattern) {
+    const uint64_t a = pattern->word[0];
+    const uint64_t b = pattern->word[1];
+    return (line){a, b, a, b, a, b, a, b};
+}
+
+/* The last bytes of a row: less than a line, from the first byte of a pattern on. */
+static inline void fill_rest(uint8_t *row, uint32_t bytes, const struct g4_pixel_pattern *value,
+                             const struct g4_pixel_pattern *keep) {
     uint32_t at = 0;
 
-    for (; keep == 0 && at + sizeof values <= bytes; at += (uint32_t)sizeof values) { /* without reading */
+    for (; at + 4 <= bytes; at += 4) {
+        uint32_t v, bits, kept;
+        memcpy(&v, row + at, sizeof v);
+        memcpy(&bits, (const uint8_t *)value + at % G4_PIXEL_BYTES, sizeof bits);
+        memcpy(&kept, (const uint8_t *)keep + at % G4_PIXEL_BYTES, sizeof kept);
+        v = (v & kept) | bits;
+        memcpy(row + at, &v, sizeof v);
+    }
+    for (; at < bytes; at++) {
+        const uint32_t i = at % G4_PIXEL_BYTES;
+        row[at] = (uint8_t)((row[at] & ((const uint8_t *)keep)[i]) | ((const uint8_t *)value)[i]);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+fill_row(uint8_t *row, uint32_t bytes, const struct g4_pixel_pattern *value, const struct g4_pixel_pattern *keep) {
+    const line values = line_of(value);
+    const line kept = line_of(keep);
+    const bool replaces = !(keep->word[0] | keep->word[1]);
+    uint32_t at = 0;
+
+    for (; replaces && at + sizeof values <= bytes; at += (uint32_t)sizeof values) { /* without reading */
         memcpy(row + at, &values, sizeof values);
     }
     for (; at + sizeof values <= bytes; at += (uint32_t)sizeof values) {
         line v;
         memcpy(&v, row + at, sizeof v);
-        v = (v & keep) | values;
+        v = (v & kept) | values;
         memcpy(row + at, &v, sizeof v);
     }
-    for (; at < bytes; at += 4) {
-        uint32_t v;
-        memcpy(&v, row + at, sizeof v);
-        v = (v & (uint32_t)keep) | (uint32_t)value;
-        memcpy(row + at, &v, sizeof v);
-    }
+    fill_rest(row + at, bytes - at, value, keep);
 }
 
-static void fill(const struct g4_filled_rows *rows, uint64_t value, uint64_t keep) {
+static void fill(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
+                 const struct g4_pixel_pattern *keep) {
     for (uint32_t y = 0; y < rows->count; y++) {
         fill_row(rows->first + (size_t)y * rows->pitch, rows->bytes, value, keep);
     }

@@ -44,6 +44,11 @@ struct g4_subspan_rows {
     uint8_t stage[2 * G4_PIXEL_MAP_SUBSPANS][2 * G4_PIXEL_BYTES];
 };
 
+/* Bits of pixels side by side, all the same: the value of a fill, or a mask. */
+struct g4_pixel_pattern {
+    uint64_t word[G4_PIXEL_BYTES / 8];
+};
+
 /* Describes an image and empties the page cache. */
 void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bool writes);
 

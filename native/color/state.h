@@ -143,7 +143,8 @@ struct g4_target {
     struct g4_channel channel[4];
     uint32_t write_mask[4]; /* by plane */
     bool whole;             /* every bit of a pixel is written */
-    bool reads;             /* blending, logic op or partial pixels need the old contents */
+    bool combines;          /* blending or a logic op needs the old contents */
+    bool reads;             /* so do partial pixels */
 
     bool saturate;   /* UNORM: sources saturate regardless of the clamps (docs/decisions.md 14) */
     bool pre_clamp;  /* to channel[].low, high */
@@ -209,12 +210,13 @@ struct g4_wide_ops {
 /* Rows in host memory. */
 struct g4_filled_rows {
     uint8_t *first;
-    uint32_t count, bytes, pitch; /* `bytes` of a row is a multiple of 4 */
+    uint32_t count, bytes, pitch; /* `bytes` of a row is a multiple of 2 and of the size of a pixel */
 };
 
 struct g4_fill_ops {
-    /* Make each word (word & keep) | value.  Value and mask have equal halves. */
-    void (*rows)(const struct g4_filled_rows *rows, uint64_t value, uint64_t keep);
+    /* Make each pixel (pixel & keep) | value. */
+    void (*rows)(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
+                 const struct g4_pixel_pattern *keep);
 };
 
 G4_VARIANT_DECLARE(struct g4_depth_ops, g4_depth_ops);

@@ -305,7 +305,8 @@ static void set_whole(struct g4_target *target) {
     for (uint32_t plane = 0; plane < (bytes + 3) / 4; plane++) {
         target->whole = target->whole && target->write_mask[plane] == full;
     }
-    target->reads = target->blend || !target->whole || (target->logic_op && logic_reads(target->logic));
+    target->combines = target->blend || (target->logic_op && logic_reads(target->logic));
+    target->reads = target->combines || !target->whole;
 }
 
 /* ---- where it lies ---- */

@@ -17,25 +17,44 @@ enum {
 /* The value of all pixels. */
 struct fill {
     const struct g4_fill_ops *ops;
-    uint32_t bytes; /* of a pixel: 2 or 4 */
-    uint32_t value;
-    uint32_t keep; /* bits of a pixel that are not written; 0 for pixels of 2 bytes */
+    uint32_t bytes; /* of a pixel */
+    struct g4_pixel_pattern value;
+    struct g4_pixel_pattern keep; /* bits that are not written; they are 0 in the value */
 };
 
-static uint32_t get(const uint8_t *pixel, uint32_t bytes) {
-    uint32_t v = 0;
-    memcpy(&v, pixel, bytes == 2 ? 2 : 4);
-    return v;
+static struct g4_pixel_pattern repeat(const void *pixel, uint32_t bytes) {
+    struct g4_pixel_pattern pattern;
+    for (uint32_t at = 0; at < sizeof pattern; at += bytes) {
+        memcpy((uint8_t *)&pattern + at, pixel, bytes);
+    }
+    return pattern;
+}
+
+/* `value`: that of a pixel, whose bits in `keep` do not matter. */
+static struct fill fill_of(const struct g4_cc *cc, uint32_t bytes, const struct g4_pixel_pattern *value,
+                           const struct g4_pixel_pattern *keep) {
+    struct fill fill = {.ops = cc->fill_ops, .bytes = bytes, .value = *value, .keep = *keep};
+    for (uint32_t i = 0; i < G4_PIXEL_BYTES / 8; i++) {
+        fill.value.word[i] &= ~keep->word[i];
+    }
+    return fill;
 }
 
 static void fill_pixel(const struct fill *fill, uint8_t *pixel) {
-    const uint32_t v = (get(pixel, fill->bytes) & fill->keep) | fill->value;
-    memcpy(pixel, &v, fill->bytes == 2 ? 2 : 4);
+    if (fill->bytes == 4) { /* most are */
+        uint32_t v;
+        memcpy(&v, pixel, sizeof v);
+        v = (v & (uint32_t)fill->keep.word[0]) | (uint32_t)fill->value.word[0];
+        memcpy(pixel, &v, sizeof v);
+        return;
+    }
+    for (uint32_t i = 0; i < fill->bytes; i++) {
+        pixel[i] = (uint8_t)((pixel[i] & ((const uint8_t *)&fill->keep)[i]) | ((const uint8_t *)&fill->value)[i]);
+    }
 }
 
 static void fill_memory(const struct fill *fill, const struct g4_filled_rows *rows) {
-    const uint32_t once = fill->bytes == 2 ? fill->value * 0x10001u : fill->value;
-    fill->ops->rows(rows, once * UINT64_C(0x100000001), fill->keep * UINT64_C(0x100000001));
+    fill->ops->rows(rows, &fill->value, &fill->keep);
 }
 
 /* `bytes` is a multiple of two pixels. */
@@ -43,10 +62,11 @@ static void fill_row(const struct fill *fill, uint8_t *row, uint32_t bytes) {
     fill_memory(fill, &(struct g4_filled_rows){.first = row, .count = 1, .bytes = bytes});
 }
 
-static void fill_pixels(const struct fill *fill, uint8_t *const row[2], uint32_t lit) {
+/* The pixels of a row are `distance` bytes apart. */
+static void fill_pixels(const struct fill *fill, uint8_t *const row[2], uint32_t distance, uint32_t lit) {
     for (uint32_t p = 0; p < 4; p++) {
         if (lit >> p & 1) {
-            fill_pixel(fill, row[p >> 1] + (size_t)(p & 1) * fill->bytes);
+            fill_pixel(fill, row[p >> 1] + (size_t)(p & 1) * distance);
         }
     }
 }
@@ -56,8 +76,13 @@ static void fill_subspan(const struct fill *fill, struct g4_pixel_map *map, stru
     const uint16_t x[4] = {s->x};
     const uint16_t y[4] = {s->y};
     struct g4_subspan_rows rows;
+    uint8_t *const first = g4_pixel_map_columns(map, port, s->x, s->y);
+    if (first) {
+        fill_pixels(fill, (uint8_t *const[2]){first, first + G4_PIXEL_MAP_COLUMN}, G4_PIXEL_MAP_NEXT, s->lit);
+        return;
+    }
     g4_pixel_map_open(map, port, x, y, s->lit, &rows);
-    fill_pixels(fill, rows.row, s->lit & rows.inside);
+    fill_pixels(fill, rows.row, fill->bytes, s->lit & rows.inside);
     g4_pixel_map_close(map, port, x, y, s->lit & rows.inside, &rows);
 }
 
@@ -114,6 +139,16 @@ struct tile_rows {
     uint32_t count;
 };
 
+/* The pixels of the first row of a column in a Y tile; NULL: they are not directly accessible.  `y` is even. */
+static uint8_t *top_of_column(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y, uint32_t pixels) {
+    uint8_t *row[2];
+    if (map->columns) {
+        uint8_t *const pair = g4_pixel_map_columns(map, port, x & ~1u, y);
+        return pair ? pair + (size_t)(x & 1) * G4_PIXEL_MAP_NEXT : NULL;
+    }
+    return g4_pixel_map_rows(map, port, x, y, pixels, row) ? row[0] : NULL;
+}
+
 /* Fill rows in a Y tile: columns of 16 bytes, whose rows are contiguous. */
 static bool fill_columns(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
                          struct g4_port *port) {
@@ -126,11 +161,11 @@ static bool fill_columns(const struct tile_rows *rows, const struct fill *fill, 
         return false;
     }
     for (uint32_t x = 0; x < G4_TILE_SIZE; x += pixels) {
-        uint8_t *row[2];
-        if (!g4_pixel_map_rows(map, port, rows->x + x, rows->y, pixels, row)) {
+        uint8_t *const column = top_of_column(map, port, rows->x + x, rows->y, pixels);
+        if (!column) {
             return false;
         }
-        fill_row(fill, row[0], rows->count * G4_PIXEL_MAP_COLUMN);
+        fill_row(fill, column, rows->count * G4_PIXEL_MAP_COLUMN);
     }
     return true;
 }
@@ -207,7 +242,14 @@ static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_
 static const uint8_t *first_pixel(struct g4_pixel_map *map, struct g4_port *port, const struct g4_subspan *s) {
     const uint32_t p = (uint32_t)__builtin_ctz(s->lit | 16);
     uint8_t *row[2];
-    if (p > 3 || !g4_pixel_map_rows(map, port, s->x, s->y, 2, row)) {
+    if (p > 3) {
+        return NULL;
+    }
+    if (map->columns) {
+        const uint8_t *const first = g4_pixel_map_columns(map, port, s->x, s->y);
+        return first ? first + (size_t)(p >> 1) * G4_PIXEL_MAP_COLUMN + (size_t)(p & 1) * G4_PIXEL_MAP_NEXT : NULL;
+    }
+    if (!g4_pixel_map_rows(map, port, s->x, s->y, 2, row)) {
         return NULL;
     }
     return row[p >> 1] + (size_t)(p & 1) * map->bytes;
@@ -239,15 +281,15 @@ static bool depth_is_constant(const struct g4_depth *depth) {
            (depth->map.bytes == 2 || depth->map.bytes == 4);
 }
 
-/* The bits of a pixel that a constant test leaves unchanged. */
-static uint32_t kept_bits(const struct g4_depth *depth) {
+/* The bits of a pixel of the depth buffer that a constant test leaves unchanged. */
+static struct g4_pixel_pattern kept_bits(const struct g4_depth *depth) {
     const struct g4_stencil_set *const set = &depth->stencil[0];
     const bool writes = depth->stencil_test && depth->stencil_write && set->zpass != G4_STENCIL_OPERATION_KEEP;
+    const uint32_t keep = writes ? ~((uint32_t)set->write_mask << 24) & 0xff000000 : 0xff000000;
+    const bool is_d24 =
+        depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || depth->format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT;
 
-    if (depth->format != G4_DEPTH_FORMAT_D24_UNORM_S8_UINT && depth->format != G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
-        return 0;
-    }
-    return writes ? ~((uint32_t)set->write_mask << 24) & 0xff000000 : 0xff000000;
+    return is_d24 ? repeat(&keep, sizeof keep) : (struct g4_pixel_pattern){{0}};
 }
 
 void g4_wm_fill_begin(struct g4_worker *worker) {
@@ -326,15 +368,28 @@ static enum g4_status run_subspans(struct g4_worker *worker, uint32_t first, uin
     return status == G4_OK ? g4_wm_flush(worker) : status;
 }
 
+/* Whether one color gives all pixels of a target the same bits, but for those that are not written. */
+static bool is_fillable(const struct g4_cc *cc, const struct g4_target *target) {
+    return target->write && target->write != cc->color_ops->yuv && !target->combines && !target->dither &&
+           target->event == G4_EVENTS;
+}
+
+/* The bits of a target's pixels that are not written. */
+static struct g4_pixel_pattern unwritten_bits(const struct g4_target *target) {
+    uint32_t bits[G4_PIXEL_BYTES / 4];
+    for (uint32_t plane = 0; plane < G4_PIXEL_BYTES / 4; plane++) {
+        bits[plane] = ~target->write_mask[plane];
+    }
+    return repeat(bits, target->map.bytes);
+}
+
 /* The target that the flat kernel of a mode writes; NULL: it cannot be filled. */
 static struct g4_target *flat_target(struct g4_worker *worker, enum g4_wm_mode mode) {
     const struct g4_wm *const wm = worker->wm;
     const struct g4_target_key key = {.index = kernel_of(wm, mode)->flat.target, .array_index = wm->setup->array_index};
     struct g4_target *const target =
         g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], &key, &g4_cc_of(worker)->state.blend);
-    const bool fillable =
-        target->write && !target->reads && !target->dither && target->event == G4_EVENTS && target->map.bytes == 4;
-    return fillable ? target : NULL;
+    return is_fillable(g4_cc_of(worker), target) ? target : NULL;
 }
 
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
@@ -361,10 +416,11 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     *status = g4_wm_flush(worker);
     if (*status == G4_OK && !is_known) {
         *status = run_subspans(worker, 0, G4_WM_SAMPLE);
-        wm->color = (struct g4_fill_value){.of = wm->setup, .value = get(sample, 4)};
+        wm->color = (struct g4_fill_value){.of = wm->setup, .value = repeat(sample, target->map.bytes)};
     }
     if (*status == G4_OK) {
-        const struct fill fill = {.ops = g4_cc_of(worker)->fill_ops, .bytes = 4, .value = wm->color.value};
+        const struct g4_pixel_pattern keep = unwritten_bits(target);
+        const struct fill fill = fill_of(g4_cc_of(worker), target->map.bytes, &wm->color.value, &keep);
         const uint32_t tail = tail_of(wm, mode, subspans);
         wm->subspans = subspans - tail;
         port->unit = G4_UNIT_CC;
@@ -399,8 +455,8 @@ static bool are_mapped(const struct tile_rows *rows, struct g4_pixel_map *map, s
 static bool has_tile(const struct tile_rows *tile, struct g4_pixel_map *map, struct g4_port *port) {
     const uint32_t sx = tile->x + map->dx;
     const uint32_t sy = tile->y + map->dy;
-    return map->fast && map->width >= G4_TILE_SIZE && sx <= map->width - G4_TILE_SIZE && map->height >= G4_TILE_SIZE &&
-           sy <= map->height - G4_TILE_SIZE &&
+    return (map->fast || map->columns) && map->width >= G4_TILE_SIZE && sx <= map->width - G4_TILE_SIZE &&
+           map->height >= G4_TILE_SIZE && sy <= map->height - G4_TILE_SIZE &&
            (g4_pixel_map_page(map, port, tile->x, tile->y) || are_mapped(tile, map, port));
 }
 
@@ -427,16 +483,16 @@ bool g4_wm_fill_tile(struct g4_worker *worker, bool threads, enum g4_status *sta
         }
     }
     if (depth->test) {
-        const uint32_t keep = kept_bits(depth);
-        const struct fill fill = {
-            .ops = cc->fill_ops, .bytes = depth->map.bytes, .value = wm->depth.value & ~keep, .keep = keep};
+        const struct g4_pixel_pattern keep = kept_bits(depth);
+        const struct fill fill = fill_of(cc, depth->map.bytes, &wm->depth.value, &keep);
         if (!has_tile(&tile, &depth->map, port) || !fill_tile(&tile, &fill, &depth->map, port)) {
             return false;
         }
     }
     *status = threads ? g4_wm_flush(worker) : G4_OK;
     if (threads && *status == G4_OK) {
-        const struct fill fill = {.ops = cc->fill_ops, .bytes = 4, .value = wm->color.value};
+        const struct g4_pixel_pattern keep = unwritten_bits(target);
+        const struct fill fill = fill_of(cc, target->map.bytes, &wm->color.value, &keep);
         if (!fill_tile(&tile, &fill, &target->map, port)) {
             return false;
         }
@@ -469,13 +525,13 @@ static bool whole_rows(const struct g4_coverage *coverage, const struct g4_pixel
 
 bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const struct g4_coverage *coverage,
                      struct g4_pixels *pixels) {
+    const struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_port *const port = &worker->port;
     struct g4_pixel_map *const map = &target->map;
     struct tile_rows rows;
 
-    if (worker->ctx->options.general_only || worker->eu.observed || target->reads || target->dither ||
-        target->event != G4_EVENTS || map->bytes != 4 || !whole_rows(coverage, map, &rows) ||
-        !are_mapped(&rows, map, port)) {
+    if (worker->ctx->options.general_only || worker->eu.observed || !is_fillable(cc, target) ||
+        !whole_rows(coverage, map, &rows) || !are_mapped(&rows, map, port)) {
         return false;
     }
     const struct g4_subspan first = {(uint16_t)rows.x, (uint16_t)rows.y, .lit = 15};
@@ -487,7 +543,9 @@ bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const s
     pixels->x[0] = first.x;
     pixels->y[0] = first.y;
     target->write(target, port, pixels);
-    const struct fill fill = {.ops = g4_cc_of(worker)->fill_ops, .bytes = map->bytes, .value = get(sample, map->bytes)};
+    const struct g4_pixel_pattern value = repeat(sample, map->bytes);
+    const struct g4_pixel_pattern keep = unwritten_bits(target);
+    const struct fill fill = fill_of(cc, map->bytes, &value, &keep);
     return fill_tile(&rows, &fill, map, port);
 }
 
@@ -520,14 +578,14 @@ void g4_wm_fill_depth(struct g4_worker *worker) {
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_pixel_map *const map = &cc->depth.map;
     const bool is_known = g4_wm_knows_depth(wm);
-    struct fill fill = {.ops = g4_cc_of(worker)->fill_ops, .bytes = map->bytes};
+    const struct g4_pixel_pattern keep = kept_bits(&cc->depth);
 
     if (!is_known) {
         const uint8_t *const sample = first_pixel(map, &worker->port, &wm->subspan[0]);
-        wm->depth = (struct g4_fill_value){.of = wm->setup, .value = sample ? get(sample, fill.bytes) : 0};
+        wm->depth = (struct g4_fill_value){.of = wm->setup};
+        wm->depth.value = sample ? repeat(sample, map->bytes) : wm->depth.value;
     }
-    fill.keep = kept_bits(&cc->depth);
-    fill.value = wm->depth.value & ~fill.keep;
+    const struct fill fill = fill_of(cc, map->bytes, &wm->depth.value, &keep);
     fill_all(wm, &fill, map, &worker->port);
     for (uint32_t i = is_known ? 0 : G4_WM_SAMPLE; i < wm->subspans && cc->wm_statistics; i++) {
         worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(wm->subspan[i].lit);

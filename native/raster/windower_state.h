@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "color/pixel_rows.h"
 #include "geometry/coverage.h"
 #include "geometry/lines.h"
 #include "geometry/payload.h"
@@ -62,7 +63,7 @@ struct g4_subspan {
 /* The value that all pixels of an object get. */
 struct g4_fill_value {
     const struct g4_setup *of; /* the last such object of the batch; NULL: none */
-    uint32_t value;
+    struct g4_pixel_pattern value;
 };
 
 /* A waiting thread. */

@@ -157,6 +157,28 @@ def test_every_size_of_pixel(format: F) -> None:
     same(FLAT["constant"], lambda scene: scene.draw(vertices), format=format)
 
 
+@pytest.mark.parametrize("tiling", [Tiling.LINEAR, Tiling.X, Tiling.Y])
+@pytest.mark.parametrize("masked", ["red", "alpha", "red green", "red green blue", "red green blue alpha"])
+@pytest.mark.parametrize("format", [F.B8G8R8A8_UNORM, F.B8G8R8X8_UNORM, F.R16G16B16A16_UNORM, F.R8_UNORM])
+def test_channels_that_are_not_written_stay(format: F, masked: str, tiling: Tiling) -> None:
+    """Beside depth and stencil, which the same draw clears, in whole tiles and in others."""
+    color = (0.25, 0.5, 0.75, 1.0)
+    corners = [vertex(x, y, 0.5, 1.0, color) for x, y in ((121, 93), (7, 93), (7, 3))]
+    pixels, _, _, _ = same(
+        FLAT["constant"], lambda scene: scene.draw(corners, T.RECTLIST), size=(150, 110), format=format, tiling=tiling,
+        depth_format=D24S8, depth_clear=0xABCDEF, surface={f"color_write_disable_{c}": True for c in masked.split()},
+        cc={"depth_test_enable": True, "depth_test_function": "ALWAYS", "depth_buffer_write_enable": True,
+            "stencil_test_enable": True, "stencil_buffer_write_enable": True, "stencil_test_function": "ALWAYS",
+            "stencil_write_mask": 0x0F, "stencil_reference_value": 0x5A, "stencil_pass_depth_pass_op": "REPLACE"},
+        wm={"statistics_enable": True})
+    if format == F.B8G8R8A8_UNORM:
+        kept = {"red": 0xFF0000, "green": 0xFF00, "blue": 0xFF, "alpha": 0xFF000000}
+        written = 0xFFFFFFFF & ~sum(kept[c] for c in masked.split())
+        inside = {pixels[y][x] for y in range(3, 93) for x in range(7, 121)}
+        assert {value & written for value in inside} == {0xFF4080BF & written}
+        assert len(inside) > 1
+
+
 def test_wide_threads_of_a_flat_kernel() -> None:
     code = kernel(*CONSTANT_16, "mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };",
                   f"send(16) 1 null<1>UW g0<8,8,1>UW {WRITE_16} write {{ align1 EOT }};")
