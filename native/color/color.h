@@ -85,6 +85,12 @@ struct g4_early_tile {
  * buffer does not permit it; nothing was done. */
 bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile, uint32_t row[32]);
 
+/* Whether the values of the tile at (x, y) in a separate stencil buffer may be accessed together; the array index is
+ * that of the depth buffer.  Nothing is reported. */
+bool g4_cc_finds_stencil(struct g4_worker *worker, int32_t x, int32_t y);
+/* The part of an early test that concerns a separate stencil buffer, for pixels that all pass. */
+void g4_cc_stencil_tile(struct g4_worker *worker, const struct g4_early_tile *tile, const uint32_t row[32]);
+
 /* The pixels of `lit` that pass the stencil test alone, for counters: nothing changes.  `references`: as in struct
  * g4_depth_job. */
 uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,

@@ -216,6 +216,12 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
     return lit;
 }
 
+/* The quarter of a page with the stencil values of a tile; NULL: they cannot be accessed at once. */
+static uint8_t *find_stencil(struct g4_depth *depth, struct g4_port *port, int32_t x, int32_t y) {
+    g4_stencil_select(depth);
+    return g4_pixel_map_quarter(&depth->stencil_map, port, (uint32_t)x, (uint32_t)y);
+}
+
 /* Find the memory of a tile.  False: not all of it can be accessed at once. */
 static bool find_pages(struct g4_depth *depth, struct g4_port *port, struct g4_depth_tile *tile) {
     const uint32_t x = (uint32_t)tile->x;
@@ -226,12 +232,44 @@ static bool find_pages(struct g4_depth *depth, struct g4_port *port, struct g4_d
         return true; /* it finds its own */
     }
     if (separate) {
-        g4_stencil_select(depth);
-        tile->stencil = g4_pixel_map_quarter(&depth->stencil_map, port, x, y);
+        tile->stencil = find_stencil(depth, port, tile->x, tile->y);
     }
     const bool has_depth = !separate || depth->test_depth;
     tile->page = has_depth ? g4_pixel_map_page(&depth->map, port, x, y) : NULL;
     return (tile->page || !has_depth) && (tile->stencil || !separate);
+}
+
+/* The pixels of a tile's row that a buffer has, and the number of its rows from the tile's first on, or more. */
+struct tile_inside {
+    uint32_t columns, rows;
+};
+
+static struct tile_inside inside_of(const struct g4_pixel_map *map, const struct g4_early_tile *tile) {
+    const uint32_t columns = map->width - ((uint32_t)tile->x + map->dx);
+    return (struct tile_inside){
+        .columns = columns < 32 ? (1u << columns) - 1 : UINT32_MAX,
+        .rows = map->height - ((uint32_t)tile->y + map->dy),
+    };
+}
+
+static struct g4_depth_tile job_of(const struct g4_cc *cc, const struct g4_early_tile *tile) {
+    return (struct g4_depth_tile){
+        .x = tile->x,
+        .y = tile->y,
+        .plane = tile->plane,
+        .first = (uint32_t)tile->first,
+        .last = (uint32_t)tile->last,
+        .minimum = cc->state.depth_range[tile->viewport & 15].minimum,
+        .maximum = cc->state.depth_range[tile->viewport & 15].maximum,
+        .back_facing = tile->back_facing,
+    };
+}
+
+/* Give a job the pixels that are inside. */
+static void set_rows(struct g4_depth_tile *job, struct tile_inside inside, const uint32_t row[32]) {
+    for (uint32_t j = job->first; j <= job->last && j < inside.rows; j++) {
+        job->row[j] = row[j] & inside.columns;
+    }
 }
 
 bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile, uint32_t row[32]) {
@@ -244,39 +282,39 @@ bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile
     if (tile->array_index != depth->array_index) {
         g4_depth_select(depth, worker->ctx->gen, tile->array_index);
     }
-    struct g4_depth_tile job = {
-        .x = tile->x,
-        .y = tile->y,
-        .plane = tile->plane,
-        .first = (uint32_t)tile->first,
-        .last = (uint32_t)tile->last,
-        .minimum = cc->state.depth_range[tile->viewport & 15].minimum,
-        .maximum = cc->state.depth_range[tile->viewport & 15].maximum,
-        .back_facing = tile->back_facing,
-    };
+    struct g4_depth_tile job = job_of(cc, tile);
     if (!find_pages(depth, &worker->port, &job)) {
         return false;
     }
     /* Pixels outside the buffer pass.  A separate stencil buffer has the size of the depth buffer. */
-    const struct g4_pixel_map *const map = job.stencil ? &depth->stencil_map : &depth->map;
-    const uint32_t columns = map->width - ((uint32_t)tile->x + map->dx);
-    const uint32_t rows = map->height - ((uint32_t)tile->y + map->dy);
-    const uint32_t inside = columns < 32 ? (1u << columns) - 1 : UINT32_MAX;
-    for (uint32_t j = job.first; j <= job.last && j < rows; j++) {
-        job.row[j] = row[j] & inside;
-    }
+    const struct tile_inside inside = inside_of(job.stencil ? &depth->stencil_map : &depth->map, tile);
+    set_rows(&job, inside, row);
     if (depth->hiz.takes_tiles) {
         g4_hiz_tile(depth, &worker->port, &job);
     } else {
         depth->tile(depth, &job);
     }
     for (uint32_t j = job.first; j <= job.last; j++) {
-        row[j] = j < rows ? (row[j] & ~inside) | job.row[j] : row[j];
+        row[j] = j < inside.rows ? (row[j] & ~inside.columns) | job.row[j] : row[j];
     }
     for (uint32_t j = job.first; cc->wm_statistics && j <= job.last; j++) {
         worker->eu.ps_depth_count += row[j] == UINT32_MAX ? 32u : (uint32_t)__builtin_popcount(row[j]);
     }
     return true;
+}
+
+bool g4_cc_finds_stencil(struct g4_worker *worker, int32_t x, int32_t y) {
+    return find_stencil(&g4_cc_of(worker)->depth, &worker->port, x, y) != NULL;
+}
+
+void g4_cc_stencil_tile(struct g4_worker *worker, const struct g4_early_tile *tile, const uint32_t row[32]) {
+    const struct g4_cc *const cc = g4_cc_of(worker);
+    struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+    struct g4_depth_tile job = job_of(cc, tile);
+
+    job.stencil = find_stencil(depth, &worker->port, tile->x, tile->y);
+    set_rows(&job, inside_of(&depth->stencil_map, tile), row);
+    cc->depth_ops->tile_stencil(depth, &job);
 }
 
 uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,

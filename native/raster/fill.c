@@ -262,14 +262,18 @@ static bool fits(const struct g4_kernel *kernel, const struct g4_dispatch *dispa
            kernel->grf_top <= dispatch->grf_count && !dispatch->exceptions;
 }
 
-/* Whether all pixels get the same stencil value in the bits that may be written.  True without a stencil test.  Stencil
- * shares the words of depth here, and both faces have the same state. */
+static bool has_separate_stencil(const struct g4_depth *depth) {
+    return depth->stencil_test && depth->stencil_surface.present;
+}
+
+/* Whether all pixels get the same stencil value in the bits that may be written.  True without a stencil test.  Both
+ * faces have the same state here, and stencil has its own buffer or shares the words of depth. */
 static bool stencil_is_constant(const struct g4_depth *depth) {
     const struct g4_stencil_set *const set = &depth->stencil[0];
     const uint32_t operation = set->zpass;
 
     return !depth->stencil_test ||
-           (depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT && !depth->stencil_surface.present &&
+           ((depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || depth->stencil_surface.present) &&
             !depth->double_sided && set->function == G4_COMPARE_FUNCTION_ALWAYS &&
             (!depth->stencil_write || operation == G4_STENCIL_OPERATION_KEEP ||
              operation == G4_STENCIL_OPERATION_ZERO || operation == G4_STENCIL_OPERATION_REPLACE));
@@ -284,7 +288,8 @@ static bool depth_is_constant(const struct g4_depth *depth) {
 /* The bits of a pixel of the depth buffer that a constant test leaves unchanged. */
 static struct g4_pixel_pattern kept_bits(const struct g4_depth *depth) {
     const struct g4_stencil_set *const set = &depth->stencil[0];
-    const bool writes = depth->stencil_test && depth->stencil_write && set->zpass != G4_STENCIL_OPERATION_KEEP;
+    const bool writes = depth->stencil_test && depth->stencil_write && !depth->stencil_surface.present &&
+                        set->zpass != G4_STENCIL_OPERATION_KEEP;
     const uint32_t keep = writes ? ~((uint32_t)set->write_mask << 24) & 0xff000000 : 0xff000000;
     const bool is_d24 =
         depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || depth->format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT;
@@ -432,6 +437,30 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     return true;
 }
 
+/* ---- a separate stencil buffer ---- */
+
+/* Whether the stencil values of the tile, if they are separate, may be accessed together. */
+static bool finds_stencil(struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    return !has_separate_stencil(&g4_cc_of(worker)->depth) || g4_cc_finds_stencil(worker, wm->tile_x, wm->tile_y);
+}
+
+/* Give the covered pixels their stencil value if it is separate.  Call after finds_stencil(). */
+static void fill_stencil(struct g4_worker *worker, const struct g4_coverage *coverage) {
+    const struct g4_setup *const setup = worker->wm->setup;
+    const struct g4_early_tile tile = {
+        .x = coverage->x,
+        .y = coverage->y,
+        .first = coverage->first,
+        .last = coverage->last,
+        .array_index = setup->array_index,
+        .back_facing = setup->back_facing,
+    };
+    if (has_separate_stencil(&g4_cc_of(worker)->depth)) {
+        g4_cc_stencil_tile(worker, &tile, coverage->row);
+    }
+}
+
 /* ---- whole tiles ---- */
 
 /* Whether all pages of the rows may be accessed. */
@@ -460,7 +489,8 @@ static bool has_tile(const struct tile_rows *tile, struct g4_pixel_map *map, str
            (g4_pixel_map_page(map, port, tile->x, tile->y) || are_mapped(tile, map, port));
 }
 
-bool g4_wm_fill_tile(struct g4_worker *worker, bool threads, enum g4_status *status) {
+bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads,
+                     enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_depth *const depth = &cc->depth;
@@ -485,9 +515,11 @@ bool g4_wm_fill_tile(struct g4_worker *worker, bool threads, enum g4_status *sta
     if (depth->test) {
         const struct g4_pixel_pattern keep = kept_bits(depth);
         const struct fill fill = fill_of(cc, depth->map.bytes, &wm->depth.value, &keep);
-        if (!has_tile(&tile, &depth->map, port) || !fill_tile(&tile, &fill, &depth->map, port)) {
+        if (!has_tile(&tile, &depth->map, port) || !finds_stencil(worker) ||
+            !fill_tile(&tile, &fill, &depth->map, port)) {
             return false;
         }
+        fill_stencil(worker, coverage);
     }
     *status = threads ? g4_wm_flush(worker) : G4_OK;
     if (threads && *status == G4_OK) {
@@ -551,29 +583,34 @@ bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const s
 
 /* ---- depth ---- */
 
-bool g4_wm_depth_is_constant(struct g4_worker *worker) {
-    struct g4_wm *const wm = worker->wm;
-    struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+bool g4_wm_depth_is_constant(const struct g4_wm *wm) {
     struct g4_plane plane;
 
-    if (!wm->constant_depth || wm->subspans < MIN_SUBSPANS) {
+    if (!wm->constant_depth) {
         return false;
     }
     g4_wm_plane(wm, wm->setup, &plane);
-    if (plane.cx != 0 || plane.cy != 0) {
+    return plane.cx == 0 && plane.cy == 0;
+}
+
+bool g4_wm_can_fill_depth(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+
+    if (wm->subspans < MIN_SUBSPANS) {
         return false;
     }
     if (wm->setup->array_index != depth->array_index) {
         g4_depth_select(depth, wm->ctx->gen, wm->setup->array_index);
     }
-    return first_pixel(&depth->map, &worker->port, &wm->subspan[0]) != NULL;
+    return finds_stencil(worker) && first_pixel(&depth->map, &worker->port, &wm->subspan[0]) != NULL;
 }
 
 bool g4_wm_knows_depth(const struct g4_wm *wm) {
     return wm->depth.of == wm->setup;
 }
 
-void g4_wm_fill_depth(struct g4_worker *worker) {
+void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage) {
     struct g4_wm *const wm = worker->wm;
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_pixel_map *const map = &cc->depth.map;
@@ -587,6 +624,7 @@ void g4_wm_fill_depth(struct g4_worker *worker) {
     }
     const struct fill fill = fill_of(cc, map->bytes, &wm->depth.value, &keep);
     fill_all(wm, &fill, map, &worker->port);
+    fill_stencil(worker, coverage);
     for (uint32_t i = is_known ? 0 : G4_WM_SAMPLE; i < wm->subspans && cc->wm_statistics; i++) {
         worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(wm->subspan[i].lit);
     }

@@ -66,8 +66,7 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state 
     const enum g4_status status = g4_cc_begin(worker, draw);
     if (status == G4_OK) {
         g4_wm_fill_begin(worker);
-        /* Constant depths are filled, and observers see each subspan. */
-        worker->wm->whole_tiles = worker->wm->whole_tiles && !worker->wm->constant_depth && !worker->eu.observed;
+        worker->wm->whole_tiles = worker->wm->whole_tiles && !worker->eu.observed; /* observers see each subspan */
     }
     return status;
 }
@@ -271,8 +270,9 @@ static void prefetch(const struct g4_tile *tile, uint32_t i) {
 static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage, bool threads) {
     struct g4_wm *const wm = worker->wm;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
+    const bool flat = early && g4_wm_depth_is_constant(wm);
 
-    if (wm->whole_tiles && test_tile_early(worker, coverage)) {
+    if (wm->whole_tiles && !flat && test_tile_early(worker, coverage)) {
         collect(wm, coverage);
         if (threads && wm->iz.source_depth_eu) {
             interpolate_depth(wm); /* to the depths that were tested */
@@ -281,9 +281,9 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
     }
     collect(wm, coverage);
     const uint32_t subspans = wm->subspans;
-    const bool constant = early && g4_wm_depth_is_constant(worker);
+    const bool constant = flat && g4_wm_can_fill_depth(worker);
     if (constant && g4_wm_knows_depth(wm)) {
-        g4_wm_fill_depth(worker);
+        g4_wm_fill_depth(worker, coverage);
         return;
     }
     wm->subspans = constant ? G4_WM_SAMPLE : subspans;
@@ -293,7 +293,7 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
     }
     if (constant) {
         wm->subspans = subspans;
-        g4_wm_fill_depth(worker);
+        g4_wm_fill_depth(worker, coverage);
     }
 }
 
@@ -408,7 +408,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         }
         wm->setup = setup;
         if ((wm->color.of == setup || wm->depth.of == setup) && covers_tile(&coverage) &&
-            g4_wm_fill_tile(worker, threads, &status)) {
+            g4_wm_fill_tile(worker, &coverage, threads, &status)) {
             continue;
         }
         if (counting) {

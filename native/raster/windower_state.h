@@ -86,7 +86,7 @@ struct g4_wm {
     uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */
 
     bool uniform_color;  /* the kernels that may run are flat, and nothing else makes pixels differ */
-    bool constant_depth; /* the early test does nothing but write depth */
+    bool constant_depth; /* the early test does nothing but write depth, and one stencil value */
     struct g4_fill_value color, depth;
 
     /* The current object: its subspans in the tile, and their depths. */
@@ -159,18 +159,22 @@ void g4_wm_fill_begin(struct g4_worker *worker);
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
 /* Give all pixels of the tile, which the current object covers, the depth and the color of its last tile; `threads`: it
  * has colors.  False: the tile has none, or they differ; the caller can then start over. */
-bool g4_wm_fill_tile(struct g4_worker *worker, bool threads, enum g4_status *status);
+bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads,
+                     enum g4_status *status);
 /* Give all pixels of a tile that a fast clear covers the color of `pixels`, whose positions are overwritten.  False:
  * they are not whole rows that can be filled, and some may have been written. */
 bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const struct g4_coverage *coverage,
                      struct g4_pixels *pixels);
-/* Whether the early test only writes the same depth to all pixels of the current object. */
-bool g4_wm_depth_is_constant(struct g4_worker *worker);
+/* Whether the early test only writes the same depth, and the same stencil value, to all pixels of the current object.
+ */
+bool g4_wm_depth_is_constant(const struct g4_wm *wm);
+/* Whether the buffers permit to fill the collected pixels of such an object. */
+bool g4_wm_can_fill_depth(struct g4_worker *worker);
 /* Whether an earlier tile of the current object had that depth. */
 bool g4_wm_knows_depth(const struct g4_wm *wm);
-/* Write this depth to all pixels of the current object.  Unless it is known, the first G4_WM_SAMPLE subspans have been
- * tested and have it. */
-void g4_wm_fill_depth(struct g4_worker *worker);
+/* Write these values to all pixels of the current object.  Unless the depth is known, the first G4_WM_SAMPLE subspans
+ * have been tested and have it. */
+void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage);
 /* Run the waiting threads. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);
 /* Prepare the parts that all payloads of a draw share. */

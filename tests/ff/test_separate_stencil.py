@@ -10,19 +10,22 @@ from typing import Any
 import pytest
 
 from gen4emu._native import lib
-from gen4emu.core_enums import FaultKind, Unit
+from gen4emu.core_enums import FaultKind, HierarchicalDepthMode, Unit
 from gen4emu.hw.topology import PrimitiveTopology as Topology
+from tests.harness.commands import command
 from tests.harness.depth_only import DEPTH, DepthOnly, corners
+from tests.harness.random_state import STENCIL as STENCIL_OPERATIONS
 from tests.harness.random_state import depth_state_of
 
 VARIANTS = range(lib.g4_variant_best() + 1)
-STENCIL = 0x80000
+STENCIL, HIZ = 0x80000, 0xA0000
 D32, D24X8, D16 = 1, 3, 5
 BYTES = 0x10000  # of each buffer
 ROWS = 96  # between slices
 NULL_SURFACE = 7
 TILE = 64  # columns and rows of a W tile
 REPLACE = 2  # of STENCIL_OPERATION
+HIZ_BYTES = 0x10000
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +85,66 @@ def test_random_draws_have_the_bits_of_the_general_path(variant: int) -> None:
         assert outcome(seed, variant) == expected, seed
         changed += expected[-1]
     assert changed > 10
+
+
+def clear_outcome(seed: int, variant: int, **options: Any) -> tuple[Any, ...]:
+    """Rectangles that give all their pixels one depth and, often, one stencil value, as drivers clear both."""
+    lib.g4_set_variant(variant)
+    rng = random.Random(seed)
+    machine = DepthOnly(**options)
+    memory = machine.device.memory
+    width, height = rng.choice([(96, 64), (128, 96), (131, 97)])
+    hiz = rng.random() < 0.3
+    before = bytes(BYTES) if hiz else rng.randbytes(BYTES), rng.randbytes(BYTES)
+    for address, data in zip((DEPTH, STENCIL), before, strict=True):
+        memory.write(address, data)
+    machine.run(command("3DSTATE_WM", machine.gen, statistics_enable=rng.random() < 0.8))
+    if hiz:
+        memory.write(HIZ, bytes(HIZ_BYTES))  # all depths are clear: 0
+        machine.run(command("3DSTATE_HIER_DEPTH_BUFFER", machine.gen, surface_pitch=128, surface_base_address=HIZ,
+                            surface_qpitch=ROWS))
+    state = depth_state_of(rng) if rng.random() < 0.3 else {
+        "depth_test_enable": rng.random() < 0.5, "depth_test_function": "ALWAYS", "depth_buffer_write_enable": True,
+        "stencil_test_enable": True, "stencil_buffer_write_enable": rng.random() < 0.9,
+        "stencil_test_function": "ALWAYS", "stencil_pass_depth_pass_op": rng.choice(STENCIL_OPERATIONS),
+        "stencil_fail_op": "INVERT", "stencil_pass_depth_fail_op": "INVERT",
+        "stencil_reference_value": rng.randrange(256), "stencil_test_mask": 255,
+        "stencil_write_mask": rng.choice([255, 0x3C, 0])}
+    if hiz:
+        state["stencil_test_enable"] = True  # tiles without it have the same depths in other entries
+    level, small, depth_format = rng.choice([0, 0, 0, 1]), rng.randrange(4), rng.choice([D32, D24X8, D24X8, D16])
+    for _ in range(2):
+        x, y = rng.choice([0, 32, rng.randrange(60)]), rng.choice([0, 32, rng.randrange(60)])
+        slope = rng.choice([0, 0, 0, 0.1])
+        z = rng.random()
+        machine.submit(
+            [(right, bottom, z + slope * right / width)
+             for right, bottom in corners(x, y, x + rng.randrange(1, width), y + rng.randrange(1, height))],
+            Topology.RECTLIST, header=(0, rng.randrange(3), 0, 0),
+            drawing_rectangle={"clipped_drawing_rectangle_x_max": width - 1,
+                               "clipped_drawing_rectangle_y_max": height - 1},
+            wm_depth_stencil=state,
+            depth_buffer={"surface_format": depth_format, "depth_write_enable": True,
+                          "hierarchical_depth_buffer_enable": hiz, "stencil_write_enable": True,
+                          "width": width - small, "height": height - small, "lod": level, "surface_pitch": 768,
+                          "surface_qpitch": ROWS},
+            stencil_buffer={"stencil_buffer_enable": True, "surface_pitch": 384, "surface_base_address": STENCIL,
+                            "surface_qpitch": ROWS})
+    counts = {name: count for name, count in machine.device.counts().items() if not name.endswith("_ns")}
+    after = [memory.read(address, size)
+             for address, size in ((DEPTH, BYTES), (STENCIL, BYTES), (HIZ, HIZ_BYTES if hiz else 0))]
+    return after, counts, [int(c) for c in machine.state.counter], after[1] != before[1]
+
+
+@pytest.mark.parametrize("hierarchical", list(HierarchicalDepthMode))
+def test_clears_of_depth_and_stencil_have_the_bits_and_counts_of_the_general_path(
+        hierarchical: HierarchicalDepthMode) -> None:
+    changed = 0
+    for seed in range(80):
+        expected = clear_outcome(seed, 0, general_only=True, hierarchical_depth=hierarchical)
+        assert clear_outcome(seed, seed % len(VARIANTS), hierarchical_depth=hierarchical) == expected, seed
+        changed += expected[-1]
+    assert changed > 20
 
 
 def column_that_replaces(memory: bytes, **options: Any) -> DepthOnly:
