@@ -497,18 +497,27 @@ INLINE bytes operate_on_bytes(uint32_t operation, bytes s, uint8_t reference) {
 
 /* Tests 8x4 pixels, `lit` of them, and returns those that pass: bit 8 * row + column. */
 INLINE uint32_t test_stencils(const struct g4_stencil_set *set, bool writes, uint8_t *memory, uint32_t lit) {
+    const bool all_pass = set->function == G4_COMPARE_FUNCTION_ALWAYS;
+    bytes passed = bytes_all(255);
     bytes s;
     memcpy(&s, memory, sizeof s);
-    const bytes passed =
-        compare_bytes(set->function, (uint8_t)(set->reference & set->test_mask), s & bytes_all(set->test_mask));
+    if (!all_pass) {
+        passed =
+            compare_bytes(set->function, (uint8_t)(set->reference & set->test_mask), s & bytes_all(set->test_mask));
+    }
     if (writes) {
-        const bytes done = operate_on_bytes(set->zpass, s, set->reference);
-        const bytes failed = operate_on_bytes(set->fail, s, set->reference);
-        const bytes changes = to_memory(bytes_of_bits(lit)) & bytes_all(set->write_mask);
-        const bytes next = (s & ~changes) | (((done & passed) | (failed & ~passed)) & changes);
+        bytes result = operate_on_bytes(set->zpass, s, set->reference);
+        bytes changes = bytes_all(set->write_mask);
+        if (!all_pass) {
+            result = (result & passed) | (operate_on_bytes(set->fail, s, set->reference) & ~passed);
+        }
+        if (lit != UINT32_MAX) {
+            changes &= to_memory(bytes_of_bits(lit));
+        }
+        const bytes next = (s & ~changes) | (result & changes);
         memcpy(memory, &next, sizeof next);
     }
-    return set->function == G4_COMPARE_FUNCTION_ALWAYS ? lit : bits_of_bytes(to_rows(passed)) & lit;
+    return all_pass ? lit : bits_of_bytes(to_rows(passed)) & lit;
 }
 
 static void tile_stencil(const struct g4_depth *depth, struct g4_depth_tile *tile) {
