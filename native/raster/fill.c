@@ -463,18 +463,18 @@ static void fill_stencil(struct g4_worker *worker, const struct g4_coverage *cov
 
 /* ---- whole tiles ---- */
 
-/* Whether all pages of the rows may be accessed. */
+/* Whether all pages of the rows may be accessed: those of the tiles of the surface, or the ends of linear rows. */
 static bool are_mapped(const struct tile_rows *rows, struct g4_pixel_map *map, struct g4_port *port) {
-    const bool columns = map->tiling == G4_TILING_Y;
-    const bool aligned = (map->y0 + rows->y + map->dy) % G4_TILE_X_HEIGHT == 0;
-    const uint32_t across = columns ? G4_PIXEL_MAP_COLUMN / map->bytes : G4_TILE_SIZE - 1;
-    const uint32_t tall = aligned && !map->line_shift ? G4_TILE_X_HEIGHT : 2;
-    const uint32_t down = columns ? rows->count - 1 : map->tiling == G4_TILING_X ? tall : 1;
+    const bool linear = map->tiling == G4_TILING_LINEAR;
+    const uint32_t width = g4_tile_width(map->tiling);
+    const uint32_t height = map->line_shift ? 1 : g4_tile_height(map->tiling);
     bool mapped = true;
 
-    for (uint32_t y = 0; y < rows->count && mapped; y += down) {
-        for (uint32_t x = 0; x < G4_TILE_SIZE && mapped; x += across) {
+    for (uint32_t y = 0; y < rows->count && mapped; y += height - (map->y0 + rows->y + y + map->dy) % height) {
+        for (uint32_t x = 0; x < G4_TILE_SIZE && mapped;) {
+            const uint32_t at = (map->x0 + rows->x + x + map->dx) * map->bytes;
             mapped = g4_pixel_map_is_mapped(map, port, rows->x + x, rows->y + y);
+            x += linear ? G4_TILE_SIZE - 1 : (width - at % width) / map->bytes;
         }
     }
     return mapped;
