@@ -35,11 +35,10 @@ static inline void fill_rest(uint8_t *row, uint32_t bytes, const struct g4_pixel
     }
 }
 
-static inline __attribute__((always_inline)) void
-fill_row(uint8_t *row, uint32_t bytes, const struct g4_pixel_pattern *value, const struct g4_pixel_pattern *keep) {
-    const line values = line_of(value);
-    const line kept = line_of(keep);
-    const bool replaces = !(keep->word[0] | keep->word[1]);
+/* A row, and the patterns once more as lines, which are registers. */
+static inline __attribute__((always_inline)) void fill_row(uint8_t *row, uint32_t bytes, line values, line kept,
+                                                           bool replaces, const struct g4_pixel_pattern *value,
+                                                           const struct g4_pixel_pattern *keep) {
     uint32_t at = 0;
 
     for (; replaces && at + sizeof values <= bytes; at += (uint32_t)sizeof values) { /* without reading */
@@ -51,13 +50,20 @@ fill_row(uint8_t *row, uint32_t bytes, const struct g4_pixel_pattern *value, con
         v = (v & kept) | values;
         memcpy(row + at, &v, sizeof v);
     }
-    fill_rest(row + at, bytes - at, value, keep);
+    if (at < bytes) {
+        fill_rest(row + at, bytes - at, value, keep);
+    }
 }
 
 static void fill(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
                  const struct g4_pixel_pattern *keep) {
-    for (uint32_t y = 0; y < rows->count; y++) {
-        fill_row(rows->first + (size_t)y * rows->pitch, rows->bytes, value, keep);
+    const struct g4_filled_rows all = *rows;
+    const line values = line_of(value);
+    const line kept = line_of(keep);
+    const bool replaces = !(keep->word[0] | keep->word[1]);
+
+    for (uint32_t y = 0; y < all.count; y++) {
+        fill_row(all.first + (size_t)y * all.pitch, all.bytes, values, kept, replaces, value, keep);
     }
 }
 
