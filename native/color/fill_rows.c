@@ -16,21 +16,20 @@ static inline __attribute__((always_inline)) line line_of(const struct g4_pixel_
     return (line){a, b, a, b, a, b, a, b};
 }
 
-/* The last bytes of a row: less than a line, from the first byte of a pattern on. */
-static inline void fill_rest(uint8_t *row, uint32_t bytes, const struct g4_pixel_pattern *value,
-                             const struct g4_pixel_pattern *keep) {
+/* Less than a line, from the first byte of a pattern on. */
+static inline __attribute__((always_inline)) void
+fill_rest(uint8_t *row, uint32_t bytes, const struct g4_pixel_pattern *value, const struct g4_pixel_pattern *keep) {
     uint32_t at = 0;
 
-    for (; at + 4 <= bytes; at += 4) {
-        uint32_t v, bits, kept;
+    for (; at + sizeof *value <= bytes; at += (uint32_t)sizeof *value) {
+        struct g4_pixel_pattern v;
         memcpy(&v, row + at, sizeof v);
-        memcpy(&bits, (const uint8_t *)value + at % G4_PIXEL_BYTES, sizeof bits);
-        memcpy(&kept, (const uint8_t *)keep + at % G4_PIXEL_BYTES, sizeof kept);
-        v = (v & kept) | bits;
+        for (uint32_t i = 0; i < WORDS; i++) {
+            v.word[i] = (v.word[i] & keep->word[i]) | value->word[i];
+        }
         memcpy(row + at, &v, sizeof v);
     }
-    for (; at < bytes; at++) {
-        const uint32_t i = at % G4_PIXEL_BYTES;
+    for (uint32_t i = 0; at < bytes; i++, at++) {
         row[at] = (uint8_t)((row[at] & ((const uint8_t *)keep)[i]) | ((const uint8_t *)value)[i]);
     }
 }
@@ -58,6 +57,13 @@ static inline __attribute__((always_inline)) void fill_row(uint8_t *row, uint32_
 static void fill(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
                  const struct g4_pixel_pattern *keep) {
     const struct g4_filled_rows all = *rows;
+
+    if (all.bytes < sizeof(line)) {
+        for (uint32_t y = 0; y < all.count; y++) {
+            fill_rest(all.first + (size_t)y * all.pitch, all.bytes, value, keep);
+        }
+        return;
+    }
     const line values = line_of(value);
     const line kept = line_of(keep);
     const bool replaces = !(keep->word[0] | keep->word[1]);
