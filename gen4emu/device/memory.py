@@ -247,6 +247,10 @@ class Memory:
         lib.g4_mem_read_physical(self.handle, physical, ffi.from_buffer(data), size)
         return bytes(data)
 
+    def holds_physical(self, physical: int, data: bytes) -> bool:
+        """Whether `read_physical` would return these bytes."""
+        return bool(lib.g4_mem_holds_physical(self.handle, physical, ffi.from_buffer(data), len(data)))
+
     # --- the map ---
 
     def set_gtt(self, first: int, entries: Sequence[int]) -> None:

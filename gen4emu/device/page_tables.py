@@ -91,7 +91,8 @@ class PageTables:
 
         Most submissions find the tables that the one before has left, and compare them only.
         """
-        if root == self._root and all(self._read(table) == data for table, data in self._tables.items()):
+        holds = self._memory.holds_physical
+        if root == self._root and all(holds(table * PAGE_SIZE, data) for table, data in self._tables.items()):
             return
         self._tables, self._root = {}, root
         wanted = dict(self._pages(root >> PAGE_SHIFT))
@@ -104,16 +105,13 @@ class PageTables:
             self._drop(self._mapped, wanted)
             self._mapped = wanted
 
-    def _read(self, table: int) -> bytes:
-        return self._memory.read_physical(table * PAGE_SIZE, PAGE_SIZE)
-
     def _pages(self, root: int) -> Iterator[tuple[int, int]]:
         """The graphics pages that a table maps, each with its physical page."""
         budget = _MOST_ENTRIES
         todo = [(root, 0, LEVELS - 1)]  # tables: physical page, first graphics page, level
         while todo:
             table, first, level = todo.pop()
-            data = self._read(table)
+            data = self._memory.read_physical(table * PAGE_SIZE, PAGE_SIZE)
             if len(self._tables) < _MOST_KEPT:
                 self._tables[table] = data
             else:

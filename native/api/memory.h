@@ -66,6 +66,8 @@ enum g4_status g4_mem_write(struct g4_port *port, g4_address address, const void
 enum g4_status g4_mem_poke(struct g4_mem *mem, g4_address address, const void *data, size_t size,
                            struct g4_fault *fault);
 enum g4_status g4_mem_read_physical(struct g4_mem *mem, uint64_t physical, void *data, size_t size);
+/* Whether g4_mem_read_physical() would return these bytes. */
+bool g4_mem_holds_physical(const struct g4_mem *mem, uint64_t physical, const void *data, size_t size);
 enum g4_status g4_mem_write_physical(struct g4_mem *mem, uint64_t physical, const void *data, size_t size);
 
 #endif

@@ -484,6 +484,20 @@ enum g4_status g4_mem_read_physical(struct g4_mem *mem, uint64_t physical, void 
     return G4_OK;
 }
 
+bool g4_mem_holds_physical(const struct g4_mem *mem, uint64_t physical, const void *data, size_t size) {
+    const uint8_t *expected = data;
+    bool same = is_physical(physical, size);
+    while (size && same) {
+        const size_t part = in_page(physical, size);
+        const uint8_t *const host = g4_physical_find(mem->physical, physical >> G4_PAGE_SHIFT);
+        same = memcmp(expected, (host ? host : g4_zero_page) + (physical & G4_PAGE_OFFSET), part) == 0;
+        expected += part;
+        physical += part;
+        size -= part;
+    }
+    return same;
+}
+
 enum g4_status g4_mem_write_physical(struct g4_mem *mem, uint64_t physical, const void *data, size_t size) {
     if (!is_physical(physical, size)) {
         return G4_BAD_VALUE;

@@ -44,6 +44,16 @@ def test_unchanged_tables_are_not_walked_again(monkeypatch: pytest.MonkeyPatch) 
     assert found(memory, 2) == [0x20, 0x21]
 
 
+def test_physical_memory_holds_what_it_would_return() -> None:
+    memory = Memory(address_bits=48)
+    memory.write_physical(2 * PAGE_SIZE - 3, b"across")
+    assert memory.holds_physical(2 * PAGE_SIZE - 3, b"across")
+    assert memory.holds_physical(PAGE_SIZE, bytes(PAGE_SIZE - 3) + b"acr")  # zeros where nothing was written
+    assert not memory.holds_physical(2 * PAGE_SIZE - 3, b"acrosS")
+    assert not memory.holds_physical(2 * PAGE_SIZE - 3, b"Across")
+    assert not memory.holds_physical(1 << 60, b"\0")  # no such address
+
+
 @pytest.mark.parametrize("table", [DIRECTORY, TABLE])
 def test_a_change_of_any_table_is_found(table: int) -> None:
     memory, tables = made(0x20, 0x21)
