@@ -30,11 +30,26 @@ ir_operand g4_by_channel(struct translator *t, const int32_t channel[8], int32_t
 
 /* ---- lanes ---- */
 
+/* The lanes of a mask whose channels an instruction writes.  The masks of a loop change. */
+static ir_operand writing_lanes(struct translator *t, const struct g4_op *op, ir_operand mask) {
+    const uint8_t channels = pattern(op) & 0xff;
+    for (uint32_t i = 0; i < t->writing_count; i++) {
+        if (t->writing[i].mask == mask && t->writing[i].channels == channels) {
+            return t->writing[i].lanes;
+        }
+    }
+    const ir_operand written = mask_constant(t, channels);
+    const ir_operand lanes = mask == IR_NONE ? written : mask_of(t, IR_MASK_AND, written, mask);
+    if (!t->loop && t->writing_count < WRITING_LANES) {
+        t->writing[t->writing_count++] = (struct writing_lanes){.mask = mask, .lanes = lanes, .channels = channels};
+    }
+    return lanes;
+}
+
 ir_operand g4_op_lanes(struct translator *t, const struct g4_op *op, int part, bool gate) {
     ir_operand mask = op->nomask ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part));
     if (pattern(op) != 0xffff) {
-        const ir_operand written = mask_constant(t, pattern(op) & 0xff);
-        mask = mask == IR_NONE ? written : mask_of(t, IR_MASK_AND, written, mask);
+        mask = writing_lanes(t, op, mask);
     }
     if (gate && op->predicate != G4_PRED_NONE) {
         const ir_operand flag = g4_flag(t, op->flag, half_of(op, part));

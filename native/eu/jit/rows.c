@@ -15,7 +15,7 @@ void g4_translator_clear(struct translator *t) {
     t->at = t->end = 0;
     memset(t->exec, 0, sizeof t->exec); /* IR_NONE */
     t->group = t->largest = IR_NONE;
-    t->element_count = 0;
+    t->element_count = t->writing_count = 0;
     memset(t->flags, 0, sizeof t->flags);
     memset(t->sums, 0, sizeof t->sums);
     memset(t->rows, 0, sizeof t->rows);

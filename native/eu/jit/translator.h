@@ -59,8 +59,15 @@ struct element_state {
     uint32_t bits; /* of a constant */
 };
 
+/* The lanes of a mask that write, of those instructions that write the same channels. */
+struct writing_lanes {
+    ir_operand mask, lanes;
+    uint8_t channels; /* as bits */
+};
+
 enum {
     ELEMENTS = 64,
+    WRITING_LANES = 8,
     FLAGS = 4, /* f0.0, f0.1, f1.0, f1.1 */
 };
 
@@ -102,6 +109,8 @@ struct translator {
     struct row_state rows[ROWS];
     struct element_state elements[ELEMENTS];
     uint32_t element_count;
+    struct writing_lanes writing[WRITING_LANES]; /* of a basic block */
+    uint32_t writing_count;
 };
 
 /* ---- rows, masks, flags (rows.c) ---- */
