@@ -37,7 +37,7 @@ static inline bool half_in_range(const struct g4_run *run, const struct g4_fast_
                                  int least, int most) {
     const address_half low = (address_half){0} + 31, highest_low = low - (uint16_t)(operand->imm & 31);
     const address_half start = (address_half){0} + (uint16_t)least, span = (address_half){0} + (uint16_t)(most - least);
-    address_half used, bad = {0};
+    address_half used, good = ~(address_half){0};
     uint64_t parts[2];
 
     memcpy(&used, &operand->used[HALF * half], sizeof used);
@@ -45,11 +45,11 @@ static inline bool half_in_range(const struct g4_run *run, const struct g4_fast_
         address_half address;
         memcpy(&address, &run->gang->a0[t][HALF * half], sizeof address);
         if (run->threads >> t & 1) {
-            bad |= (address_half)((address & low) > highest_low) | (address_half)(address - start > span);
+            good &= (address_half)((address & low) <= highest_low) & (address_half)(address - start <= span);
         }
     }
-    bad &= used;
-    memcpy(parts, &bad, sizeof parts);
+    used &= ~good;
+    memcpy(parts, &used, sizeof parts);
     return (parts[0] | parts[1]) == 0;
 }
 
