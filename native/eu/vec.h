@@ -20,9 +20,10 @@
 #endif
 #define G4_VN (64 / G4_VL)
 
-/* The thread and the channel of the first lane of vector i. */
-#define G4_V_THREAD(i)  (G4_VL * (i) / 8)
-#define G4_V_CHANNEL(i) (G4_VL * (i) % 8)
+/* The thread and the channel of the first lane of vector i, and the thread of the last one. */
+#define G4_V_THREAD(i)      (G4_VL * (i) / 8)
+#define G4_V_CHANNEL(i)     (G4_VL * (i) % 8)
+#define G4_V_LAST_THREAD(i) ((G4_VL * ((i) + 1) - 1) / 8)
 
 #define G4_INLINE static inline __attribute__((always_inline))
 #define G4_COLD   static __attribute__((noinline, cold))
@@ -56,20 +57,39 @@ G4_INLINE void v_store(void *to, int i, vi x) {
     ((vi_any *)to)[i] = x;
 }
 
-/* One dword of each thread for all channels of the thread; `from` points to that of thread 0. */
-G4_INLINE vi v_load_scalar(const void *from, int i) {
-    const uint8_t *const bytes = from;
-    int32_t s[2];
+/* A value for each thread of a vector in all channels of the thread; `second` is unused if there is one thread. */
+G4_INLINE vi v_splat_threads(int32_t first, int32_t second) {
 #if G4_VL == 16
     const vi low = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
-    memcpy(&s[0], bytes + 64 * i, 4);
-    memcpy(&s[1], bytes + 64 * i + 32, 4);
-    return (v_splat(s[0]) & low) | (v_splat(s[1]) & ~low);
+    return (v_splat(first) & low) | (v_splat(second) & ~low);
 #else
-    memcpy(&s[0], bytes + 32 * G4_V_THREAD(i), 4);
-    return v_splat(s[0]);
+    (void)second;
+    return v_splat(first);
 #endif
 }
+
+/* One dword of each thread for all channels of the thread; `from` points to that of thread 0. */
+G4_INLINE vi v_load_scalar(const void *from, int i) {
+    int32_t first;
+    int32_t second;
+    memcpy(&first, (const uint8_t *)from + 32 * G4_V_THREAD(i), 4);
+    memcpy(&second, (const uint8_t *)from + 32 * G4_V_LAST_THREAD(i), 4);
+    return v_splat_threads(first, second);
+}
+
+#if G4_VARIANT_LEVEL >= 1
+/* Signed words, eight of each thread; `from` points to those of thread 0. */
+G4_INLINE vi v_load_words(const void *from, int i) {
+    const uint8_t *const bytes = (const uint8_t *)from + 32 * G4_V_THREAD(i);
+    const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)bytes);
+#if G4_VL == 16
+    const __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(bytes + 32));
+    return (vi)_mm512_cvtepi16_epi32(_mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1));
+#else
+    return (vi)_mm256_cvtepi16_epi32(first);
+#endif
+}
+#endif
 
 /* A vector with all bits set in the lanes of the mask. */
 G4_INLINE vi v_lanes(g4_lanes lanes, int i) {

@@ -52,6 +52,11 @@ static void load_permuted(const uint8_t *reg, const int32_t *idx, union g4_vals 
 }
 
 static void load_words(const uint8_t *bytes, bool is_signed, union g4_vals *out) {
+#if G4_VARIANT_LEVEL >= 1
+    for (int i = 0; i < G4_VN; i++) {
+        out->v[i] = is_signed ? v_load_words(bytes, i) : v_load_words(bytes, i) & 0xffff;
+    }
+#else
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint16_t words[8];
         memcpy(words, bytes + 32 * t, sizeof words);
@@ -59,6 +64,7 @@ static void load_words(const uint8_t *bytes, bool is_signed, union g4_vals *out)
             out->d[8 * t + c] = is_signed ? (int16_t)words[c] : words[c];
         }
     }
+#endif
 }
 
 /* Words and bytes: the dwords they are in, shifted to the top and back with the right sign. */
@@ -129,26 +135,32 @@ G4_INLINE void move_row(uint8_t *to, const uint8_t *from, unsigned bytes) {
 static void load_indirect(struct g4_run *run, const struct g4_op *op, const struct g4_src *src, int part,
                           union g4_vals *out) {
     const unsigned addr_sub = (src->addr_sub + (unsigned)(op->passes == 2 ? part : 0)) & op->address_mask;
-    const unsigned dwords = g4_src_scalar(src) ? 1 : op->count;
+    const unsigned count = op->count;
+    const unsigned dwords = g4_src_scalar(src) ? 1 : count;
+    const unsigned threads = run->threads;
+    const int addr_imm = src->addr_imm;
+    struct g4_gang *const gang = run->gang;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint8_t *const to = (uint8_t *)&out->d[8 * t];
-        if (!(run->threads >> t & 1)) {
+        if (!(threads >> t & 1)) {
             continue;
         }
-        const struct row row = indirect_row(run->gang, t, addr_sub, src->addr_imm, 4 * dwords);
+        const struct row row = indirect_row(gang, t, addr_sub, addr_imm, 4 * dwords);
         move_row(to, row.first, row.first_bytes);
         if (row.second_bytes) {
-            memcpy(to + row.first_bytes, second_row(run->gang, t, &row), row.second_bytes);
+            memcpy(to + row.first_bytes, second_row(gang, t, &row), row.second_bytes);
         }
-        for (int c = 1; c < op->count && dwords == 1; c++) {
+        for (unsigned c = 1; c < count && dwords == 1; c++) {
             out->d[8 * t + c] = out->d[8 * t];
         }
     }
 }
 
+/* Only one lane of a thread is used, but hosts do not forward short stores to the load of a vector. */
 static void load_address(const struct g4_gang *gang, const struct g4_fast_src *src, union g4_vals *out) {
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        out->ud[8 * t] = gang->a0[t][src->sub[0] / 2 & 7];
+    const unsigned n = src->sub[0] / 2u & 7;
+    for (int i = 0; i < G4_VN; i++) {
+        out->v[i] = v_splat_threads(gang->a0[G4_V_THREAD(i)][n], gang->a0[G4_V_LAST_THREAD(i)][n]);
     }
 }
 
@@ -383,22 +395,25 @@ static void store_scattered(uint8_t *gang, const struct g4_op *op, int part, g4_
     }
 }
 
+/* Of the channels of a thread. */
+typedef uint32_t eight_dwords __attribute__((vector_size(32)));
+typedef uint16_t eight_words __attribute__((vector_size(16)));
+
 static void store_words(struct g4_gang *gang, const struct g4_op *op, int part, g4_lanes lanes,
                         const union g4_vals *vals) {
     uint8_t *const to = (uint8_t *)gang + op->out.off[8 * part];
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const unsigned enabled = g4_thread_lanes(lanes, t);
-        uint16_t words[8];
-        for (int c = 0; c < 8; c++) {
-            words[c] = (uint16_t)vals->ud[8 * t + c];
-        }
+        eight_dwords dwords;
+        memcpy(&dwords, &vals->ud[8 * t], sizeof dwords);
+        const eight_words words = __builtin_convertvector(dwords, eight_words);
         if (enabled == 0xff) {
-            memcpy(to + 32 * t, words, sizeof words);
+            memcpy(to + 32 * t, &words, sizeof words);
             continue;
         }
         for (int c = 0; c < 8; c++) {
             if (enabled >> c & 1) {
-                memcpy(to + 32 * t + 2 * c, &words[c], sizeof words[c]);
+                memcpy(to + 32 * t + 2 * c, (const uint8_t *)&words + 2 * c, 2);
             }
         }
     }
@@ -415,14 +430,17 @@ static void store_indirect(struct g4_run *run, const struct g4_op *op, int part,
                            const union g4_vals *vals) {
     const unsigned all = (1u << op->count) - 1;
     const unsigned addr_sub = (op->dst.addr_sub + (unsigned)(op->passes == 2 ? part : 0)) & op->address_mask;
+    const unsigned bytes = 4u * op->count;
+    const int addr_imm = op->dst.addr_imm;
+    struct g4_gang *const gang = run->gang;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const unsigned enabled = g4_thread_lanes(lanes, t);
         if (enabled == all) {
-            const struct row row = indirect_row(run->gang, t, addr_sub, op->dst.addr_imm, 4u * op->count);
+            const struct row row = indirect_row(gang, t, addr_sub, addr_imm, bytes);
             const uint8_t *const from = (const uint8_t *)&vals->ud[8 * t];
             move_row(row.first, from, row.first_bytes);
             if (row.second_bytes) {
-                memcpy(second_row(run->gang, t, &row), from + row.first_bytes, row.second_bytes);
+                memcpy(second_row(gang, t, &row), from + row.first_bytes, row.second_bytes);
             }
         } else if (enabled) {
             store_written(run, op, part, t, enabled, vals);
@@ -449,14 +467,16 @@ static __attribute__((noinline)) void store_other(struct g4_run *run, const stru
         }
         break;
     }
-    case G4_STORE_A0:
+    case G4_STORE_A0: {
+        const unsigned n = op->dst.base / 2u & 7;
+        const unsigned kept = n < 2 ? 0xffff : 0xfff;
         for (int t = 0; t < G4_GANG_THREADS; t++) {
             if (lanes >> (8 * t) & 1) {
-                const unsigned n = op->dst.base / 2u & 7;
-                gang->a0[t][n] = (uint16_t)(vals->ud[8 * t] & (n < 2 ? 0xffff : 0xfff));
+                gang->a0[t][n] = (uint16_t)(vals->ud[8 * t] & kept);
             }
         }
         break;
+    }
     case G4_STORE_WORDS:
         store_words(gang, op, part, lanes, vals);
         break;
