@@ -63,7 +63,6 @@ struct assembly {
     struct g4_worker *worker;
     const struct g4_draw_state *draw;
     const struct g4_range *range;
-    struct g4_vertex_fetch fetch;
     struct g4_sf_frame frame;
     struct g4_entries entries;
     /* By slot: slot 0 is the vertex at position 0 (has_zero), slot 1 + i the one at position `first` + i. */
@@ -77,6 +76,8 @@ struct assembly {
     uint32_t *index_of; /* by entry; NULL unless vertices are reused */
     uint16_t *hash;     /* of indices: an entry + 1, or 0; NULL unless vertices are reused */
     uint32_t hash_mask;
+
+    struct g4_vertex_fetch fetch; /* the last member, because only the others are cleared */
 };
 
 static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, uint32_t index) {
@@ -410,7 +411,7 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
     if (!a) {
         return G4_NO_MEMORY;
     }
-    memset(a, 0, sizeof *a);
+    memset(a, 0, offsetof(struct assembly, fetch));
     a->worker = worker;
     a->draw = draw;
     a->range = range;

@@ -100,11 +100,14 @@ static bool copies_dwords(const struct g4_format *format) {
 
 /* Compute the masks of an element whose components are copied channels or constants; false for other elements. */
 static bool is_simple(struct g4_fetch *f) {
-    bool simple = f->plain_floats && f->reads_memory && f->dwords == 4;
-    for (int c = 0; c < 4; c++) {
+    const uint32_t components = f->format->components;
+    if (!f->plain_floats || !f->reads_memory || f->dwords != 4) {
+        return false;
+    }
+    for (uint32_t c = 0; c < 4; c++) {
         switch (f->control[c]) {
         case G4_VERTEX_COMPONENT_CONTROL_STORE_SRC:
-            f->taken[c] = (uint32_t)c < f->format->components ? UINT32_MAX : 0;
+            f->taken[c] = c < components ? UINT32_MAX : 0;
             break;
         case G4_VERTEX_COMPONENT_CONTROL_STORE_0:
             break;
@@ -115,22 +118,23 @@ static bool is_simple(struct g4_fetch *f) {
             f->constant[c] = 1;
             break;
         default:
-            simple = false;
-            break;
+            return false;
         }
     }
-    return simple;
+    return true;
 }
 
 /* Components that are left out store nothing; the others follow each other. */
 static void pack_components(struct g4_fetch *f, uint8_t packed) {
+    uint8_t dwords = 0;
     for (uint8_t c = 0; c < 4; c++) {
         if (packed >> c & 1) {
             f->control[c] = G4_VERTEX_COMPONENT_CONTROL_NOSTORE;
         } else {
-            f->place[c] = (uint8_t)f->dwords++;
+            f->place[c] = dwords++;
         }
     }
+    f->dwords = dwords;
 }
 
 static void setup_element(const struct g4_context *ctx, const struct g4_draw_state *draw,
@@ -142,10 +146,16 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
     };
     memcpy(f->control, element->control, sizeof f->control);
     pack_components(f, element->packed);
+    uint32_t controls = 0; /* as bits */
     for (int c = 0; c < 4; c++) {
-        f->reads_memory |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC;
-        fetch->uses_vertex_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_VID;
-        fetch->uses_primitive_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_PID;
+        controls |= 1u << f->control[c];
+    }
+    f->reads_memory = controls >> G4_VERTEX_COMPONENT_CONTROL_STORE_SRC & 1;
+    if (controls >> G4_VERTEX_COMPONENT_CONTROL_STORE_VID & 1) {
+        fetch->uses_vertex_id = true;
+    }
+    if (controls >> G4_VERTEX_COMPONENT_CONTROL_STORE_PID & 1) {
+        fetch->uses_primitive_id = true;
     }
     if (f->reads_memory && !(f->format->vertex_fetch & g4_format_gen(ctx->model))) {
         g4_report(log, G4_EVENT_BAD_FORMAT, 0, element->format);

@@ -48,7 +48,9 @@ void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t slot, uint
     };
     uint32_t packed[8];
     g4_payload_vs_r0_pack(&in, G4_GEN_ALL4, packed);
-    memcpy(r0 + 3, packed + 3, 3 * sizeof *r0);
+    for (int i = 3; i < 6; i++) { /* memcpy would load pairs of dwords that have just been stored, which is slow */
+        r0[i] = packed[i];
+    }
 }
 
 void g4_payload_all_pointers(const struct g4_dispatch *dispatch, const struct g4_slots *slots,
