@@ -75,10 +75,13 @@ class TargetFinder:
         self._found: dict[Target, None] = {}
         self._known: dict[bytes, tuple[Target, ...]] = {}  # by the state that selects them
         self._last: bytes | None = None  # of the last draw, whose targets are known
-        self._states = ffi.new(f"uint32_t[][{_STATE_DWORDS}]", _MOST)
-        self._bytes = ffi.buffer(self._states)
-        self._depth_target = ffi.new("struct g4_depth_target *")
-        self._depth_bytes = ffi.buffer(self._depth_target)
+        # the depth target and the states that the core reports, one after the other: their bytes select the targets
+        depth_bytes = ffi.sizeof("struct g4_depth_target")
+        self._memory = ffi.new("uint64_t[]", (depth_bytes + _MOST * _STATE_BYTES + 7) // 8)
+        self._bytes = ffi.buffer(self._memory)
+        self._first_state = depth_bytes
+        self._depth_target = ffi.cast("struct g4_depth_target *", self._memory)
+        self._states = ffi.cast(f"uint32_t(*)[{_STATE_DWORDS}]", ffi.cast("char *", self._memory) + depth_bytes)
 
     def add(self, target: Target) -> None:
         self._found.setdefault(target)
@@ -107,7 +110,7 @@ class TargetFinder:
         """The render targets of the draw that just ran."""
         count = lib.g4_device_targets(native, self._states, _MOST)
         lib.g4_device_depth_target(native, self._depth_target)
-        key = self._bytes[:_STATE_BYTES * count] + self._depth_bytes[:]
+        key = self._bytes[:self._first_state + _STATE_BYTES * count]
         if key == self._last:
             return
         self._last = key
@@ -121,7 +124,7 @@ class TargetFinder:
     def add_media(self, native: Any) -> None:
         """The surfaces that media threads have written blocks to, the planes of a picture as one."""
         count = lib.g4_device_media_targets(native, self._states, _MOST)
-        key = b"media" + self._bytes[:_STATE_BYTES * count]
+        key = b"media" + self._bytes[self._first_state:self._first_state + _STATE_BYTES * count]
         pictures = self._known.get(key)
         if pictures is None:
             planes = [self._color(words) for words in self._surfaces(count)]
