@@ -53,6 +53,9 @@ _MAX_NOTES = 1 << 27  # bytes; the library for OpenGL drops notes beyond half of
 _MAX_SLOTS = 64  # of an engine map
 _NOOPS = 2  # that a reading of the clock adds to the ring
 _MAX_CLOCK_READINGS = 4096  # between two submissions; then the clock stands still
+# The part of the arena whose pages are provided while the driver compiles its first shaders, as the first frame has no
+# time for that: a color and a depth buffer of 512x512, a texture, and the buffers of the driver.
+_READY_ARENA = 4 << 20
 _WAIT_SECONDS = 0.001  # between two reads of the memory that a batch waits for
 
 LiveDevice = Device | Acknowledger
@@ -182,6 +185,10 @@ class MappedFile:
         if self.host == ffi.NULL:
             raise ProtocolError(f"file that cannot be mapped: {os.strerror(ffi.errno)}")
 
+    def populate(self, size: int) -> None:
+        """Provide the pages of its first bytes now."""
+        lib.g4_file_populate(self.host, min(size, self.size))
+
     def close(self) -> None:
         """Unmap it; nothing may be bound from it."""
         lib.g4_file_unmap(self.host, self.size)
@@ -250,6 +257,10 @@ class AddressSpace:
             raise ProtocolError(f"hello: progress at 0x{offset:x} of an arena of {arena.size} bytes")
         self._keeps_arena = True
         return ffi.cast("struct g4_live_progress *", ffi.cast("uint8_t *", arena.host) + offset)
+
+    def populate(self, size: int) -> None:
+        """Provide the pages of the first bytes of the arena now, where the first buffers of the program will be."""
+        self._files[0].populate(size)
 
     def bind(self, ranges: Any, count: int) -> None:
         """Bind and unbind ranges: an array of `struct g4_live_range`."""
@@ -697,10 +708,12 @@ class Connection:
         self._host.warn_once(text(self._packets.packet("note").text), self)
 
     def _used(self) -> None:
-        """Make the device while the driver compiles its first shaders."""
+        """Make the device, and pages for the first frame, while the driver compiles its first shaders."""
         self.activity.used = True
         if self.device is None and self._ready is None:
             self._ready = self._new_device()
+            if isinstance(self._ready, Device):
+                self._space.populate(_READY_ARENA)
 
     def _new_device(self) -> LiveDevice:
         chip, options = self._host.chip, self._host.options

@@ -9,6 +9,9 @@
 /* Map a whole file of another process, shared and writable; NULL with errno set. */
 void *g4_file_map(int descriptor, size_t size);
 void g4_file_unmap(void *host, size_t size);
+/* Let the system provide and map the pages of a range of a mapped file, all at once, which takes a fraction of the time
+ * that a fault for each page takes.  The contents stay.  Does nothing if the system cannot do that. */
+void g4_file_populate(void *host, size_t size);
 /* True if a page of the address space lies in this range of host memory. */
 bool g4_mem_uses(const struct g4_mem *mem, const void *host, size_t size);
 /* Hash the contents of pages: 128 bits each, as two numbers.  Absent pages hash like pages of zeros. */

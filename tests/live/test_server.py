@@ -108,6 +108,21 @@ def test_the_device_is_made_as_soon_as_a_driver_works_with_it(server: Server, mo
     wait_until(lambda: not server.connections and all(device.native is None for device in made))
 
 
+def test_pages_are_provided_as_soon_as_a_driver_works_with_the_device(server: Server) -> None:
+    def provided(client: FakeClient) -> int:
+        return os.fstat(client.descriptor).st_blocks * 512
+
+    used = struct.pack("<IIQ", lib.G4_LIVE_USED, 16, 0)
+    with FakeClient(server.directory, 16 << 20) as large, FakeClient(server.directory, 1 << 20) as small:
+        for client in (large, small):
+            client.words(0x20000, 0x12345678)
+            assert provided(client) <= 0x10000
+            client.send_raw(used)
+        wait_until(lambda: (provided(large), provided(small)) == (4 << 20, 1 << 20))
+        for client in (large, small):
+            assert client.dwords(0x20000 - 4, 3) == (0, 0x12345678, 0)  # which stays
+
+
 def test_submissions_do_not_wait_and_results_arrive_in_order(client: FakeClient) -> None:
     numbers = []
     for i in range(20):
