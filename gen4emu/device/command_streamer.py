@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Protocol
 
 from gen4emu._native import ffi, lib
@@ -192,6 +192,16 @@ def _least_dwords(header: int, gen: Gen, engine: Engine) -> int:
     return min(command.size(parts) for command, parts in found if command is not None)
 
 
+@cache
+def _usual_headers(gen: Gen) -> tuple[int, ...]:
+    """The headers of commands of the pipelines without options, in the length that drivers write."""
+    found = []
+    for command in catalogue_of(gen).commands:
+        if command.client == Client.GFXPIPE and command.written and not command.array_by_name(gen):
+            found.append(command.pack(gen)[0])
+    return tuple(found)
+
+
 class CommandStreamer:
     """Parses one ring of Gen4 or Gen4.5.  `run_ring` and `run_batch` return after the last command."""
 
@@ -265,6 +275,18 @@ class CommandStreamer:
 
     def enter_context(self, number: int) -> None:
         """A submission of this logical context follows.  Before Gen8, commands switch contexts."""
+
+    def prepare(self) -> None:
+        """Decode the usual commands before the first batch has them."""
+        headers = self._headers[False]
+        for header in _usual_headers(self.gen):
+            self._learn(header, headers[header])
+
+    def _learn(self, header: int, decoded: Decoded) -> None:
+        """Let the core execute a command in runs, if it can and does not do so yet."""
+        if decoded.stored is not None:
+            self.state.stored.learn(header, decoded.stored, decoded.dwords)
+            decoded.stored = None
 
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
@@ -417,8 +439,7 @@ class CommandStreamer:
             decoded = self._headers[False][words[at]]
             if decoded.stored is None:
                 return at
-            stored.learn(words[at], decoded.stored, decoded.dwords)
-            decoded.stored = None
+            self._learn(words[at], decoded)
 
     def _count_draws(self, start: int, run: Any) -> None:
         """The core has drawn by itself."""

@@ -259,6 +259,10 @@ class Device:
         elif isinstance(event, events.RegisterWrite):
             self.write_register(event.register, event.value)
 
+    def prepare(self) -> None:
+        """Do now what the first batch of the render engine would do on demand.  Results do not depend on it."""
+        self.streamers[events.Engine.RENDER].prepare()
+
     def write_register(self, offset: int, value: int) -> None:
         """A register write by the CPU; the TAIL of a ring starts execution."""
         engine = events.Engine.BSD if offset in VIDEO_RING_REGISTERS else events.Engine.RENDER

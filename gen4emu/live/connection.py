@@ -713,6 +713,7 @@ class Connection:
         if self.device is None and self._ready is None:
             self._ready = self._new_device()
             if isinstance(self._ready, Device):
+                self._ready.prepare()
                 self._space.populate(_READY_ARENA)
 
     def _new_device(self) -> LiveDevice:

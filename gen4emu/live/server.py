@@ -25,6 +25,7 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Chip
 from gen4emu.live import program, socket_directory, sysfs
 from gen4emu.live.connection import Connection, LiveDevice, Observer, PacketSocket, executing
+from gen4emu.live.rehearsal import rehearse
 from gen4emu.live.shared_buffers import SharedBuffers
 from gen4emu.live.summary import Capture, Hang, Totals, number
 
@@ -116,6 +117,7 @@ class Server:
 
     # --- connections --------------------------------------------------------------------------------------------------
     def _accept(self) -> None:
+        rehearse(self.chip)
         while True:
             try:
                 accepted, _ = self._listener.accept()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from gen4emu.device.device import Device
 from gen4emu.device.events import EuHang
 from gen4emu.device.listener import Listener
 from gen4emu.device.options import Options
-from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.device.stored_commands import StoredCommands
+from gen4emu.hw.chips import BY_NAME, BY_PCI_ID
+from gen4emu.hw.chips import Device as Chip
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import GraphicsAddressType, PostSyncOperation
@@ -40,11 +43,13 @@ class Run:
     memory: bytes
 
 
-def replayed(path: Path, *listeners: Listener) -> Run:
+def replayed(path: Path, *listeners: Listener, prepared: bool = False) -> Run:
     """Replay a trace; with listeners, each draw comes from Python."""
     stream = list(open_trace(str(path)))
     header = next(e for e in stream if isinstance(e, events.Header))
     with Device(BY_PCI_ID[header.pci_id or 0], Options(workers=1), listeners, finds_targets=False) as device:
+        if prepared:
+            device.prepare()
         for event in stream:
             device.apply(event)
         streamer, numbers = device.streamers[events.Engine.RENDER], device.numbers
@@ -59,6 +64,29 @@ def replayed(path: Path, *listeners: Listener) -> Run:
 def test_draws_of_the_core_are_those_of_python(name: str) -> None:
     path = TRACES / f"{name}.aub.xz"
     assert replayed(path) == replayed(path, Listener())
+
+
+@pytest.mark.parametrize("name", ["gears-g4x", "gears-brw", "stencil-g4x", "fbo-brw"])
+def test_a_device_that_is_prepared_draws_the_same(name: str) -> None:
+    path = TRACES / f"{name}.aub.xz"
+    assert replayed(path, prepared=True) == replayed(path)
+
+
+@pytest.mark.parametrize("chip", [chip for chip in BY_NAME.values() if chip.executes], ids=lambda chip: chip.name)
+@pytest.mark.parametrize("prepared", [False, True])
+def test_a_prepared_device_knows_the_usual_commands(chip: Chip, prepared: bool,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    learned: list[int] = []
+    rectangle = [*command("3DSTATE_DRAWING_RECTANGLE", chip.gen), *command("3DSTATE_DRAWING_RECTANGLE", chip.gen)]
+    batch = [*rectangle, *command("MI_BATCH_BUFFER_END", chip.gen)]
+    with Device(chip, Options(workers=1)) as device:
+        if prepared:
+            device.prepare()
+        monkeypatch.setattr(StoredCommands, "learn", lambda self, header, command, dwords: learned.append(header))
+        device.memory.write(BATCH, struct.pack(f"<{len(batch)}I", *batch))
+        device.run_batch(BATCH)
+        assert learned == ([] if prepared else [rectangle[0]])
+        assert device.streamers[events.Engine.RENDER].commands == 3
 
 
 def test_the_core_draws_without_python() -> None:
