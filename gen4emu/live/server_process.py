@@ -7,6 +7,7 @@ the server it reads JSON only: a program that takes over the server must not tak
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -201,6 +202,7 @@ def _run(server: Server, serve: Serve, sandbox: Sandbox, memory: int, connection
         try:
             limit_memory(memory)
             sandbox.enter()
+            gc.freeze()  # modules live as long as the process: let the collector, which stops frames, not visit them
             verdict = serve(wait_for_end)
             tell(**asdict(verdict))
         except Gen4emuError as e:
