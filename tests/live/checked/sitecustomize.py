@@ -15,7 +15,8 @@ LOG = "CHECKED_DEPTH_LOG"  # the variable with the path of the file
 
 
 def check_depth(log: int) -> None:
-    """From now on; a line for each device is appended to an open file, because a sandbox may forbid opening it."""
+    """From now on; a line for each device with such depth is appended to an open file, because a sandbox may forbid
+    opening it."""
     from gen4emu.core_enums import HierarchicalDepthMode
     from gen4emu.device.device import Device
     from gen4emu.device.options import Options
@@ -30,8 +31,9 @@ def check_depth(log: int) -> None:
         begin(self, info, options, *args, **kwargs)
 
     def release(self: Device) -> Any:
-        line = {"device": self.info.name} | self.hierarchical_depth_counts()
-        os.write(log, (json.dumps(line) + "\n").encode())
+        counts = self.hierarchical_depth_counts()
+        if any(counts.values()):
+            os.write(log, (json.dumps({"device": self.info.name} | counts) + "\n").encode())
         return end(self)
 
     Device.__init__ = __init__  # type: ignore[method-assign]
