@@ -22,6 +22,9 @@ static enum g4_status run_groups(struct g4_device *device, const struct g4_compu
         groups = groups < UINT32_MAX ? groups : UINT32_MAX;
     }
     atomic_store_explicit(&device->groups, (uint32_t)groups, memory_order_relaxed);
+    if (groups == 0) { /* the other dimensions may have 2^32 */
+        return G4_OK;
+    }
     for (id[2] = state->first[2]; id[2] < state->end[2]; id[2]++) {
         for (id[1] = state->first[1]; id[1] < state->end[1]; id[1]++) {
             for (id[0] = state->first[0]; id[0] < state->end[0]; id[0]++) {

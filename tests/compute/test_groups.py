@@ -39,9 +39,11 @@ mov(8) g21<1>UD 1UD { align1 1Q };
 
 
 @DEVICES
-def test_a_group_without_threads_in_one_direction_dispatches_nothing(device: str) -> None:
+@pytest.mark.parametrize("groups", [(3, 0, 2), (0, 0xFFFFFFFF, 0xFFFFFFFF)])
+def test_a_group_without_threads_in_one_direction_dispatches_nothing(groups: tuple[int, int, int],
+                                                                     device: str) -> None:
     machine = Compute(device)
-    machine.dispatch(LANES + "mov(8) g12<1>UD 1UD { align1 1Q };\n" + machine.store(11), (3, 0, 2))
+    machine.dispatch(LANES + "mov(8) g12<1>UD 1UD { align1 1Q };\n" + machine.store(11), groups)
     assert not any(machine.dwords(0, 64))
 
 
