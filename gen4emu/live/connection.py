@@ -260,7 +260,8 @@ class AddressSpace:
 
     def populate(self, size: int) -> None:
         """Provide the pages of the first bytes of the arena now, where the first buffers of the program will be."""
-        self._files[0].populate(size)
+        if 0 in self._files:  # a client may have removed it
+            self._files[0].populate(size)
 
     def bind(self, ranges: Any, count: int) -> None:
         """Bind and unbind ranges: an array of `struct g4_live_range`."""

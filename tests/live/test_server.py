@@ -108,6 +108,16 @@ def test_the_device_is_made_as_soon_as_a_driver_works_with_it(server: Server, mo
     wait_until(lambda: not server.connections and all(device.native is None for device in made))
 
 
+def test_a_client_without_an_arena_can_use_the_device(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    remove = struct.pack("<IIQIIQ", lib.G4_LIVE_FILE, ffi.sizeof("struct g4_live_file"), 0, 0, 0, 0)
+    with FakeClient(server.directory) as client:
+        client.send_raw(remove)
+        client.send_raw(struct.pack("<IIQ", lib.G4_LIVE_USED, 16, 0))
+    wait_until(lambda: server.totals.opened == 1 and not server.connections)
+    assert server.totals.used == 1
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_pages_are_provided_as_soon_as_a_driver_works_with_the_device(server: Server) -> None:
     def provided(client: FakeClient) -> int:
         return os.fstat(client.descriptor).st_blocks * 512
