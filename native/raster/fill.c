@@ -447,15 +447,7 @@ static bool finds_stencil(struct g4_worker *worker) {
 
 /* Give the covered pixels their stencil value if it is separate.  Call after finds_stencil(). */
 static void fill_stencil(struct g4_worker *worker, const struct g4_coverage *coverage) {
-    const struct g4_setup *const setup = worker->wm->setup;
-    const struct g4_early_tile tile = {
-        .x = coverage->x,
-        .y = coverage->y,
-        .first = coverage->first,
-        .last = coverage->last,
-        .array_index = setup->array_index,
-        .back_facing = setup->back_facing,
-    };
+    const struct g4_early_tile tile = g4_wm_early_tile(worker->wm, coverage, NULL);
     if (has_separate_stencil(&g4_cc_of(worker)->depth)) {
         g4_cc_stencil_tile(worker, &tile, coverage->row);
     }

@@ -197,20 +197,10 @@ static void test_early(struct g4_worker *worker) {
 /* test_early() for all pixels of the tile at once, before they are collected.  False: nothing was done. */
 static bool test_tile_early(struct g4_worker *worker, struct g4_coverage *coverage) {
     struct g4_wm *const wm = worker->wm;
-    const struct g4_setup *const setup = wm->setup;
     struct g4_plane plane;
 
-    g4_wm_plane(wm, setup, &plane);
-    const struct g4_early_tile tile = {
-        .x = coverage->x,
-        .y = coverage->y,
-        .first = coverage->first,
-        .last = coverage->last,
-        .plane = &plane,
-        .viewport = setup->viewport,
-        .array_index = setup->array_index,
-        .back_facing = setup->back_facing,
-    };
+    g4_wm_plane(wm, wm->setup, &plane);
+    const struct g4_early_tile tile = g4_wm_early_tile(wm, coverage, &plane);
     return g4_cc_early_tile(worker, &tile, coverage->row);
 }
 

@@ -148,6 +148,21 @@ static inline void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *
     }
 }
 
+/* The covered part of the tile for an early test of the current object. */
+static inline struct g4_early_tile g4_wm_early_tile(const struct g4_wm *wm, const struct g4_coverage *coverage,
+                                                    const struct g4_plane *plane) {
+    return (struct g4_early_tile){
+        .x = coverage->x,
+        .y = coverage->y,
+        .first = coverage->first,
+        .last = coverage->last,
+        .plane = plane,
+        .viewport = wm->setup->viewport,
+        .array_index = wm->setup->array_index,
+        .back_facing = wm->setup->back_facing,
+    };
+}
+
 /* Prepare the parts that do not depend on the worker. */
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw);
 /* Split the current object's subspans into threads; full gangs run. */
