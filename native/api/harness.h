@@ -32,6 +32,8 @@ struct g4_state *g4_probe_state(struct g4_probe *probe);
 /* Whether registers that no instruction reads again have their values after a run; by default they do.  Applies to
  * kernels that have not run. */
 void g4_probe_keep_registers(struct g4_probe *probe, bool keep);
+/* Whether code that threads reach is added to their kernel, as in media objects. */
+void g4_probe_add_parts(struct g4_probe *probe, bool add);
 /* Reset the threads: registers zero, masks from dmask (one for each thread). */
 enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint32_t *dmask);
 /* Eight dwords of a register; NULL outside. file: 1 GRF, 2 MRF; the accumulators are not accessible. */

@@ -726,12 +726,13 @@ bool g4_kernel_extend(struct g4_kernel_cache *cache, const struct g4_kernel *ker
                       uint32_t ip, unsigned registers) {
     struct g4_kernel_parts *const parts = kernel->parts;
 
-    if (!parts || parts->count == G4_KERNEL_PARTS || !g4_mem_ptr(ctx->mem, kernel->address + ip)) {
+    if (!parts || parts->count + parts->refused >= G4_KERNEL_PARTS || !g4_mem_ptr(ctx->mem, kernel->address + ip)) {
         return false;
     }
     struct g4_kernel *const part = g4_kernel_decode(ctx, kernel->address + ip, ip);
     if (!part || part->grf_top > registers) { /* fast handlers do not check whether a thread owns a register */
         g4_kernel_free(part);
+        parts->refused++;
         return false;
     }
     parts->part[parts->count++] = part;

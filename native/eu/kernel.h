@@ -30,6 +30,7 @@ struct g4_kernel;
 struct g4_kernel_parts {
     uint32_t gangs; /* that the interpreter has run, up to G4_KERNEL_WORTH */
     uint32_t count;
+    uint32_t refused; /* parts that need registers which threads do not own; to find that out takes long, too */
     struct g4_kernel *part[G4_KERNEL_PARTS];
 };
 

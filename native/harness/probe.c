@@ -71,6 +71,10 @@ void g4_probe_keep_registers(struct g4_probe *probe, bool keep) {
     probe->ctx.keeps_registers = keep;
 }
 
+void g4_probe_add_parts(struct g4_probe *probe, bool add) {
+    probe->worker->eu.alone = add;
+}
+
 struct g4_state *g4_probe_state(struct g4_probe *probe) {
     return &probe->state;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -217,6 +219,24 @@ def test_code_before_the_kernel_is_decoded_when_threads_reach_it() -> None:
         add(1) ip<1>UD ip<0,1,0>UD -48D { align1 nomask };
     """)
     assert list(probe.grf(2)) == [3] * 8
+
+
+def test_code_that_needs_other_registers_is_not_decoded_at_each_instruction() -> None:
+    """A loop before the kernel, with 4,096 instructions after it, in threads that do not own their registers."""
+    probe = Probe()
+    probe.add_parts(True)
+    probe.load("""
+    L_top:
+        add(8) g2<1>D g2<8,8,1>D 1D { align1 };
+        cmp.l.f0.0(8) null<1>D g2<8,8,1>D 5000D { align1 };
+        (+f0.0) jmpi(1) L_top:D { align1 nomask };
+        jmpi(1) L_end:D { align1 nomask };
+    """ + "add(8) g100<1>F g100<8,8,1>F g100<8,8,1>F { align1 };\n" * 4096 + "L_end:\n" + probe.end)
+    probe.start(kernel_address=probe.kernel_address + 16 * 4101, grf_count=16)
+    began = time.process_time()
+    probe.run_to_end("add(1) ip<1>UD ip<0,1,0>UD -65616D { align1 nomask };")
+    assert list(probe.grf(2)) == [5000] * 8
+    assert time.process_time() - began < 2
 
 
 def test_an_endless_loop_hangs_when_its_budget_is_used_up() -> None:

@@ -105,6 +105,10 @@ class Probe:
         self.threads = threads
         self.kernel_address = kernel_address
 
+    def add_parts(self, add: bool) -> None:
+        """Add code that threads reach to their kernel, as in media objects."""
+        harness().g4_probe_add_parts(self._probe, add)
+
     # --- registers: views of eight dwords, to be read and written; .view(np.float32) for floats ---
 
     def grf(self, reg: int, thread: int = 0) -> NDArray[np.uint32]:
