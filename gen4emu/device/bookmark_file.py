@@ -18,6 +18,7 @@ import importlib.util
 import io
 import os
 import pickle
+import pickletools
 import secrets
 import struct
 import tempfile
@@ -127,7 +128,7 @@ class Signed:
         try:
             unpacker = zlib.decompressobj()
             data = unpacker.decompress(self.data[part], size + 1)
-            if len(data) != size or not unpacker.eof:
+            if len(data) != size or not unpacker.eof or _numbers_its_memo(data):
                 raise pickle.UnpicklingError
             return _Unpickler(io.BytesIO(data)).load()
         except (zlib.error, pickle.UnpicklingError, ValueError, TypeError, KeyError, IndexError, AttributeError,
@@ -298,6 +299,11 @@ def _digest_of_file(path: str) -> bytes:
     except OSError as e:
         raise BadIndexError(f"{path}: cannot be read: {e.strerror or e}") from None
     return found.digest()
+
+
+def _numbers_its_memo(data: bytes) -> bool:
+    """Whether a pickle says at which number a value is kept, which `pack` leaves open: the memo is as large as that."""
+    return any(opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") for opcode, _, _ in pickletools.genops(data))
 
 
 class _Pickler(pickle.Pickler):

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pickle
+import tracemalloc
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -252,6 +253,17 @@ def test_a_signed_index_that_would_call_something_does_not(trace: str, tmp_path:
             assert run(["replay", trace, "--no-pictures", "--processes", "2"]) == 2
             assert "has no valid contents" in capsys.readouterr().err
         assert not (tmp_path / "victim").exists()
+
+
+def test_a_signed_index_that_wants_all_memory_does_not_get_it(trace: str, capsys: Text, begun: list[int]) -> None:
+    assert run(["index", trace, "--interval", "0"]) == 0
+    for keep in (b"r\xff\xff\xff\x0f", b"p268435455\n"):  # at a number for which the table has gigabytes
+        bookmark_file.write(trace, packed(b"N" + keep + b"."))
+        tracemalloc.start()
+        assert "has no valid contents; `gen4emu index` writes a new one" in warned(trace, capsys)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 30
+        tracemalloc.stop()
+        assert begun.pop() == 0
 
 
 def test_an_index_of_another_user_or_program_or_file_is_refused(trace: str, tmp_path: Path, capsys: Text,
