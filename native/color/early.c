@@ -5,6 +5,7 @@
 
 #include "color/state.h"
 #include "core/report.h"
+#include "core/util.h"
 #include "eu/counters.h"
 #include "hw_formats.h"
 
@@ -297,8 +298,8 @@ bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile
     for (uint32_t j = job.first; j <= job.last; j++) {
         row[j] = j < inside.rows ? (row[j] & ~inside.columns) | job.row[j] : row[j];
     }
-    for (uint32_t j = job.first; cc->wm_statistics && j <= job.last; j++) {
-        worker->eu.ps_depth_count += row[j] == UINT32_MAX ? 32u : (uint32_t)__builtin_popcount(row[j]);
+    if (cc->wm_statistics) {
+        worker->eu.ps_depth_count += g4_count_bits(&row[job.first], (int32_t)(job.last - job.first + 1));
     }
     return true;
 }

@@ -45,4 +45,17 @@ static inline uint32_t g4_max_u32(uint32_t a, uint32_t b) {
     return a > b ? a : b;
 }
 
+/* The bits that are set in at most 4,096 words.  Compilers use vectors here, but not for popcount. */
+static inline uint32_t g4_count_bits(const uint32_t *word, int32_t words) {
+    uint32_t sums = 0; /* of the lower and of the upper halves */
+    for (int32_t i = 0; i < words; i++) {
+        uint32_t bits = word[i];
+        bits -= bits >> 1 & 0x55555555;
+        bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+        bits = (bits + (bits >> 4)) & 0x0f0f0f0f;
+        sums += (bits & 0x00ff00ff) + (bits >> 8 & 0x00ff00ff);
+    }
+    return (sums & 0xffff) + (sums >> 16);
+}
+
 #endif

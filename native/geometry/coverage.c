@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/util.h"
 #include "geometry/edges.h"
 #include "geometry/lines.h"
 
@@ -189,9 +190,5 @@ bool g4_coverage_is_inside(const struct g4_setup *setup, int32_t x, int32_t y) {
 }
 
 uint32_t g4_coverage_pixels(const struct g4_coverage *coverage) {
-    uint32_t pixels = 0;
-    for (int32_t j = coverage->first; j <= coverage->last; j++) {
-        pixels += coverage->row[j] == UINT32_MAX ? G4_TILE_SIZE : (uint32_t)__builtin_popcount(coverage->row[j]);
-    }
-    return pixels;
+    return g4_count_bits(&coverage->row[coverage->first], coverage->last - coverage->first + 1);
 }

@@ -227,7 +227,7 @@ static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, 
 }
 
 /* Whether every location of a pixel is its center, and its registers hold only values, which *rows then lists. */
-static bool has_centers_only(const struct g4_wm *wm, uint32_t halves, uint32_t grf, struct g4_center_rows *rows) {
+static bool has_centers_only(const struct g4_wm *wm, uint32_t halves, struct g4_center_rows *rows) {
     enum {
         Z = offsetof(struct g4_center_values, z) / sizeof(float),
         W = offsetof(struct g4_center_values, at.w) / sizeof(float),
@@ -264,20 +264,31 @@ static bool has_centers_only(const struct g4_wm *wm, uint32_t halves, uint32_t g
     }
     rows->count = n;
     return wm->draw->multisampling.samples <= 1 && state->position_offset == G4_PLACE_NONE && !state->uses_coverage &&
-           grf + 2 * n <= G4_GRF_COUNT;
+           HEADER + 1 + 2 * n <= G4_GRF_COUNT;
+}
+
+static const struct g4_center_path *center_path(struct g4_wm *wm, uint32_t halves) {
+    struct g4_center_path *const path = &wm->centers[halves - 1];
+    if (!path->known) {
+        path->known = true;
+        path->usable = has_centers_only(wm, halves, &path->rows);
+        path->ops = variants[g4_variant_current()];
+    }
+    return path;
 }
 
 /* put_values(), by the fast path if the draw has one. */
 static uint32_t put_optional(const struct g4_wm *wm, struct g4_gang *gang, int t, const struct g4_pixel_block *block,
-                             uint32_t halves, const struct g4_center_rows *centers, uint32_t grf) {
-    if (!centers) {
+                             uint32_t halves, const struct g4_center_path *centers, uint32_t grf) {
+    const struct g4_center_rows *const rows = &centers->rows;
+    if (!centers->usable) {
         return put_values(wm, gang, t, block, halves, grf);
     }
-    if (centers->count) {
-        variants[g4_variant_current()]->centers(centers, block->setup->planes, &block->depth, block->x, block->y,
-                                                gang->grf[grf].f[t], sizeof gang->grf[0] / sizeof(float));
+    if (rows->count) {
+        centers->ops->centers(rows, block->setup->planes, &block->depth, block->x, block->y, gang->grf[grf].f[t],
+                              sizeof gang->grf[0] / sizeof(float));
     }
-    return grf + centers->count;
+    return grf + rows->count;
 }
 
 /* ---- push constants and attributes ---- */
@@ -410,8 +421,7 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
     const struct g4_setup *setup = NULL;
     struct g4_plane depth;
     g4_lanes enabled[2] = {0, 0};
-    struct g4_center_rows rows;
-    const struct g4_center_rows *const centers = has_centers_only(wm, halves, HEADER + 1, &rows) ? &rows : NULL;
+    const struct g4_center_path *const centers = center_path(wm, halves);
     uint32_t r0[8];
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];

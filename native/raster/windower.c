@@ -36,6 +36,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     ctx->model->decide_tests(draw, &wm->iz);
     wm->depth_needed =
         wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P || (present && (tests->depth_test || tests->depth_write));
+    wm->centers[0].known = wm->centers[1].known = false;
     wm->single_subspan = ctx->hooks && ctx->hooks->single_subspan && wm->iz.mode != G4_IZ_P;
     wm->whole_tiles = wm->iz.mode == G4_IZ_P || !draw->windower.thread_dispatch;
     g4_depth_offset_begin(&wm->offset, draw);
@@ -159,14 +160,15 @@ static uint32_t lit_pixels(const struct g4_wm *wm) {
     return pixels;
 }
 
-/* Mode P: depth and stencil before the shader.  Removes failing pixels, and subspans without pixels. */
-static void test_early(struct g4_worker *worker) {
+/* Mode P: depth and stencil before the shader, of the subspans of `coverage`.  Removes failing pixels, and subspans
+ * without pixels. */
+static void test_early(struct g4_worker *worker, const struct g4_coverage *coverage) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_setup *const setup = wm->setup;
     uint32_t survivors = 0;
 
     if (!g4_cc_of(worker)->depth.test) {
-        worker->eu.ps_depth_count += g4_cc_of(worker)->wm_statistics ? lit_pixels(wm) : 0;
+        worker->eu.ps_depth_count += g4_cc_of(worker)->wm_statistics ? g4_coverage_pixels(coverage) : 0;
         return;
     }
     for (uint32_t first = 0; first < wm->subspans; first += G4_BLOCK_SUBSPANS) {
@@ -235,7 +237,7 @@ static void work_on_watched_depth(struct g4_worker *worker, const struct g4_cove
     const bool lit = find_watched(wm, hooks, &z);
     hooks->pixel_covered(hooks, worker, wm->setup, lit, z);
     if (wm->iz.mode == G4_IZ_P || !threads) {
-        test_early(worker);
+        test_early(worker, coverage);
         if (lit) {
             hooks->pixel_tested(hooks, worker, wm->setup, find_watched(wm, hooks, &z), threads);
         }
@@ -279,7 +281,7 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
     wm->subspans = constant ? G4_WM_SAMPLE : subspans;
     interpolate_depth(wm);
     if (early) {
-        test_early(worker);
+        test_early(worker, coverage);
     }
     if (constant) {
         wm->subspans = subspans;

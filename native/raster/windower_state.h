@@ -10,6 +10,7 @@
 #include "geometry/coverage.h"
 #include "geometry/lines.h"
 #include "geometry/payload.h"
+#include "raster/barycentrics.h"
 #include "raster/windower.h"
 
 struct g4_pixels;
@@ -19,6 +20,7 @@ enum {
     G4_TILE_SUBSPANS = (G4_TILE_SIZE / 2) * (G4_TILE_SIZE / 2),
     G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
     G4_BLOCKS = 2,         /* in the widest normal thread */
+    G4_BLOCK_HALVES = 2,   /* registers of a value of a block */
     G4_WM_SAMPLE = 4,      /* subspans that run when all pixels of an object get the same value */
 };
 
@@ -72,6 +74,14 @@ struct g4_pixel_thread {
     uint32_t x, y, mask[2];                 /* contiguous dispatch */
 };
 
+/* What the pixels of a block get if all their values are those of their centers. */
+struct g4_center_path {
+    bool known; /* whether that is so in the current draw */
+    bool usable;
+    struct g4_center_rows rows;
+    const struct g4_barycentric_ops *ops;
+};
+
 struct g4_wm {
     const struct g4_context *ctx;
     const struct g4_draw_state *draw;
@@ -111,6 +121,7 @@ struct g4_wm {
     const uint32_t *first_number;   /* as in g4_tile */
     uint32_t claimed[G4_TILE_SIZE]; /* pixels of waiting threads of earlier objects, and possibly more */
     bool clash;                     /* the current object has claimed pixels */
+    struct g4_center_path centers[G4_BLOCK_HALVES]; /* of blocks with one half, and with two; from Gen7 on */
 };
 
 /* Pixels of every subspan that has a lit one: helpers run too, so that derivatives work. */

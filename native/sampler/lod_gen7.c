@@ -256,11 +256,20 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         lod[s] += in->sampler->lod_bias - (int32_t)in->texture->min_lod * LOD_ONE;
     }
+    const uint32_t first = g4_lod_first_subspan(in->active);
+    if (g4_lod_alike(lod, in->active)) {
+        choose(&choice, &lod[first], 1, level_bytes, magnified, beta);
+        for (uint32_t s = 1; s < G4_SUBSPANS; s++) {
+            beta[s] = beta[0];
+        }
+        *level = level_bytes[0];
+        *mixed = beta[0] != 0;
+        return true;
+    }
     choose(&choice, lod, G4_SUBSPANS, level_bytes, magnified, beta);
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         levels[s] = level_bytes[s];
     }
-    const uint32_t first = g4_lod_first_subspan(in->active);
     *level = level_bytes[first];
     *mixed = !(g4_lod_alike(beta, in->active) && beta[first] == 0);
     return g4_lod_alike(levels, in->active);
