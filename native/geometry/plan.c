@@ -13,7 +13,7 @@ enum {
     SMALLEST_RANGE = 256, /* objects */
     LARGEST_RANGE = 2048, /* the vertices of a larger one exceed the host's caches */
     SHARES = 16,          /* ranges of a large primitive, at least */
-    PLAN_OBJECTS = 16384, /* set up before their tiles are drawn */
+    PLAN_OBJECTS = 32768, /* set up before their tiles are drawn */
     FEWEST_OBJECTS = 8,   /* of a range whose objects become many */
     FEWEST_PLANNED = 128,
     INSTRUCTIONS_PER_VERTEX = 64, /* cost of a vertex for the watchdog */
