@@ -157,13 +157,6 @@ static void create_memory(struct machine *machine) {
     }
 }
 
-static void drop_memory(struct machine *machine) {
-    g4_streamer_free(machine->streamer);
-    g4_device_free(machine->device);
-    g4_mem_destroy(machine->mem);
-    machine->mem = NULL;
-}
-
 /* The commands that may run: those of the headers, and if a dword without one may shift the others, any. */
 static void touch(uint32_t count, bool shifted) {
     for (uint32_t i = 0; shifted && i < count; i++) {
@@ -289,10 +282,10 @@ static void settle_memory(bool drop) {
         }
     }
     for (int m = 0; m < 2; m++) {
-        machines[m].mark = g4_mem_mark(machines[m].mem);
-        if (count[0] > KEPT_PAGES || (drop && count[0])) {
-            drop_memory(&machines[m]);
+        if ((count[0] > KEPT_PAGES || (drop && count[0])) && g4_mem_clear(machines[m].mem) != G4_OK) {
+            fail("out of memory");
         }
+        machines[m].mark = g4_mem_mark(machines[m].mem);
     }
 }
 
