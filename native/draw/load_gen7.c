@@ -587,10 +587,11 @@ static void load_attributes(const struct g4_context *ctx, struct g4_draw_state *
     if (!sbe.attribute_swizzle_enable) {
         return;
     }
-    const bool last_half = sbe.attribute_swizzle_control_mode == GEN7_ATTRIBUTE_SWIZZLE_CONTROL_MODE_SWIZ_16_31;
-    for (uint32_t i = 0; i < SWIZZLED_ATTRIBUTES / 2; i++) {
+    const uint32_t base =
+        sbe.attribute_swizzle_control_mode == GEN7_ATTRIBUTE_SWIZZLE_CONTROL_MODE_SWIZ_16_31 ? SWIZZLED_ATTRIBUTES : 0;
+    for (uint32_t i = 0; i < SWIZZLED_ATTRIBUTES / 2 && base + 2 * i < setup->count; i++) {
         const struct gen7_sf_output_attribute_detail *const d = &sbe.attributes[i];
-        struct g4_attribute *const pair = &setup->attribute[2 * i + (last_half ? SWIZZLED_ATTRIBUTES : 0)];
+        struct g4_attribute *const pair = &setup->attribute[base + 2 * i];
         override_source(&pair[0], d->even_component_override_x, d->even_component_override_y,
                         d->even_component_override_z, d->even_component_override_w, d->even_constant_source,
                         d->even_swizzle_select, d->even_source_attribute);
@@ -919,24 +920,30 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen7_co
     struct g4_color_state *const color = &draw->color;
     uint32_t raw[BLEND_DWORDS];
     struct gen7_3dstate_blend_state_pointers pointer;
-    struct gen7_blend_state blend;
+    struct gen7_blend_state_entry first;
+    struct gen7_blend_state_entry entry;
 
     gen7_3dstate_blend_state_pointers_unpack(commands(ctx)->blend_state_pointers, ctx->gen, &pointer);
     g4_load_blend_state(loader->port, commands(ctx)->dynamic_state_base + pointer.blend_state_pointer, raw,
                         BLEND_DWORDS_OF_ONE, BLEND_DWORDS);
-    gen7_blend_state_unpack(raw, ctx->gen, &blend);
-    const struct gen7_blend_state_entry *const first = &blend.entries[0];
+    gen7_blend_state_entry_unpack(raw, ctx->gen, &first);
     for (uint32_t i = 0; i < G4_COLOR_TARGETS; i++) {
-        color->target[i] = blend_of(&blend.entries[i], first, cc);
+        const uint32_t *const dw = &raw[i * BLEND_DWORDS_OF_ONE];
+        if (i > 0 && memcmp(dw, dw - BLEND_DWORDS_OF_ONE, BLEND_DWORDS_OF_ONE * sizeof *dw) == 0) {
+            color->target[i] = color->target[i - 1]; /* usually, for few targets are in use */
+            continue;
+        }
+        gen7_blend_state_entry_unpack(dw, ctx->gen, &entry);
+        color->target[i] = blend_of(&entry, &first, cc);
     }
     color->blend = color->target[0];
-    color->alpha_to_coverage = first->alphatocoverage_enable;
-    color->alpha_to_coverage_dither = first->alphatocoverage_dither_enable;
-    color->alpha_to_one = first->alphatoone_enable;
+    color->alpha_to_coverage = first.alphatocoverage_enable;
+    color->alpha_to_coverage_dither = first.alphatocoverage_dither_enable;
+    color->alpha_to_one = first.alphatoone_enable;
     color->alpha_test = (struct g4_alpha_test){
-        .enable = first->alpha_test_enable,
+        .enable = first.alpha_test_enable,
         .unorm8 = unorm8,
-        .function = first->alpha_test_function,
+        .function = first.alpha_test_function,
         .reference = unorm8 ? (float)cc->alpha_reference_value_as_unorm8 : cc->alpha_reference_value_as_float32,
     };
 }
