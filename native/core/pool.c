@@ -10,9 +10,10 @@
 
 enum {
     G4_POOL_MAX = 64,
-    ALONE_NS = 15000, /* about the time to wake a thread */
-    SPIN_NS = 30000,  /* at most, for the next round: small draws follow each other within some microseconds */
-    SPINS = 32,       /* between two reads of the clock */
+    ALONE_NS = 15000,   /* about the time to wake a thread */
+    SPIN_NS = 30000,    /* at most, for the next round: small draws follow each other within some microseconds */
+    EXPECT_NS = 300000, /* at most, for a round that is announced */
+    SPINS = 32,         /* between two reads of the clock */
 };
 
 struct g4_pool_thread {
@@ -43,6 +44,7 @@ struct g4_pool {
     _Atomic uint32_t in_order; /* jobs of the round; 0: it is shared */
     _Atomic uint32_t started_in_order;
     _Atomic uint32_t sleeping;
+    _Atomic bool announced; /* another round */
     _Atomic bool caller_sleeps;
     _Atomic bool stop;
     uint64_t rounds;
@@ -60,16 +62,26 @@ static inline void pause_briefly(void) {
 #endif
 }
 
+uint32_t g4_pool_share_end(const struct g4_pool *pool, uint32_t count, uint32_t share) {
+    return (uint32_t)((uint64_t)count * (share + 1) / pool->shares);
+}
+
+uint32_t g4_pool_shares(const struct g4_pool *pool) {
+    return pool->shares;
+}
+
 /* Divide the jobs among the threads. */
 static void share_out(struct g4_pool *pool, uint32_t count) {
+    uint32_t first = 0;
     for (uint32_t i = 0; i < pool->shares; i++) {
         struct g4_pool_share *const share = &pool->share[i];
-        const uint32_t end = (uint32_t)((uint64_t)count * (i + 1) / pool->shares);
-        share->first = (uint32_t)((uint64_t)count * i / pool->shares);
-        atomic_store_explicit(&share->count, end - share->first, memory_order_relaxed);
+        const uint32_t end = g4_pool_share_end(pool, count, i);
+        share->first = first;
+        atomic_store_explicit(&share->count, end - first, memory_order_relaxed);
         atomic_store_explicit(&share->front, 0, memory_order_relaxed);
         atomic_store_explicit(&share->back, 0, memory_order_relaxed);
         atomic_store_explicit(&share->taken, 0, memory_order_relaxed);
+        first = end;
     }
 }
 
@@ -121,9 +133,10 @@ static bool is_new(struct g4_pool *pool, uint64_t seen) {
     return (open != 0 && open != seen) || atomic_load(&pool->stop);
 }
 
-/* Spin until a round begins; false if none has begun within `ns`. */
+/* Spin until a round begins; false if none has begun within `ns`, or longer if one is announced. */
 static bool spin(struct g4_pool *pool, uint64_t seen, uint64_t ns) {
-    const uint64_t end = g4_now_ns() + ns;
+    const uint64_t start = g4_now_ns();
+    uint64_t limit;
     do {
         for (int i = 0; i < SPINS; i++) {
             if (is_new(pool, seen)) {
@@ -132,7 +145,8 @@ static bool spin(struct g4_pool *pool, uint64_t seen, uint64_t ns) {
             pause_briefly();
         }
         (void)sched_yield(); /* on a busy machine, other threads come first */
-    } while (g4_now_ns() < end);
+        limit = atomic_load_explicit(&pool->announced, memory_order_relaxed) ? EXPECT_NS : ns;
+    } while (g4_now_ns() - start < limit);
     return false;
 }
 
@@ -284,6 +298,10 @@ void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count
     work_through(pool, 0, 0);
     atomic_store(&pool->open, 0);
     wait_for_threads(pool);
+}
+
+void g4_pool_announce(struct g4_pool *pool, bool more) {
+    atomic_store_explicit(&pool->announced, more, memory_order_relaxed);
 }
 
 void g4_pool_run_in_order(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count) {

@@ -19,6 +19,12 @@ uint32_t g4_pool_workers(const struct g4_pool *pool);
 /* Run jobs 0..count-1; returns when all are done.  If `worth` (ns) is not 0, the caller starts alone, and wakes the
  * other threads only if the remaining jobs seem to take longer than that. */
 void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, uint32_t worth);
+/* Two threads take the jobs of a share from both ends, so those in its middle are the last ones.  Shares follow each
+ * other; a share ends before job g4_pool_share_end(). */
+uint32_t g4_pool_shares(const struct g4_pool *pool);
+uint32_t g4_pool_share_end(const struct g4_pool *pool, uint32_t count, uint32_t share);
+/* Say whether another round follows soon: threads that are awake wait for it without sleeping. */
+void g4_pool_announce(struct g4_pool *pool, bool more);
 /* Run jobs 0..count-1 on the caller, in this order. */
 void g4_pool_run_in_order(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count);
 /* How many jobs of the round that runs, or ran last, have started, of `count`.  For any thread; exact only while no job

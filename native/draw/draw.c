@@ -471,6 +471,40 @@ static uint32_t count_objects(struct batch *batch, uint32_t *setups) {
     return frame->ranges;
 }
 
+/* Move tiles with few objects into the middle of these tiles, where workers begin them last: so all end at about the
+ * same time.  The others keep their order, and with it, from frame to frame, their worker. */
+static void begin_light_tiles_last(struct g4_draw_frame *frame, uint32_t first, uint32_t end, uint32_t *light) {
+    uint32_t *const used = frame->used;
+    uint64_t objects = 0;
+    uint32_t lights = 0;
+    uint32_t next = first;
+
+    for (uint32_t i = first; i < end; i++) {
+        objects += frame->grid[used[i]].count;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        if (2 * (uint64_t)frame->grid[used[i]].count * (end - first) <= objects) {
+            light[lights++] = used[i];
+        } else {
+            used[next++] = used[i];
+        }
+    }
+    const uint32_t later = (next - first) / 2;
+    uint32_t *const middle = &used[next - later];
+    memmove(middle + lights, middle, later * sizeof *used);
+    memcpy(middle, light, lights * sizeof *used);
+}
+
+static void order_tiles(const struct g4_device *device, struct g4_draw_frame *frame) {
+    uint32_t *const space = g4_arena_alloc(frame->arena, frame->used_count * sizeof *space);
+    uint32_t first = 0;
+    for (uint32_t share = 0; space && share < g4_pool_shares(device->pool); share++) {
+        const uint32_t end = g4_pool_share_end(device->pool, frame->used_count, share);
+        begin_light_tiles_last(frame, first, end, space);
+        first = end;
+    }
+}
+
 static void draw_tiles(struct batch *batch) {
     struct g4_device *const device = batch->device;
     struct g4_draw_frame *const frame = batch->frame;
@@ -489,6 +523,9 @@ static void draw_tiles(struct batch *batch) {
         const bool small = frame->waiting >= SMALL_DRAWS && tiles < BRIEF_TILES * frame->waiting;
         const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
         const uint32_t worth = small ? WORTH_FETCHING : brief ? WORTH_WAKING : 0;
+        if (device->workers > 1 && !worth && !batch->tiles_in_order && !device->ctx.hooks) {
+            order_tiles(device, frame);
+        }
         atomic_store_explicit(&device->step, G4_DRAW_STEP_TILES, memory_order_relaxed);
         run_jobs(batch, run_tile, frame->used_count, worth, batch->tiles_in_order);
     }
@@ -698,9 +735,11 @@ static void run_ranges(struct batch *batch) {
         g4_arena_reset(device->worker[i]->batch_arena);
     }
     atomic_store_explicit(&device->step, G4_DRAW_STEP_OBJECTS, memory_order_relaxed);
+    g4_pool_announce(device->pool, true); /* the tiles of these ranges */
     run_jobs(batch, run_range, frame->ranges, worth, batch->ranges_in_order);
     const uint64_t middle = g4_now_ns();
     draw_tiles(batch);
+    g4_pool_announce(device->pool, false);
     atomic_store_explicit(&device->step, G4_DRAW_STEP_NONE, memory_order_relaxed);
     device->counts.geometry_ns += middle - start;
     device->counts.raster_ns += g4_now_ns() - middle;
