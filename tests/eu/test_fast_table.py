@@ -186,6 +186,7 @@ GENERAL = [
     (EL, "add(8) g20<1>D g22<8,8,1>D (abs)g23<8,8,1>D { align1 };", "no exact form in lanes"),
     (EL, "mov(1) ip<1>UD g22<0,1,0>UD { align1 nomask };", "jump to different places"),
     (HSW, "math intdivmod(8) g20<1>D g22<8,8,1>D g24<8,8,1>D { align1 1Q };", "one result"),
+    (KBL, "math intdivmod(8) g20<1>F g22<8,8,1>F g24<8,8,1>F { align1 1Q };", "or there are two"),
     (HSW, "mov.nz.f0.0(8) g20<2>D g22<4,4,1>DF { align1 1Q };", "doubles"),
     (HSW, "rndd(8) g20<1>DF g22<4,4,1>DF { align1 1Q };", "doubles"),
     (KBL, "add.nz.f0.0(8) g20<1>Q g22<4,4,1>Q g24<4,4,1>Q { align1 1Q };", "64-bit integers"),

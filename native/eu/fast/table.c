@@ -180,6 +180,11 @@ static bool unconditional(struct g4_op *op, const struct g4_quirks *quirks) {
     return op->cond == G4_COND_NONE;
 }
 
+/* Not a quotient and a remainder in two registers. */
+static bool one_result(struct g4_op *op, const struct g4_quirks *quirks) {
+    return op->function != G4_MATH_FUNCTION_INT_DIV_BOTH && unconditional(op, quirks);
+}
+
 static bool float_selected(struct g4_op *op, const struct g4_quirks *quirks) {
     return op->cond == G4_COND_NONE && float_value(op, quirks);
 }
@@ -356,8 +361,8 @@ static const struct rule rules[] = {
     GENERAL(ROUND_EVEN, F, 0, ACC FLOAT_FLAGS)
     GENERAL(TRUNCATE, F, 0, ACC FLOAT_FLAGS)
 
-    FAST(MATH, F, TO_FLOAT,               0,                      unconditional,  ANY_SHAPE, FLOAT,  MATH_P)
-    GENERAL(MATH, F, 0, "the result is not stored as a float")
+    FAST(MATH, F, TO_FLOAT,               0,                      one_result,     ANY_SHAPE, FLOAT,  MATH_P)
+    GENERAL(MATH, F, 0, "the result is not stored as a float, or there are two")
     FAST(MATH, I, DWORDS,                 ACCUMULATES,            quotient,       ANY_SHAPE, INT,    DIVIDE_P)
     GENERAL(MATH, I, 0, "not a division of dwords that stores one result as it is")
     FAST(MAD,  F, 0,                      ACCUMULATES,            float_value,    ANY_SHAPE, DOUBLE, MAD_P)
