@@ -71,15 +71,20 @@ def run(program: Program, names: Sequence[str], server: Server, jobs: int, secon
 
 def run_batch(program: Program, names: Sequence[str], environment: Mapping[str, str], seconds: float,
               reports: Callable[[int], list[str]] = lambda pid: [], memory: int = 0) -> list[Outcome]:
-    """A test that is not good in a batch, or that the server complains of, runs again alone.
+    """A test that is not good in a batch runs again alone.
 
-    A crash costs the tests that follow it only another process.
+    A crash costs the tests that follow it only another process.  A batch that the server complains of runs again in
+    halves, until the complaints belong to single tests.
     """
     done: list[Outcome] = []
     left = list(names)
     while len(left) > 1:
         ended, found, said = _execute(program, left, environment, seconds, reports, memory)
-        sure = [] if said else found if ended.status == 0 and not ended.stall else found[:-1]
+        if said:
+            half = len(left) // 2
+            return done + [outcome for part in (left[:half], left[half:])
+                           for outcome in run_batch(program, part, environment, seconds, reports, memory)]
+        sure = found if ended.status == 0 and not ended.stall else found[:-1]
         talks = bool(warnings(ended.stderr))
         for name, result, text in sure:
             if result in GOOD and not talks:

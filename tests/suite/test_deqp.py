@@ -88,6 +88,23 @@ def test_a_complaint_belongs_to_the_test_that_caused_it(program: Program) -> Non
     assert [(one.name, one.warnings) for one in done] == [("a.one", []), ("a.warns", ["crocus: bad"])]
 
 
+def test_what_the_server_says_is_traced_to_its_test_in_few_runs(program: Program) -> None:
+    tests = Path(f"{program.path}.tests")
+    seen = 0
+
+    def reports(pid: int) -> list[str]:
+        nonlocal seen
+        ran = tests.read_text().splitlines()[seen:]
+        seen += len(ran)
+        return ["bad read"] if "a.30.bad" in ran else []
+
+    names = [f"a.{i}.{'bad' if i == 30 else 'one'}" for i in range(32)]
+    done = run_batch(program, names, ENVIRONMENT, 20, reports)
+    assert [one.name for one in done if one.reports] == ["a.30.bad"]
+    assert sorted(one.name for one in done if one.result == "pass") == sorted(names)
+    assert seen == 32 + 2 * (16 + 8 + 4 + 2 + 1)  # the batch, and both halves of each batch that holds the test
+
+
 def test_the_output_gives_results() -> None:
     text = "x\nTest case 'a.b'..\n  Pass (Supported)\n\nTest case 'a.c'..\nTest case 'a.d'..\n  Waiver (ok)\n"
     assert parse(text) == [("a.b", "pass", "Pass: Supported"), ("a.c", "crash", ""), ("a.d", "warn", "Waiver: ok")]
