@@ -105,8 +105,8 @@ static bool leaves_alone(struct g4_run *run, const struct g4_op *op, int t) {
     (void)active(run, op, t, &taken);
     if (taken) {
         g4_run_jump_one(run, t, op->uip);
-        join(run->gang, t, op->uip);
     }
+    join(run->gang, t, taken ? op->uip : run->next);
     return true;
 }
 

@@ -281,3 +281,20 @@ def test_merged_threads_do_not_run_what_others_skip(gen: Gen) -> None:
         """
     probe.run_to_end(body)
     assert [probe.grf(3, t)[5] for t in range(8)] == list(range(8))
+
+
+@pytest.mark.parametrize("general", [False, True])
+def test_channels_join_after_a_break_that_a_single_flow_does_not_take(general: bool) -> None:
+    """`else` parks channels 0 to 7 at L_join, right after the break."""
+    probe = Probe(Gen.KBL)
+    probe.start(1, 0xFFFF, single_program_flow=True)
+    probe.load(assemble("""
+        else(8) JIP: L_join UIP: L_join { align1 1Q };
+        (+f0.0) break(8) JIP: L_end UIP: L_end { align1 1Q };
+    L_join:
+        add(16) g2<1>D g2<8,8,1>D 1D { align1 1H };
+    L_end:
+        illegal { align1 };
+    """, Gen.KBL))
+    probe.run(general_only=general)
+    assert [list(probe.grf(r)) for r in (2, 3)] == [[1] * 8] * 2
