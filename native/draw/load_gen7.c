@@ -927,9 +927,10 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen7_co
     g4_load_blend_state(loader->port, commands(ctx)->dynamic_state_base + pointer.blend_state_pointer, raw,
                         BLEND_DWORDS_OF_ONE, BLEND_DWORDS);
     gen7_blend_state_entry_unpack(raw, ctx->gen, &first);
-    for (uint32_t i = 0; i < G4_COLOR_TARGETS; i++) {
+    color->target[0] = blend_of(&first, &first, cc);
+    for (uint32_t i = 1; i < G4_COLOR_TARGETS; i++) {
         const uint32_t *const dw = &raw[i * BLEND_DWORDS_OF_ONE];
-        if (i > 0 && memcmp(dw, dw - BLEND_DWORDS_OF_ONE, BLEND_DWORDS_OF_ONE * sizeof *dw) == 0) {
+        if (memcmp(dw, dw - BLEND_DWORDS_OF_ONE, BLEND_DWORDS_OF_ONE * sizeof *dw) == 0) {
             color->target[i] = color->target[i - 1]; /* usually, for few targets are in use */
             continue;
         }
