@@ -215,17 +215,23 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4
     return true;
 }
 
+/* True if the walk decoded no instruction that starts at `ip`, which may be inside another one. */
+static bool is_outside(const struct g4_kernel *kernel, uint32_t ip) {
+    return !g4_kernel_find_own(kernel, ip);
+}
+
 /* Whether threads may jump to code that the walk has not found. */
 static bool may_leave(const struct g4_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
         const bool computed = op->opcode == G4_OPCODE_JMPI && op->src[1].kind != G4_KIND_IMM;
         uint32_t target = 0;
-        if (g4_op_branches(op) && (computed || op->target >= kernel->bytes ||
-                                   (op->channel_pointers && op->uip >= kernel->bytes) || op->opcode == G4_OPCODE_RET)) {
+        if (g4_op_branches(op) &&
+            (computed || is_outside(kernel, op->target) || (op->channel_pointers && is_outside(kernel, op->uip)) ||
+             op->opcode == G4_OPCODE_RET)) {
             return true;
         }
-        if (g4_op_writes_ip(op) && (!g4_op_ip_target(op, &target) || target >= kernel->bytes)) {
+        if (g4_op_writes_ip(op) && (!g4_op_ip_target(op, &target) || is_outside(kernel, target))) {
             return true;
         }
     }
@@ -388,7 +394,7 @@ static slots hides(const struct g4_op *op) {
 }
 
 static slots live_at(const struct g4_kernel *kernel, const slots *live, uint32_t ip) {
-    const struct g4_op *const op = g4_kernel_find(kernel, ip);
+    const struct g4_op *const op = g4_kernel_find_own(kernel, ip);
     return op ? live[op - kernel->ops] : ALL_SLOTS;
 }
 
@@ -579,7 +585,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     end->ip = base + kernel->bytes;
     end->next = G4_KERNEL_NOWHERE;
     end->handler = G4_HANDLER_STRAY;
-    kernel->leaves = may_leave(kernel);
+    kernel->leaves = base || may_leave(kernel); /* threads come to a part from elsewhere, too */
     kernel->functions = functions_of(kernel);
     kernel->writes_memory = writes_memory(kernel, ctx->model);
     kernel->reads_clock = reads_clock(kernel, ctx->model);

@@ -84,13 +84,17 @@ struct g4_kernel {
 
 const struct g4_op *g4_kernel_find_part(const struct g4_kernel *kernel, uint32_t ip);
 
-/* The op at a byte offset; NULL if the code is not decoded or no instruction starts there. */
-static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel, uint32_t ip) {
+/* The kernel's own op at a byte offset; NULL if no instruction starts there. */
+static inline const struct g4_op *g4_kernel_find_own(const struct g4_kernel *kernel, uint32_t ip) {
     const uint32_t at = ip - kernel->base;
-    if (at < kernel->bytes && kernel->index[at >> 3] != G4_KERNEL_NONE) {
-        return &kernel->ops[kernel->index[at >> 3]];
-    }
-    return kernel->parts && kernel->parts->count ? g4_kernel_find_part(kernel, ip) : 0;
+    const bool starts = at < kernel->bytes && kernel->index[at >> 3] != G4_KERNEL_NONE;
+    return starts ? &kernel->ops[kernel->index[at >> 3]] : 0;
+}
+
+/* The op at a byte offset, of the kernel or of a part; NULL if no instruction starts there. */
+static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel, uint32_t ip) {
+    const struct g4_op *const own = g4_kernel_find_own(kernel, ip);
+    return own || !kernel->parts || !kernel->parts->count ? own : g4_kernel_find_part(kernel, ip);
 }
 
 /* Decode the instructions from an address on; NULL: no memory. */

@@ -11,6 +11,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.harness.probe import Event, Probe, Status
 
+END_GEN7 = "send(8) null<1>UD g0<8,8,1>UD 0x02000010UD null { align1 EOT };\n"
 PARTS = pytest.mark.parametrize("gen", [Gen.BW, Gen.EL])
 CHANNELS = np.arange(8)
 
@@ -298,3 +299,31 @@ def test_channels_join_after_a_break_that_a_single_flow_does_not_take(general: b
     """, Gen.KBL))
     probe.run(general_only=general)
     assert [list(probe.grf(r)) for r in (2, 3)] == [[1] * 8] * 2
+
+
+@pytest.mark.parametrize("general", [False, True])
+def test_channels_wait_inside_a_loop_of_code_that_is_reached_later(general: bool) -> None:
+    """The `if` of the kernel lets channels 4 to 7 wait at L_join, in a loop that is decoded as a part."""
+    probe = Probe(Gen.IVB)
+    probe.add_parts(True)
+    probe.load(assemble("""
+        mov(8) g26<1>UW 0x76543210V { align1 nomask };
+        cmp.l.f0.0(8) null<1>UW g26<8,8,1>UW 4UW { align1 nomask };
+        (+f0.0) if(8) JIP: L_join UIP: L_join { align1 1Q };
+        jmpi(1) L_part:D { align1 nomask };
+    """ + END_GEN7 + "nop { align1 };\n" * 4400 + """
+    L_part:
+        nop { align1 };
+    L_top:
+        add(8) g24<1>UD g24<8,8,1>UD 1UD { align1 1Q };
+        if(8) JIP: L_join UIP: L_join { align1 1Q };
+        add(8) g25<1>UD g25<8,8,1>UD 1UD { align1 1Q };
+    L_join:
+        endif(8) JIP: L_end { align1 1Q };
+        cmp.l.f0.0(8) null<1>UD g24<8,8,1>UD 3UD { align1 1Q };
+    L_end:
+        (+f0.0) while(8) JIP: L_top { align1 1Q };
+    """ + END_GEN7, Gen.IVB))
+    probe.start(1, 0xFF)
+    probe.run_to_end(general_only=general)
+    assert list(probe.grf(24)) == [3] * 8

@@ -9,7 +9,9 @@ import pytest
 from gen4emu.device.events import EuHang
 from gen4emu.device.memory import Missing
 from gen4emu.hw.gen6.messages import GatewayFunctionGen6 as GatewayFunction
-from tests.harness.media_gen7 import DESCRIPTORS, PICTURES, TABLE, MediaGen7, block_header, write_block
+from gen4emu.isa import assemble
+from gen4emu.isa.encodings import encoding_of
+from tests.harness.media_gen7 import DESCRIPTORS, KERNELS, PICTURES, TABLE, MediaGen7, block_header, write_block
 from tests.harness.spawning import awaited_children
 from tests.harness.spawning_gen7 import (
     CHILD_END,
@@ -322,3 +324,22 @@ def test_gateway_messages_without_a_public_payload_are_reported(function: Gatewa
     assert stored(media) == [0x77] * 8
     (complaint,) = media.complaints()
     assert complaint.startswith("message that"), complaint
+
+
+# --- code -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("part", ["ivb", "hsw"])
+def test_code_in_the_middle_of_an_instruction_reads_registers_of_its_kernel(part: str) -> None:
+    """The kernel becomes machine code when its threads have run often, with the hidden code decoded as a part of it."""
+    media = started(part)
+    start = fill(22, 7) + f"jmpi(1) {8 // encoding_of(media.gen).jmpi_unit}D {{ align1 WE_all 1N }};\n"
+    hidden = bytearray(assemble("""mov(8) g21<1>UD g22<0,1,0>UD { align1 nomask };
+                                   mov(8) g30<1>F g31<8,8,1>F { align1 1Q compacted };""", media.gen))
+    hidden[12:16] = 0x420.to_bytes(4, "little")  # then its end and what follows are a harmless `add` for the analyses
+    offset = media.kernel(0, start + "nop { align1 };\n" * 2 + store(21) + END)
+    media.memory.write(media.far + KERNELS + offset + len(assemble(start, media.gen)) + 8, bytes(hidden))
+    media.select()
+    for _ in range(40):
+        media.memory.write(PICTURES, bytes(32))
+        go(media, 1)
+        media.run()
+        assert stored(media) == [7] * 8

@@ -98,7 +98,7 @@ struct live_rows {
 
 static struct live_rows live_at(const struct g4_kernel *kernel, const struct live_rows *live, uint32_t ip) {
     static const struct live_rows all = {{{{UINT64_MAX, UINT64_MAX}}, {{UINT64_MAX, UINT64_MAX}}}};
-    const struct g4_op *const op = g4_kernel_find(kernel, ip);
+    const struct g4_op *const op = g4_kernel_find_own(kernel, ip);
     return op ? live[op - kernel->ops] : all;
 }
 
@@ -143,7 +143,7 @@ static struct live_rows live_after(const struct g4_kernel *kernel, const struct 
         join(&after, live_at(kernel, live, op->uip));
         return after;
     }
-    const struct g4_op *const target = g4_kernel_find(kernel, op->target);
+    const struct g4_op *const target = g4_kernel_find_own(kernel, op->target);
     if (target && target->opcode == G4_OPCODE_ELSE) { /* the channels of its other side continue */
         join(&after, live_at(kernel, live, target->next));
     }
