@@ -135,8 +135,13 @@ static void read_cube_corner(struct lookup *r, int32_t face, int32_t x, int32_t 
     }
 }
 
+static bool is_inside(int32_t index, uint32_t size) {
+    return index >= 0 && index < (int32_t)size;
+}
+
 static void read_lane(struct lookup *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
-    if (r->b->texture->cube && x != G4_OUTSIDE && y != G4_OUTSIDE &&
+    const bool inside = is_inside(x, r->level->width) && is_inside(y, r->level->height); /* faces may not be squares */
+    if (r->b->texture->cube && !inside && x != G4_OUTSIDE && y != G4_OUTSIDE &&
         !cube_neighbour(&slice, &x, &y, (int32_t)r->level->width)) {
         read_cube_corner(r, slice, x, y, lane, out);
         return;
@@ -145,10 +150,6 @@ static void read_lane(struct lookup *r, int32_t slice, int32_t x, int32_t y, uin
 }
 
 /* ---- a plane: one or four texels of each lookup, all of the slice in work.slice ---- */
-
-static bool is_inside(int32_t index, uint32_t size) {
-    return index >= 0 && index < (int32_t)size;
-}
 
 /* True if texels of this corner are beyond the vector path: borders, and texels across a cube's edge. */
 static bool needs_lane(const struct lookup *r, uint32_t lane, int32_t x, int32_t y) {

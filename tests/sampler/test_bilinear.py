@@ -183,6 +183,21 @@ def test_cubes_do_not_depend_on_the_variant(format: F, filter: Map) -> None:
         same_in_all_variants(t, [directions(rng, step) for step in steps], emask=0x5A3C)
 
 
+@pytest.mark.parametrize(("width", "height"), [(8, 16), (16, 8)])
+@pytest.mark.parametrize(("format", "filter"), [(F.B8G8R8A8_UNORM, Map.NEAREST), (F.B8G8R8A8_UNORM, Map.LINEAR),
+                                               (F.L32A32_FLOAT, Map.NEAREST)])
+def test_cubes_of_faces_that_are_not_squares_do_not_depend_on_the_variant(format: F, filter: Map, width: int,
+                                                                          height: int) -> None:
+    """Not allowed by the manual; lookups inside of one face, and in several."""
+    rng = np.random.default_rng([width, 6])
+    t = Texturing(threads=THREADS)
+    t.surface(format, width, height, levels=3, type=SurfaceType.SURFTYPE_CUBE,
+              data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+    for mode in (Mode.CUBE, Mode.CLAMP):
+        t.sampler(filter, Mip.LINEAR, mode)
+        same_in_all_variants(t, [directions(rng, step / width) for step in [1, 0.3, 2.5, 0.01] * 12])
+
+
 @pytest.mark.parametrize("filter", [Map.LINEAR, Map.ANISOTROPIC])
 def test_blocks_of_one_lookup_may_share_a_slot_of_the_cache(filter: Map) -> None:
     """Those of the first and of the last row do, in an image of this size, and WRAP joins them."""
