@@ -43,6 +43,8 @@ struct g4_mem *g4_mem_create(uint32_t gtt_entries, uint32_t address_bits, uint32
 void g4_mem_destroy(struct g4_mem *mem);
 enum g4_status g4_mem_clear(struct g4_mem *mem);
 uint32_t g4_mem_owned_pages(const struct g4_mem *mem);
+/* The pages up to the limit; a page far from others takes several, for tables. */
+uint32_t g4_mem_pages_left(const struct g4_mem *mem);
 
 /* Let a graphics page be a physical page, or with `physical` UINT64_MAX again what it is without (page tables of
  * contexts). */

@@ -123,6 +123,10 @@ uint32_t g4_mem_owned_pages(const struct g4_mem *mem) {
     return g4_physical_count(mem->physical);
 }
 
+uint32_t g4_mem_pages_left(const struct g4_mem *mem) {
+    return g4_physical_left(mem->physical);
+}
+
 /* --- the map --- */
 
 static void add_flags(struct g4_page *page, enum g4_page_flags flags) {

@@ -165,8 +165,7 @@ static struct leaf *make_leaf(struct g4_mem_physical *physical, uint64_t page) {
 
 static uint8_t *make_locked(struct g4_mem_physical *physical, uint64_t page) {
     uint8_t *bytes = g4_physical_find(physical, page);
-    const size_t charged = atomic_load_explicit(&physical->charged, memory_order_relaxed);
-    if (bytes || g4_physical_count(physical) + charged / G4_PAGE_SIZE >= physical->max_pages) {
+    if (bytes || g4_physical_left(physical) == 0) {
         return bytes;
     }
     struct leaf *const leaf = make_leaf(physical, page);
@@ -207,6 +206,12 @@ uint32_t g4_physical_list(const struct g4_mem_physical *physical, uint64_t *page
 
 uint32_t g4_physical_count(const struct g4_mem_physical *physical) {
     return atomic_load_explicit(&physical->count, memory_order_relaxed);
+}
+
+uint32_t g4_physical_left(const struct g4_mem_physical *physical) {
+    const size_t charged = atomic_load_explicit(&physical->charged, memory_order_relaxed);
+    const size_t used = g4_physical_count(physical) + charged / G4_PAGE_SIZE;
+    return used < physical->max_pages ? physical->max_pages - (uint32_t)used : 0;
 }
 
 uint32_t g4_physical_limit(const struct g4_mem_physical *physical) {

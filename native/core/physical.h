@@ -29,5 +29,7 @@ uint32_t g4_physical_list(const struct g4_mem_physical *physical, uint64_t *page
 
 uint32_t g4_physical_limit(const struct g4_mem_physical *physical);
 uint32_t g4_physical_count(const struct g4_mem_physical *physical);
+/* The pages up to the limit, of which tables take some. */
+uint32_t g4_physical_left(const struct g4_mem_physical *physical);
 
 #endif

@@ -22,7 +22,9 @@ enum {
     SCENE_DRAWS = 0,
     SCENE_MEDIA = 1,
     SCENE_COMPUTE = 2,
-    MORE_PAGES = 512, /* than the scene, with which a machine is used again */
+    MORE_PAGES = 512,                  /* than the scene, with which a machine is used again */
+    LEAST_PAGES_LEFT = MOST_PAGES / 2, /* with which a machine is used again; tables count */
+    PAGES_OF_TABLES = 64,              /* that a page may need */
     WATCHDOG = 25,
     OPTION_GENERAL = 1,
     OPTION_COMPARE = 2,
@@ -236,7 +238,8 @@ static void load_words(const struct scene *scene) {
 static void prepare(struct machine *machine, const struct scene *scene) {
     const bool general = machine == &machines[1];
 
-    if (machine->mem && g4_mem_owned_pages(machine->mem) > scene->header.pages + MORE_PAGES) {
+    if (machine->mem && (g4_mem_owned_pages(machine->mem) > scene->header.pages + MORE_PAGES ||
+                         g4_mem_pages_left(machine->mem) < LEAST_PAGES_LEFT)) {
         drop_machine(machine);
     }
     if (!machine->mem) {
@@ -245,10 +248,11 @@ static void prepare(struct machine *machine, const struct scene *scene) {
 }
 
 /* Give a machine, with zeros, the pages that only the other one has from earlier inputs: a page that has never been
- * written is not mapped, and what lies there, such as a surface, does not exist.
+ * written is not mapped, and what lies there, such as a surface, does not exist.  False: they are too many.
  */
-static void add_pages_of(struct machine *other, struct machine *machine) {
+static bool add_pages_of(struct machine *other, struct machine *machine) {
     const uint8_t *const zero = g4_zero_page;
+    bool added = true;
 
     list_pages(other);
     list_pages(machine);
@@ -258,11 +262,15 @@ static void add_pages_of(struct machine *other, struct machine *machine) {
             own++;
         }
         const bool has = own < machine->count && machine->pages[own] == page;
-        if (!has && g4_mem_write_pages(machine->mem, &page, 1, &zero) != G4_OK) {
-            fail("a page cannot be added");
-        }
+        added = added && (has || g4_mem_write_pages(machine->mem, &page, 1, &zero) == G4_OK);
     }
     list_pages(machine);
+    return added;
+}
+
+/* Whether a page may have been refused. */
+static bool is_full(const struct machine *machine) {
+    return g4_mem_pages_left(machine->mem) < PAGES_OF_TABLES;
 }
 
 static enum g4_status run(struct machine *machine, const struct scene *scene, struct reader reader) {
@@ -297,13 +305,16 @@ static void compare_both(const struct scene *scene, struct reader reader) {
     for (int m = 0; m < 2; m++) {
         prepare(&machines[m], scene);
     }
-    add_pages_of(&machines[0], &machines[1]);
-    add_pages_of(&machines[1], &machines[0]);
+    if (!add_pages_of(&machines[0], &machines[1]) || !add_pages_of(&machines[1], &machines[0])) {
+        for (int m = 0; m < 2; m++) {
+            drop_machine(&machines[m]);
+            create_machine(&machines[m], m == 1);
+        }
+    }
     const enum g4_status status[2] = {run(&machines[0], scene, reader), run(&machines[1], scene, reader)};
 
     /* After a hang, handlers have stopped in different places; without pages, in a different order. */
-    const bool full = machines[0].count == MOST_PAGES || machines[1].count == MOST_PAGES;
-    if (full || status[0] == G4_HANG || status[1] == G4_HANG) {
+    if (is_full(&machines[0]) || is_full(&machines[1]) || status[0] == G4_HANG || status[1] == G4_HANG) {
         return;
     }
     if (status[0] != status[1]) {
