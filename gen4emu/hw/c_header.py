@@ -260,6 +260,7 @@ class _Writer:
         for block in blocks:
             yield self.struct(block)
             yield self.unpack(block)
+            yield from self.items(block)
             if block.name.startswith("PAYLOAD_") or block.name in _PACKED:
                 yield self.pack(block)
             if block.name in PLACED:
@@ -304,6 +305,14 @@ class _Writer:
         if isinstance(block, Command) or block.all_arrays or block.ref:
             text = f"/* {block.name}{', ' + block.ref if block.ref else ''} */\n" + text
         return text
+
+    def items(self, block: Block) -> Iterator[str]:
+        """For each array, a function that returns the dwords of an item, for callers that unpack only some items."""
+        for a in block.all_arrays:
+            if a.count is not None:
+                (step,) = {a.item.size(g) for g in Gen if g & block.gens}
+                head = f"static inline const uint32_t *{self._name(block)}_{a.name}(const uint32_t *dw, uint32_t i)"
+                yield f"{head}\n{{\n    return dw + {a.dword} + i * {step};\n}}\n"
 
     def accessors(self, block: Block) -> str:
         """One function per field: of the descriptor, or of a pointer to the header, and of `gen` if generations differ.

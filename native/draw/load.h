@@ -42,11 +42,14 @@ static inline void g4_load_blend_state(struct g4_port *port, g4_address address,
                                        uint32_t count) {
     (void)g4_mem_read(port, address, dw, expected * sizeof *dw);
     g4_mem_touch(port, address, count * sizeof *dw);
-    for (uint32_t i = expected; i < count; i++) {
-        const uint8_t *const host = g4_mem_ptr(port->mem, (address + 4 * (g4_address)i) & port->mem->address_mask);
-        dw[i] = 0;
+    for (uint32_t i = expected, part; i < count; i += part) {
+        const g4_address at = (address + i * sizeof *dw) & port->mem->address_mask & ~(g4_address)3;
+        const uint8_t *const host = g4_mem_ptr(port->mem, at);
+        const uint32_t in_page = (uint32_t)((G4_PAGE_SIZE - (at & G4_PAGE_OFFSET)) / sizeof *dw);
+        part = in_page < count - i ? in_page : count - i;
+        memset(&dw[i], 0, part * sizeof *dw);
         if (host) {
-            memcpy(&dw[i], host, sizeof *dw);
+            memcpy(&dw[i], host, part * sizeof *dw);
         }
     }
 }

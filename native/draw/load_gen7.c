@@ -569,9 +569,10 @@ static void override_source(struct g4_attribute *attribute, bool x, bool y, bool
 
 static void load_attributes(const struct g4_context *ctx, struct g4_draw_state *draw) {
     struct g4_attribute_setup *const setup = &draw->attributes;
+    const uint32_t *const dw = commands(ctx)->sbe;
     struct gen7_3dstate_sbe sbe;
 
-    gen7_3dstate_sbe_unpack(commands(ctx)->sbe, ctx->gen, &sbe);
+    gen7_3dstate_sbe_unpack(dw, ctx->gen, &sbe);
     setup->count =
         sbe.number_of_sf_output_attributes < G4_ATTRIBUTES ? sbe.number_of_sf_output_attributes : G4_ATTRIBUTES;
     setup->read_offset = sbe.vertex_urb_entry_read_offset;
@@ -590,14 +591,15 @@ static void load_attributes(const struct g4_context *ctx, struct g4_draw_state *
     const uint32_t base =
         sbe.attribute_swizzle_control_mode == GEN7_ATTRIBUTE_SWIZZLE_CONTROL_MODE_SWIZ_16_31 ? SWIZZLED_ATTRIBUTES : 0;
     for (uint32_t i = 0; i < SWIZZLED_ATTRIBUTES / 2 && base + 2 * i < setup->count; i++) {
-        const struct gen7_sf_output_attribute_detail *const d = &sbe.attributes[i];
+        struct gen7_sf_output_attribute_detail d;
         struct g4_attribute *const pair = &setup->attribute[base + 2 * i];
-        override_source(&pair[0], d->even_component_override_x, d->even_component_override_y,
-                        d->even_component_override_z, d->even_component_override_w, d->even_constant_source,
-                        d->even_swizzle_select, d->even_source_attribute);
-        override_source(&pair[1], d->odd_component_override_x, d->odd_component_override_y, d->odd_component_override_z,
-                        d->odd_component_override_w, d->odd_constant_source, d->odd_swizzle_select,
-                        d->odd_source_attribute);
+        gen7_sf_output_attribute_detail_unpack(gen7_3dstate_sbe_attributes(dw, i), ctx->gen, &d);
+        override_source(&pair[0], d.even_component_override_x, d.even_component_override_y, d.even_component_override_z,
+                        d.even_component_override_w, d.even_constant_source, d.even_swizzle_select,
+                        d.even_source_attribute);
+        override_source(&pair[1], d.odd_component_override_x, d.odd_component_override_y, d.odd_component_override_z,
+                        d.odd_component_override_w, d.odd_constant_source, d.odd_swizzle_select,
+                        d.odd_source_attribute);
     }
 }
 
@@ -931,7 +933,7 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen7_co
     for (uint32_t i = 1; i < G4_COLOR_TARGETS; i++) {
         const uint32_t *const dw = &raw[i * BLEND_DWORDS_OF_ONE];
         if (memcmp(dw, dw - BLEND_DWORDS_OF_ONE, BLEND_DWORDS_OF_ONE * sizeof *dw) == 0) {
-            color->target[i] = color->target[i - 1]; /* usually, for few targets are in use */
+            color->target[i] = color->target[i - 1]; /* usually, because few targets are in use */
             continue;
         }
         gen7_blend_state_entry_unpack(dw, ctx->gen, &entry);

@@ -28,7 +28,8 @@ enum {
     SF_CLIP_VIEWPORT_DWORDS = 16,
     SCISSOR_DWORDS = 2,
     CC_VIEWPORT_DWORDS = 2,
-    BLEND_DWORDS_OF_ONE = 3, /* with the dword for all targets */
+    BLEND_DWORDS_OF_ENTRY = 2,
+    BLEND_DWORDS_OF_ONE = 1 + BLEND_DWORDS_OF_ENTRY, /* with the dword for all targets */
     BLEND_DWORDS = 17,
     COLOR_CALC_DWORDS = 6,
 };
@@ -1231,6 +1232,7 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
     struct gen9_3dstate_blend_state_pointers pointer;
     struct gen9_3dstate_ps_blend ps_blend;
     struct gen9_blend_state blend;
+    struct gen9_blend_state_entry entry;
 
     gen9_3dstate_ps_blend_unpack(commands(ctx)->ps_blend, ctx->gen, &ps_blend);
     gen9_3dstate_blend_state_pointers_unpack(commands(ctx)->blend_state_pointers, ctx->gen, &pointer);
@@ -1239,10 +1241,18 @@ static void load_blend(const struct g4_draw_loader *loader, const struct gen9_co
                             BLEND_DWORDS_OF_ONE, BLEND_DWORDS);
     }
     gen9_blend_state_unpack(raw, ctx->gen, &blend);
-    for (uint32_t i = 0; i < G4_COLOR_TARGETS; i++) {
-        color->target[i] = blend_of(&blend.entries[i], &blend, cc);
+    gen9_blend_state_entry_unpack(gen9_blend_state_entries(raw, 0), ctx->gen, &entry);
+    color->target[0] = blend_of(&entry, &blend, cc);
+    const bool second_source = uses_second_source(&entry, blend.independent_alpha_blend_enable);
+    for (uint32_t i = 1; i < G4_COLOR_TARGETS; i++) {
+        const uint32_t *const dw = gen9_blend_state_entries(raw, i);
+        if (memcmp(dw, gen9_blend_state_entries(raw, i - 1), BLEND_DWORDS_OF_ENTRY * sizeof *dw) == 0) {
+            color->target[i] = color->target[i - 1]; /* usually, because few targets are in use */
+            continue;
+        }
+        gen9_blend_state_entry_unpack(dw, ctx->gen, &entry);
+        color->target[i] = blend_of(&entry, &blend, cc);
     }
-    const bool second_source = uses_second_source(&blend.entries[0], blend.independent_alpha_blend_enable);
     if (second_source && !ps_blend.color_buffer_blend_enable) {
         color->target[0].enable = false; /* docs/decisions.md 209 */
     }
