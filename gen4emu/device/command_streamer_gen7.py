@@ -13,16 +13,16 @@ from gen4emu.device.command_streamer import CommandStreamer, Handler
 from gen4emu.device.registers import InterruptNames
 from gen4emu.device.state_gen7 import Gen7ContextState
 from gen4emu.device.stored_commands import draw as core_draw
-from gen4emu.device.stored_commands import leave_if, leave_if_zero, write_immediate
+from gen4emu.device.stored_commands import leave_if, leave_if_zero, load_registers, place, write_immediate
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
 from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
+from gen4emu.hw.layout import Engine
 
 _QWORD = 0xFFFFFFFFFFFFFFFF
 _PERFORMANCE_REPORT_BYTES = 256
-
 # Commands without an effect here: display, caches, synchronization between engines, filters and hints.
 _IGNORED = (
     "MI_ARB_CHECK", "MI_ARB_ON_OFF", "MI_WAIT_FOR_EVENT", "MI_SUSPEND_FLUSH", "MI_LOAD_SCAN_LINES_INCL",
@@ -75,7 +75,7 @@ class Gen7CommandStreamer(CommandStreamer):
             "MI_STORE_REGISTER_MEM": self._store_register_mem,
             "MI_FLUSH_DW": self._flush_dw(),
             "MI_REPORT_PERF_COUNT": self._report_perf_count,
-            "MI_LOAD_REGISTER_MEM": self._load_register_mem,
+            "MI_LOAD_REGISTER_MEM": self._load_register_mem(),
             "MI_LOAD_REGISTER_REG": self._load_register_reg,
             "MI_BATCH_BUFFER_START": self._batch_buffer_start(),
             "MI_CONDITIONAL_BATCH_BUFFER_END": self._conditional_batch_buffer_end,
@@ -105,8 +105,13 @@ class Gen7CommandStreamer(CommandStreamer):
             self._hook(f"SO_WRITE_OFFSET{i}", gen7.so_write_offset, i, 32)
             self._hook(f"SO_NUM_PRIMS_WRITTEN{i}", gen7.so_num_prims_written, i, 64)
             self._hook(f"SO_PRIM_STORAGE_NEEDED{i}", gen7.so_prim_storage_needed, i, 64)
+        for i, offset in enumerate(self._draw_parameters()):
+            self._hook_at(offset, gen7.draw_parameter, i, 32)
 
     def _hook(self, name: str, values: Any, i: int, bits: int) -> None:
+        self._hook_at(self.registers.offset(name), values, i, bits)
+
+    def _hook_at(self, offset: int, values: Any, i: int, bits: int) -> None:
         def half(low: int) -> tuple[Callable[[], int], Callable[[int], None]]:
             mask = 0xFFFFFFFF << low
 
@@ -117,9 +122,8 @@ class Gen7CommandStreamer(CommandStreamer):
 
         for low in range(0, bits, 32):
             read, write = half(low)
-            offset = self.registers.offset(name) + low // 8
-            self.registers.on_read(offset, read)
-            self.registers.on_write(offset, write)
+            self.registers.on_read(offset + low // 8, read)
+            self.registers.on_write(offset + low // 8, write)
 
     def _privileged(self, name: str, handler: Handler) -> Handler:
         """All batches may use these commands (docs/decisions.md 169)."""
@@ -249,20 +253,32 @@ class Gen7CommandStreamer(CommandStreamer):
         for i, value in enumerate(words[2:4]):
             self._write_status_page(view.offset + 4 * i, value)
 
-    def _register_and_memory(self, words: Words) -> tuple[int, int]:
-        """The operands of loads and stores, which have the same places."""
-        view = self._view("MI_STORE_REGISTER_MEM", words)
-        return view.register_address, view.memory_address
-
     def _store_register_mem(self, words: Words) -> None:
         view = self._view("MI_STORE_REGISTER_MEM", words)
         if view.to_dict().get("predicate_enable") and not self._is_predicate_set():
             return
         self._write(view.memory_address, self.registers.read(view.register_address).to_bytes(4, "little"))
 
-    def _load_register_mem(self, words: Words) -> None:
-        register, address = self._register_and_memory(words)
-        self._write_register(register, self._read_dword(address))
+    def _load_register_mem(self) -> Handler:
+        """The core loads draw parameters: drivers for Haswell use such a load to wait for the preceding write."""
+        command = self.catalogue.command("MI_LOAD_REGISTER_MEM")
+        register, address = (command.field(name, self.gen) for name in ("register_address", "memory_address"))
+
+        def load(words: Words) -> None:
+            view = self._view("MI_LOAD_REGISTER_MEM", words)
+            self._write_register(view.register_address, self._read_dword(view.memory_address))
+
+        if self.engine is not Engine.RENDER:
+            return load
+        return self.state.stored.add(load_registers(
+            register, address, self._draw_parameters()[0], place("gen7", "draw_parameter"),
+            len(self.state.raw.gen7.draw_parameter)), fallback=load)
+
+    def _draw_parameters(self) -> list[int]:
+        """The offsets of the registers in `draw_parameter`, which are consecutive."""
+        offsets = sorted(self.registers.offset(f"3DPRIM_{name}") for name in _PARAMETERS)
+        assert offsets == list(range(offsets[0], offsets[0] + 4 * len(offsets), 4))
+        return offsets
 
     def _load_register_reg(self, words: Words) -> None:
         view = self._view("MI_LOAD_REGISTER_REG", words)

@@ -95,6 +95,17 @@ def write_immediate_48(address: Field, mask: int, data: int, condition_dword: in
     return write_immediate(address, mask, data, condition_dword, condition) | {"kind": lib.G4_STEP_WRITE_64}
 
 
+def load_registers(register: Field, address: Field, first: int, target: int, registers: int) -> Step:
+    """Load a register from memory if it is one of the `registers` from offset `first` on, which the state holds.
+
+    Other loads are left to Python.
+    """
+    kind = lib.G4_STEP_LOAD if address.hi < 32 else lib.G4_STEP_LOAD_64
+    return _step(kind, dword=register.dword, mask=register.mask_in(register.dword), addend=first,
+                 condition_dword=address.dword, condition=address.mask << address.lo & 0xFFFFFFFF, target=target,
+                 count=registers)
+
+
 def draw() -> Step:
     """Draw: the command is a 3DPRIMITIVE."""
     return _step(lib.G4_STEP_DRAW)

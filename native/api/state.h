@@ -44,6 +44,8 @@ struct g4_gen7_state {
     uint32_t media_vfe_state[8];
     uint32_t media_descriptors, media_descriptor_address; /* their number, and where they were read */
     uint32_t media_descriptor[64][8];
+
+    uint32_t draw_parameter[5]; /* registers: 3DPRIM_START_VERTEX to 3DPRIM_BASE_VERTEX */
 };
 
 /* The state of Gen9's resource streamer between its commands.  Stages are in the order of the binding table commands:

@@ -1,6 +1,6 @@
 /*
- * Runs of commands that need no Python: those that only store into the state of a context, plain draws and the two
- * blits that drivers use (draw/streamer.c).
+ * Runs of commands that need no Python: those that only set the state of a context, loads and writes of memory, plain
+ * draws and the two blits that drivers use (draw/streamer.c).
  *
  * gen4emu/device/state.py describes each command as a list of steps, with the positions that gen4emu/hw gives its
  * fields.  The command streamer decodes each header once and names its command here; from then on
@@ -28,6 +28,10 @@ enum g4_step_kind {
     /* Rows from the address word & mask, plus the dword at base unless constants are absolute: two for each of
      * (word & addend) + 1, at most `count`.  The tally is their number. */
     G4_STEP_CONSTANTS,
+    /* A dword from the address in `condition_dword`, of which `condition` is the mask.  word & mask is a register: the
+     * `count` registers from addend on have the dwords from the target on; other loads are left to Python. */
+    G4_STEP_LOAD,
+    G4_STEP_LOAD_64,    /* the same; condition_dword + 1 has bits 32 to 47 of the address */
     G4_STEP_WRITE,      /* two dwords from `count` on to the graphics address word & mask */
     G4_STEP_WRITE_64,   /* the same; dword + 1 has bits 32 to 47 of the address */
     G4_STEP_SLOT,       /* `count` dwords from `dword` on, to slot (word & mask) >> shift of `addend` slots */

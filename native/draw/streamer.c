@@ -259,6 +259,25 @@ static enum outcome write_words(struct run *run, g4_address address, const uint3
     return DONE;
 }
 
+/* Loads a register from memory.  Python does it where nothing is mapped, and reports that. */
+static enum outcome load_register(struct run *run, const struct g4_step *step, const uint32_t *words, uint32_t count,
+                                  uint32_t *state) {
+    const bool far = step->kind == G4_STEP_LOAD_64;
+    if (step->dword >= count || step->condition_dword + far >= count) {
+        return LEFT;
+    }
+    const uint32_t number = ((words[step->dword] & step->mask) - step->addend) / sizeof *state;
+    const g4_address high = far ? (g4_address)words[step->condition_dword + 1] << 32 : 0;
+    const g4_address address = g4_low_48(high | (words[step->condition_dword] & step->condition));
+    if (number >= step->count) {
+        return LEFT;
+    }
+    if (run->device && g4_device_waits_for(run->device, address, sizeof *state) && !finish_draws(run)) {
+        return FAILED;
+    }
+    return g4_mem_peek(run->streamer->port->mem, address, state + step->target + number, sizeof *state) ? DONE : LEFT;
+}
+
 /* Python reports a blit that is too large. */
 static enum outcome blit(struct run *run, g4_load_blit_fn *load, const uint32_t *words) {
     struct g4_blitter *const blitter = run->streamer->blitter;
@@ -329,6 +348,10 @@ static enum outcome run_steps(struct run *run, const struct command *command, co
                 const g4_address high = (g4_address)words[step->dword + 1] << 32;
                 outcome = write_words(run, g4_low_48(high | (word & step->mask)), words + step->count);
             }
+            break;
+        case G4_STEP_LOAD:
+        case G4_STEP_LOAD_64:
+            outcome = load_register(run, step, words, count, state);
             break;
         case G4_STEP_SLOT:
             set_slot(step, word, words, count, state);

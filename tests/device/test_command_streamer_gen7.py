@@ -8,11 +8,12 @@ import pytest
 
 from gen4emu._native import ffi
 from gen4emu.device.listener import Listener
+from gen4emu.device.memory import MemoryFault
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
 from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
 from gen4emu.trace.events import Engine
-from tests.harness.commands import BATCH, DATA, DRAW, Later, Machine, command
+from tests.harness.commands import BATCH, DATA, DRAW, END, Later, Machine, command
 
 SECOND_BATCH = BATCH + 0x800
 _ALL_ONES = 0xFFFFFFFFFFFFFFFF
@@ -51,6 +52,49 @@ def test_registers_are_loaded_from_memory_copied_and_stored() -> None:
                ("MI_LOAD_REGISTER_REG", {"source_register_address": first, "destination_register_address": second}),
                ("MI_STORE_REGISTER_MEM", {"register_address": second, "memory_address": DATA + 8}))
     assert machine.dwords(DATA, 3) == [0x12345678, 0, 0x12345678]
+
+
+@pytest.mark.parametrize("name", ["ivb", "hsw", "kbl"])
+def test_the_core_loads_parameters_of_draws_after_earlier_writes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Later(name)
+    names = [f"3DPRIM_{parameter}" for parameter in (
+        "START_VERTEX", "VERTEX_COUNT", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX", "END_OFFSET")]
+    machine.device.memory.write(DATA, b"".join(value.to_bytes(4, "little") for value in range(10, 16)))
+    left: list[int] = []  # addresses that Python reads
+    streamer = machine.device.streamers[Engine.RENDER]
+    read = streamer._read_dword
+
+    def note(address: int) -> int:
+        left.append(address)
+        return read(address)
+
+    monkeypatch.setattr(streamer, "_read_dword", note)
+    data = "immediate_data" if name == "kbl" else "immediate_data_low"
+    write = ("PIPE_CONTROL", {"post_sync_operation": PostSyncOperation.WRITE_IMMEDIATE_DATA, "address": DATA + 8,
+                              data: 99})
+    loads = (("MI_LOAD_REGISTER_MEM", {"register_address": machine.offset(parameter), "memory_address": DATA + 4 * i})
+             for i, parameter in enumerate(names))
+    machine.do(write, *loads)
+    assert [machine.register(parameter) for parameter in names] == [10, 11, 99, 0, 14, 15]  # 64 bits are written
+    assert left == [DATA + 20]
+
+
+@pytest.mark.parametrize("name", ["hsw", "kbl"])
+def test_other_engines_load_the_same_registers(name: str) -> None:
+    machine = Later(name)
+    machine.device.memory.write(DATA, (99).to_bytes(4, "little"))
+    register = machine.offset("3DPRIM_START_VERTEX")
+    machine.put(BATCH, command("MI_LOAD_REGISTER_MEM", machine.gen, register_address=register, memory_address=DATA),
+                command("MI_STORE_REGISTER_MEM", machine.gen, register_address=register, memory_address=DATA + 8), END)
+    machine.device.run_batch(BATCH, Engine.BLT)
+    assert (machine.register("3DPRIM_START_VERTEX"), *machine.dwords(DATA + 8, 1)) == (99, 99)
+
+
+def test_a_load_from_memory_that_nothing_has_written_is_a_fault() -> None:
+    machine = Later("hsw")
+    register = machine.offset("3DPRIM_START_INSTANCE")
+    with pytest.raises(MemoryFault, match="0x07000000"):
+        machine.do(("MI_LOAD_REGISTER_MEM", {"register_address": register, "memory_address": 0x7000000}))
 
 
 @pytest.mark.parametrize("high", [[], [0x55667788]])

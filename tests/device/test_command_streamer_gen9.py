@@ -411,11 +411,12 @@ def test_submissions_of_contexts_have_their_own_state() -> None:
     assert ffi.sizeof(machine.state.gen9.sample_mask) == 8
 
 
-def test_submissions_of_contexts_have_their_own_registers() -> None:
+@pytest.mark.parametrize("name", ["3DPRIM_START_VERTEX", "3DPRIM_END_OFFSET"])  # in the state, and not
+def test_submissions_of_contexts_have_their_own_registers(name: str) -> None:
     machine = kaby_lake()
     streamer = machine.device.streamers[Engine.RENDER]
     machine.set_qword("CS_GPR_R0", 0x1234)
-    source, register = machine.offset("CS_GPR_R0"), machine.offset("3DPRIM_START_VERTEX")
+    source, register = machine.offset("CS_GPR_R0"), machine.offset(name)
 
     def copy() -> None:
         machine.do(("MI_LOAD_REGISTER_REG", {"source_register_address": source,

@@ -20,6 +20,8 @@ from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
+from tests.harness.canvas_gen7 import Canvas7, color, send
+from tests.harness.commands import DATA, command
 from tests.harness.device_contents import everything
 from tests.harness.scene import DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
@@ -305,3 +307,20 @@ def test_a_hang_leaves_the_draws_before_it_and_nothing_after_it() -> None:
         scene = Scene(width=96, height=96)
         scene.device._finds_targets = False
         scene.run(build(scene))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_load_of_a_register_sees_the_write_that_waits(workers: int) -> None:
+    canvas = Canvas7("hsw", workers=workers)
+    canvas.device._finds_targets = False
+    canvas.draw(color(1.0, 0.0, 0.0, 1.0) + send(canvas.write()))
+    draw = command("3DPRIMITIVE", canvas.gen, vertex_count_per_instance=3, instance_count=1,
+                   primitive_topology_type=PrimitiveTopology.RECTLIST)
+    register = canvas.device.registers.offset("3DPRIM_START_INSTANCE")
+    load = command("MI_LOAD_REGISTER_MEM", canvas.gen, register_address=register, memory_address=DATA + 8)
+    for value in (98, 99):  # Python executes commands with a new header
+        before = joined(canvas.device)
+        write = command("PIPE_CONTROL", canvas.gen, post_sync_operation=1, address=DATA + 8, immediate_data_low=value)
+        canvas.run(draw, draw, write, draw, load, draw)
+        assert canvas.register("3DPRIM_START_INSTANCE") == value
+    assert joined(canvas.device) - before == (2 if workers > 1 else 0)

@@ -33,7 +33,8 @@ TESTS = ("tests/geometry", "tests/compute", "tests/media/test_gen7.py", "tests/m
          "tests/media/test_is.py", "tests/media/test_spawner.py", "tests/media/test_spawner_gen7.py",
          "tests/media/test_gen9.py", "tests/media/test_generic.py", "tests/media/test_every_kernel.py",
          "tests/ff/test_hostile.py", "tests/ff/test_vf_gen9.py", "tests/ff/test_vertices_gen9.py",
-         "tests/ff/test_stream_output_gen9.py", "tests/ff/test_depth_only_gen9.py")
+         "tests/ff/test_stream_output_gen9.py", "tests/ff/test_depth_only_gen9.py",
+         "tests/device/test_command_streamer_gen7.py")
 ADDRESS_BITS = {chip.gen: chip.address_bits for chip in DEVICES}
 RECORDED = {Gen.EL: Gen.CTG}  # parts whose scenes are those of another one
 MAGIC = 0x53344734

@@ -23,7 +23,7 @@ enum {
     OPTION_FIRST = 0x7, /* which values the state begins with */
     OPTION_ANY = 0xf8,  /* no bit of these: addresses are as the input has them */
     NEAR = 0x000fffff,  /* else of a range: to make pages, and to find them, takes longer than commands */
-    FIRST_ADDRESS = 2,  /* of the dwords of commands that write */
+    FIRST_ADDRESS = 2,  /* of the dwords of commands that access memory */
 };
 
 /* Dwords of the state that a command may change. */
@@ -32,7 +32,7 @@ struct range {
 };
 
 struct ranges {
-    bool writes; /* memory */
+    bool writes, loads; /* memory */
     uint32_t count;
     struct range range[MOST_RANGES];
 };
@@ -71,6 +71,11 @@ static void find_ranges(const struct g4_step *step, struct ranges *found) {
     case G4_STEP_COPY:
     case G4_STEP_MOVE:
         add_range(found, step->target, step->count);
+        break;
+    case G4_STEP_LOAD:
+    case G4_STEP_LOAD_64:
+        add_range(found, step->target, step->count);
+        found->loads = true;
         break;
     case G4_STEP_VERTEX_BUFFERS:
         add_range(found, step->target, 4 * step->count);
@@ -186,7 +191,8 @@ static uint32_t read_words(const uint8_t *data, size_t size, bool any_address) {
         const size_t present = wanted < size - at ? wanted : size - at;
         memcpy(words + count + taken, data + at, present);
         if (header) {
-            for (uint32_t i = FIRST_ADDRESS; !any_address && ranges[header->number].writes && i < dwords; i++) {
+            const bool has_address = ranges[header->number].writes || ranges[header->number].loads;
+            for (uint32_t i = FIRST_ADDRESS; !any_address && has_address && i < dwords; i++) {
                 words[count + i] &= NEAR;
             }
             words[count] = header->header;
