@@ -73,7 +73,7 @@ static void load_vertex_buffer(const struct g4_context *ctx, uint32_t index, str
 static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const struct g4_gen7_state *const state = commands(ctx);
 
-    for (uint32_t i = 0; i < state->vertex_elements; i++) {
+    for (uint32_t i = 0; i < state->vertex_elements && i < G4_VERTEX_ELEMENTS; i++) {
         struct gen7_vertex_element_state element;
         gen7_vertex_element_state_unpack(state->vertex_element[i], ctx->gen, &element);
         if (!element.valid) {

@@ -171,7 +171,7 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
     const struct g4_gen9_state *const state = commands(ctx);
     uint32_t end = 0;
 
-    for (uint32_t i = 0; i < state->vertex_elements; i++) {
+    for (uint32_t i = 0; i < state->vertex_elements && i < G4_VERTEX_ELEMENTS; i++) {
         const uint32_t command[3] = {0, state->vf_instancing[i][0], state->vf_instancing[i][1]};
         struct gen9_vertex_element_state element;
         struct gen9_3dstate_vf_instancing instancing;

@@ -13,6 +13,8 @@ from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
+from tests.harness.canvas_gen7 import TARGETS, Canvas7, color, send
+from tests.harness.commands import command
 from tests.harness.scene import STATE, TARGET, Scene, vertex
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 31.5, 32.0, 8191.99, 8192.0, -8192.0, 1e9, -1e30, 3e38, 1e-40,
@@ -84,3 +86,16 @@ def test_a_search_for_the_cut_index_counts_against_the_watchdog() -> None:
     with pytest.raises(HangError):
         scene.draw([vertex(0, 0)], T.TRISTRIP, [0, 0, 0], cut_index_enable=True, vertex_count_per_instance=0xFFFFFFFE)
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("name", ["ivb", "hsw", "kbl"])
+def test_a_number_of_vertex_elements_beyond_those_of_the_state_is_bounded(name: str) -> None:
+    """Commands cannot set it."""
+    canvas = Canvas7(name)
+    expected = canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write()))
+    (canvas.state.gen9 if name == "kbl" else canvas.state.gen7).vertex_elements = 0xFFFFFFFF
+    canvas.device.memory.write(TARGETS, bytes(expected.size))
+    topology = {} if name == "kbl" else {"primitive_topology_type": T.RECTLIST}
+    canvas.run(command("3DPRIMITIVE", canvas.gen, vertex_count_per_instance=3, instance_count=1, **topology))
+    assert expected.any()
+    assert (canvas.image() == expected).all()
