@@ -36,6 +36,11 @@ static inline void g4_load_stipple(const uint32_t *rows, uint32_t x_offset, uint
     }
 }
 
+/* The samples of a pixel by their code.  Codes beyond that of the most samples are reserved (docs/decisions.md 233). */
+static inline uint32_t g4_samples_of(uint32_t code, uint32_t most) {
+    return 1u << (code < most ? code : most);
+}
+
 /* The entries of BLEND_STATE.  No command has the number of targets that a kernel writes, and drivers write entries
  * for those alone: after the first, memory that nothing maps reads as 0 and is not a fault. */
 static inline void g4_load_blend_state(struct g4_port *port, g4_address address, uint32_t *dw, uint32_t expected,

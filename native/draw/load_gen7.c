@@ -656,7 +656,7 @@ static void load_multisampling(const struct g4_context *ctx, uint32_t rasterizat
     gen7_3dstate_multisample_unpack(state->multisample, ctx->gen, &multi);
     gen7_3dstate_sample_mask_unpack(state->sample_mask, ctx->gen, &mask);
     draw->multisampling = (struct g4_multisampling){
-        .samples = 1u << multi.number_of_multisamples,
+        .samples = g4_samples_of(multi.number_of_multisamples, GEN7_NUMBER_OF_MULTISAMPLES_NUMSAMPLES_8),
         .mask = state->sample_mask[0] ? mask.sample_mask : UINT32_MAX, /* decision 230 */
         .pattern = rasterization == GEN7_MULTISAMPLE_RASTERIZATION_MODE_OFF_PATTERN ||
                    rasterization == GEN7_MULTISAMPLE_RASTERIZATION_MODE_ON_PATTERN,

@@ -898,15 +898,13 @@ static void load_multisampling(const struct g4_context *ctx, const struct gen9_3
 
     gen9_3dstate_multisample_unpack(state->multisample, ctx->gen, &multi);
     gen9_3dstate_sample_mask_unpack(state->sample_mask, ctx->gen, &mask);
-    const uint32_t most = GEN9_SAMPLE_COUNT_SIXTEEN;
-    const uint32_t logarithm = multi.number_of_multisamples > most ? most : multi.number_of_multisamples;
     draw->multisampling = (struct g4_multisampling){
-        .samples = 1u << logarithm,
+        .samples = g4_samples_of(multi.number_of_multisamples, GEN9_SAMPLE_COUNT_SIXTEEN),
         .mask = state->sample_mask[0] ? mask.sample_mask : UINT32_MAX, /* decision 230 */
         .pattern = raster->force_multisampling == GEN9_FORCE_MULTISAMPLING_FORCED
                        ? mode == GEN9_MULTISAMPLE_RASTERIZATION_MODE_OFF_PATTERN ||
                              mode == GEN9_MULTISAMPLE_RASTERIZATION_MODE_ON_PATTERN
-                       : raster->dx_multisample_rasterization_enable && logarithm > 0,
+                       : raster->dx_multisample_rasterization_enable && multi.number_of_multisamples > 0,
         .upper_left = multi.pixel_location == GEN9_PIXEL_LOCATION_UL_CORNER,
     };
     load_sample_places(ctx, &draw->multisampling);
@@ -1321,7 +1319,7 @@ static void load_depth_operation(const struct gen9_3dstate_wm_hz_op *operation, 
     draw->setup = (struct g4_setup_state){.wide_range = true, .cull_mode = G4_CULL_MODE_NONE};
     draw->stage[G4_STAGE_VS].entry_rows = 2;
     draw->drawing_rectangle.origin_x = draw->drawing_rectangle.origin_y = 0;
-    draw->multisampling.samples = 1u << (operation->number_of_multisamples & 7);
+    draw->multisampling.samples = g4_samples_of(operation->number_of_multisamples, GEN9_SAMPLE_COUNT_SIXTEEN);
     draw->multisampling.mask = operation->sample_mask;
     draw->multisampling.pattern = false;
     draw->multisampling.upper_left = false;

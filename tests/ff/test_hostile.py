@@ -99,3 +99,19 @@ def test_a_number_of_vertex_elements_beyond_those_of_the_state_is_bounded(name: 
     canvas.run(command("3DPRIMITIVE", canvas.gen, vertex_count_per_instance=3, instance_count=1, **topology))
     assert expected.any()
     assert (canvas.image() == expected).all()
+
+
+@pytest.mark.parametrize(("name", "most"), [("ivb", 3), ("hsw", 3), ("kbl", 4)])
+def test_reserved_numbers_of_samples_are_taken_for_the_largest(name: str, most: int) -> None:
+    """docs/decisions.md 233."""
+    pictures = []
+    for code in (most, 5, 7):
+        canvas = Canvas7(name)
+        pattern: dict[str, dict[str, Any] | None] = {
+            "3DSTATE_RASTER": {"dx_multisample_rasterization_enable": True}} if name == "kbl" else {
+            "3DSTATE_SF": {"multisample_rasterization_mode": 3}, "3DSTATE_WM": {"multisample_rasterization_mode": 3}}
+        pictures.append(canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write()), 3, 5, 20, 30, commands={
+            **pattern, "3DSTATE_MULTISAMPLE": {"number_of_multisamples": code},
+            "3DSTATE_SAMPLE_MASK": {"sample_mask": 0xFF}}))
+    assert pictures[0].any()
+    assert all((picture == pictures[0]).all() for picture in pictures)
