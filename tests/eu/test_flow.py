@@ -9,9 +9,9 @@ import pytest
 
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
+from tests.harness.compute import end
 from tests.harness.probe import Event, Probe, Status
 
-END_GEN7 = "send(8) null<1>UD g0<8,8,1>UD 0x02000010UD null { align1 EOT };\n"
 PARTS = pytest.mark.parametrize("gen", [Gen.BW, Gen.EL])
 CHANNELS = np.arange(8)
 
@@ -311,7 +311,7 @@ def test_channels_wait_inside_a_loop_of_code_that_is_reached_later(general: bool
         cmp.l.f0.0(8) null<1>UW g26<8,8,1>UW 4UW { align1 nomask };
         (+f0.0) if(8) JIP: L_join UIP: L_join { align1 1Q };
         jmpi(1) L_part:D { align1 nomask };
-    """ + END_GEN7 + "nop { align1 };\n" * 4400 + """
+    """ + end() + "\n" + "nop { align1 };\n" * 4400 + """
     L_part:
         nop { align1 };
     L_top:
@@ -323,7 +323,7 @@ def test_channels_wait_inside_a_loop_of_code_that_is_reached_later(general: bool
         cmp.l.f0.0(8) null<1>UD g24<8,8,1>UD 3UD { align1 1Q };
     L_end:
         (+f0.0) while(8) JIP: L_top { align1 1Q };
-    """ + END_GEN7, Gen.IVB))
+    """ + end() + "\n", Gen.IVB))
     probe.start(1, 0xFF)
     probe.run_to_end(general_only=general)
     assert list(probe.grf(24)) == [3] * 8
