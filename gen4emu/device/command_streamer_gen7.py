@@ -23,6 +23,7 @@ from gen4emu.hw.layout import Engine
 
 _QWORD = 0xFFFFFFFFFFFFFFFF
 _PERFORMANCE_REPORT_BYTES = 256
+
 # Commands without an effect here: display, caches, synchronization between engines, filters and hints.
 _IGNORED = (
     "MI_ARB_CHECK", "MI_ARB_ON_OFF", "MI_WAIT_FOR_EVENT", "MI_SUSPEND_FLUSH", "MI_LOAD_SCAN_LINES_INCL",
@@ -93,6 +94,7 @@ class Gen7CommandStreamer(CommandStreamer):
         self._dimensions = tuple(offset(f"GPGPU_DISPATCHDIM{axis}") for axis in "XYZ")
         self._end_offset = offset("3DPRIM_END_OFFSET")
         self._parameters = tuple(offset(f"3DPRIM_{name}") for name in _PARAMETERS)
+        assert max(self._parameters) - min(self._parameters) == 4 * (len(_PARAMETERS) - 1)  # as in `draw_parameter`
 
     def _is_predicate_set(self) -> bool:
         """Whether predicated commands are executed."""
@@ -105,13 +107,10 @@ class Gen7CommandStreamer(CommandStreamer):
             self._hook(f"SO_WRITE_OFFSET{i}", gen7.so_write_offset, i, 32)
             self._hook(f"SO_NUM_PRIMS_WRITTEN{i}", gen7.so_num_prims_written, i, 64)
             self._hook(f"SO_PRIM_STORAGE_NEEDED{i}", gen7.so_prim_storage_needed, i, 64)
-        for i, offset in enumerate(self._draw_parameters()):
-            self._hook_at(offset, gen7.draw_parameter, i, 32)
+        for i, name in enumerate(sorted((f"3DPRIM_{name}" for name in _PARAMETERS), key=self.registers.offset)):
+            self._hook(name, gen7.draw_parameter, i, 32)
 
     def _hook(self, name: str, values: Any, i: int, bits: int) -> None:
-        self._hook_at(self.registers.offset(name), values, i, bits)
-
-    def _hook_at(self, offset: int, values: Any, i: int, bits: int) -> None:
         def half(low: int) -> tuple[Callable[[], int], Callable[[int], None]]:
             mask = 0xFFFFFFFF << low
 
@@ -122,8 +121,9 @@ class Gen7CommandStreamer(CommandStreamer):
 
         for low in range(0, bits, 32):
             read, write = half(low)
-            self.registers.on_read(offset + low // 8, read)
-            self.registers.on_write(offset + low // 8, write)
+            offset = self.registers.offset(name) + low // 8
+            self.registers.on_read(offset, read)
+            self.registers.on_write(offset, write)
 
     def _privileged(self, name: str, handler: Handler) -> Handler:
         """All batches may use these commands (docs/decisions.md 169)."""
@@ -271,14 +271,8 @@ class Gen7CommandStreamer(CommandStreamer):
         if self.engine is not Engine.RENDER:
             return load
         return self.state.stored.add(load_registers(
-            register, address, self._draw_parameters()[0], place("gen7", "draw_parameter"),
-            len(self.state.raw.gen7.draw_parameter)), fallback=load)
-
-    def _draw_parameters(self) -> list[int]:
-        """The offsets of the registers in `draw_parameter`, which are consecutive."""
-        offsets = sorted(self.registers.offset(f"3DPRIM_{name}") for name in _PARAMETERS)
-        assert offsets == list(range(offsets[0], offsets[0] + 4 * len(offsets), 4))
-        return offsets
+            register, address, min(self._parameters), place("gen7", "draw_parameter"), len(self._parameters)),
+            fallback=load)
 
     def _load_register_reg(self, words: Words) -> None:
         view = self._view("MI_LOAD_REGISTER_REG", words)

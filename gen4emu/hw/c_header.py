@@ -259,8 +259,8 @@ class _Writer:
     def layouts(self, blocks: Iterable[Block]) -> Iterator[str]:
         for block in blocks:
             yield self.struct(block)
-            yield self.unpack(block)
             yield from self.items(block)
+            yield self.unpack(block)
             if block.name.startswith("PAYLOAD_") or block.name in _PACKED:
                 yield self.pack(block)
             if block.name in PLACED:
@@ -295,11 +295,10 @@ class _Writer:
                 lines.append(f"    {guard}{assign}")
         for a in block.all_arrays:
             if a.count is not None:
-                step = a.item.size(next(g for g in Gen if g & block.gens))
-                item = f"{self._name(a.item)}_unpack(dw + {a.dword} + i * {step}, gen, &out->{a.name}[i]);"
+                item = f"{self._name(a.item)}_unpack({name}_{a.name}(dw, i), gen, &out->{a.name}[i]);"
                 everywhere = (a.gens & block.gens) == block.gens
                 guard = f"i < {a.count}" if everywhere else f"gen & {int(a.gens)}u && i < {a.count}"
-                lines.append(f"    for (int i = 0; {guard}; i++)\n        {item}")
+                lines.append(f"    for (uint32_t i = 0; {guard}; i++)\n        {item}")
         lines.append("}\n")
         text = "\n".join(lines)
         if isinstance(block, Command) or block.all_arrays or block.ref:
