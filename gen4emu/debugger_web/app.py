@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from threading import Event, Lock, Timer
 from typing import Any
 
 from gen4emu.debugger_web.shell_worker import Opener, ShellWorker
@@ -69,15 +69,14 @@ class _Throttle:
 class WebDebugger:
     """A trace, its debugger, and the server; `wait` returns when it is over."""
 
-    def __init__(self, open_trace: Opener, path: str, part: Part | None, options: Options, port: int = 0,
-                 linger: float = LINGER_SECONDS) -> None:
+    def __init__(self, open_trace: Opener, path: str, part: Part | None, options: Options, port: int = 0) -> None:
         """Raises OSError if the port is in use."""
-        self._title, self._linger = Path(path).name, linger
+        self._title = Path(path).name
         self._client: WebSocket | None = None
         self._waiting = 0
-        self._lock = threading.Lock()
-        self._done = threading.Event()
-        self._leave: threading.Timer | None = None
+        self._lock = Lock()
+        self._done = Event()
+        self._leave: Timer | None = None
         self._throttles = {"shell": _Throttle(), "report": _Throttle()}
         self.server = Server(page_files(), self, port)
         self._shell = ShellWorker(open_trace, part, options, self._done.set, self._shell_progress)
@@ -115,7 +114,7 @@ class WebDebugger:
     def detached(self) -> None:
         with self._lock:
             self._client = None
-            self._leave = threading.Timer(self._linger, self._done.set)
+            self._leave = Timer(LINGER_SECONDS, self._done.set)
             self._leave.daemon = True
             self._leave.start()
 

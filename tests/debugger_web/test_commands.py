@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import os
+import queue
 import signal
 import struct
 import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from PIL import Image
 
 import gen4emu
 from gen4emu.cli.main import run
+from gen4emu.debugger_web import app
 from gen4emu.debugger_web.app import WebDebugger
 from gen4emu.device.options import Options
 from gen4emu.loopback.messages import json_text
@@ -280,17 +282,38 @@ def test_quit_ends_it_with_status_0() -> None:
         assert process.wait(20) == 0
 
 
-def test_the_last_page_ends_it_after_a_while() -> None:
-    made = WebDebugger(lambda: open_trace(str(GEARS), again=True), str(GEARS), None, Options(), linger=0.5)
-    made.start()
+class HandTimer:
+    """Stands in for threading.Timer: its time is over when a test calls `end`."""
+
+    started: queue.Queue[HandTimer]
+
+    def __init__(self, seconds: float, function: Callable[[], None]) -> None:
+        self.seconds, self.end = seconds, function
+        self.cancelled = False
+
+    def start(self) -> None:
+        self.started.put(self)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+def test_the_last_page_ends_it_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = HandTimer.started = queue.Queue()
+    monkeypatch.setattr(app, "Timer", HandTimer)
+    made = serving(GEARS)
     try:
         with Client(made.server.url) as client:
             client.sign_in()
+        first = started.get(timeout=20)
         with Client(made.server.url) as client:  # in time
             client.sign_in()
-            time.sleep(1)
-            assert not made._done.is_set()
-        assert made._done.wait(10)
+            assert first.cancelled
+        last = started.get(timeout=20)
+        assert last.seconds == app.LINGER_SECONDS and not last.cancelled
+        assert not made._done.is_set()
+        last.end()
+        assert made._done.is_set()
     finally:
         made.close()
 
