@@ -203,8 +203,8 @@ def test_messages_of_every_length_code(server: Server, size: int) -> None:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little patience, so that tests end."""
-    monkeypatch.setattr(server_module, "_SECONDS", 0.5)
-    monkeypatch.setattr(server_module._Handler, "timeout", 0.5)
+    monkeypatch.setattr(server_module, "_SECONDS", 1.2)
+    monkeypatch.setattr(server_module._Handler, "timeout", 1.2)
 
 
 def test_a_slow_request_is_abandoned(hasty: None, server: Server) -> None:
@@ -226,7 +226,7 @@ def test_a_client_without_a_first_message_is_abandoned(hasty: None, server: Serv
 
 def test_half_a_frame_is_abandoned_and_an_idle_client_is_not(hasty: None, server: Server) -> None:
     with signed_in(server) as client:
-        time.sleep(1.2)
+        time.sleep(1.8)
         client.send({})
         assert json.loads(client.receive()[1]) == {"heard": {}}
         client.raw(frame(1, b"{}")[:3])

@@ -13,6 +13,7 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 CARD, RENDER = "/dev/dri/card0", "/dev/dri/renderD128"
@@ -21,7 +22,8 @@ PROT_RW, MAP_SHARED, MAP_FIXED = 3, 1, 0x10
 
 END = 0x05000000
 STORE = 0x10400002  # MI_STORE_DATA_IMM of one dword
-SLEEP, HANG, DIE, GATE = 0xF0000000, 0xF1000000, 0xF2000000, 0xF3000000  # commands of the tests' server only
+# Commands of the tests' server only: wait so many milliseconds, end as a hang, end with the server, wait for open_gate.
+SLEEP, HANG, DIE, GATE = 0xF0000000, 0xF1000000, 0xF2000000, 0xF3000000
 
 # Numbers of ioctls: include/uapi/drm/drm.h and i915_drm.h.
 VERSION, CLOSE, FLINK, OPEN, GET_CAP = 0x00, 0x09, 0x0A, 0x0B, 0x0C
@@ -45,6 +47,16 @@ libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
+
+
+def gate_of(directory: str | os.PathLike[str]) -> Path:
+    """The file that opens the gate of the server in this directory."""
+    return Path(directory, "gate")
+
+
+def open_gate() -> None:
+    """Batches of this client's server no longer wait at GATE."""
+    gate_of(os.environ["GEN4EMU_LIVE"]).touch()
 
 
 def address_of(data: Any) -> int:

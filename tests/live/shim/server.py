@@ -24,7 +24,7 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.live import sysfs
 from gen4emu.live.connection import PacketSocket, chip_facts
 from gen4emu.live.program import additions
-from tests.live.shim.drm import DIE, END, GATE, HANG, SLEEP, STORE
+from tests.live.shim.drm import DIE, END, GATE, HANG, SLEEP, STORE, gate_of
 
 ROOT = Path(__file__).parents[3]
 TIMESTAMP = 0x123456789
@@ -192,7 +192,7 @@ class Connection:
             elif word & 0xFF000000 == SLEEP:
                 time.sleep((word & 0xFFFFFF) / 1000)
             elif word == GATE:
-                self.server.gate.wait()
+                self.server.until(self.server.gate.exists, 60)
             elif word == HANG:
                 return int(lib.G4_LIVE_HANG)
             elif word == DIE:
@@ -235,7 +235,7 @@ class FakeServer:
         self.lies_about_progress: int | None = None  # what it says instead of a sequence number
         self.connections: list[Connection] = []
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}
-        self.gate = threading.Event()
+        self.gate = gate_of(directory)
         self.errors: list[Exception] = []
         self.threads: list[threading.Thread] = []
         sysfs.build(directory / "root", self.part)
@@ -268,7 +268,7 @@ class FakeServer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.gate.set()
+        self.gate.touch()
         self.stop()
         for thread in self.threads:
             if thread is not threading.current_thread():

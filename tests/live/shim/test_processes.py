@@ -27,6 +27,7 @@ from tests.live.shim.drm import (
     Object,
     fails,
     in_client,
+    open_gate,
 )
 
 MIB = 1 << 20
@@ -274,16 +275,16 @@ def client_without_end(d: Device) -> None:
 @in_client
 def test_a_wait_in_one_thread_does_not_stop_another(d: Device) -> None:
     slow, quick = d.create(), Device()
-    d.store(slow, 0, 1, SLEEP | 600)
+    d.store(slow, 0, 1, GATE)
     waiting = threading.Thread(target=lambda: d.wait(slow))
     waiting.start()
     time.sleep(0.05)
-    start = time.monotonic()
     handle = quick.create()
     quick.store(handle, 0, 1)
     quick.wait(handle)
     d.create()
-    assert time.monotonic() - start < 0.4
+    assert d.busy(slow)
+    open_gate()
     waiting.join()
     assert d.busy(slow) == 0
 
