@@ -28,7 +28,8 @@ from gen4emu.hw.gen import Gen
 from gen4emu.image.digest import Blake3
 
 ROOT = Path(__file__).resolve().parents[2]
-LATER = [ROOT / "traces" / "later" / f"triangle-{name}.aub.xz" for name in ("ivb", "hsw", "kbl")]
+TRACES = [*sorted((ROOT / "traces").glob("*.xz")), *sorted((ROOT / "traces" / "programs").glob("*.xz")),
+          *(ROOT / "traces" / "later" / f"triangle-{name}.aub.xz" for name in ("ivb", "hsw", "kbl"))]
 TESTS = ("tests/geometry", "tests/compute", "tests/media/test_gen7.py", "tests/media/test_vld.py",
          "tests/media/test_is.py", "tests/media/test_spawner.py", "tests/media/test_spawner_gen7.py",
          "tests/media/test_gen9.py", "tests/media/test_generic.py", "tests/media/test_every_kernel.py",
@@ -215,7 +216,7 @@ def record() -> dict[Gen, Scenes]:
     """The scenes of the committed traces, and of some tests."""
     recorder = Recorder()
     with recorder.installed():
-        for path in [*sorted((ROOT / "traces").glob("*.xz")), *LATER]:
+        for path in TRACES:
             for _ in draw(Case(path.name, path, path.parent)):
                 pass
         with open(os.devnull, "w") as nothing, redirect_stdout(nothing):

@@ -1,0 +1,50 @@
+"""Captures of the programs of tests/live on later generations: their pictures, and the same memory whoever works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gen4emu._native import lib
+from gen4emu.check.execute import Task, run_case
+from gen4emu.check.manifest import Case, read_manifest
+from gen4emu.device.options import Options
+from gen4emu.device.replay import Replay
+from gen4emu.trace.reader import open as open_trace
+from tests.harness.device_contents import memory_digest
+
+CASES = read_manifest(Path(__file__).parent.parent / "traces" / "programs").cases
+
+
+def ids(case: Case) -> str:
+    return case.name
+
+
+def memory_after(case: Case, **options: bool | int) -> str:
+    replay = Replay(open_trace(str(case.trace)), None, Options(**options))
+    try:
+        for _ in replay.frames():
+            pass
+        assert replay.device is not None
+        return memory_digest(replay.device)
+    finally:
+        replay.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_pictures_have_the_recorded_digests(case: Case) -> None:
+    assert run_case(case, Task()).failures == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_the_same_memory_whoever_works(case: Case) -> None:
+    expected = memory_after(case, workers=1)
+    assert memory_after(case, workers=3) == expected
+    assert memory_after(case, general_only=True) == expected
+    before = lib.g4_variant_current()
+    try:
+        assert lib.g4_set_variant(lib.G4_VARIANT_PLAIN) == lib.G4_OK
+        assert memory_after(case, workers=2) == expected
+    finally:
+        lib.g4_set_variant(before)
