@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gen4emu._native import lib
 from gen4emu.check.execute import Task, run_case
 from gen4emu.check.manifest import Case, read_manifest
+from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.trace.reader import open as open_trace
+from tests.harness.counted_replays import count_lines
 from tests.harness.device_contents import memory_digest
 
 CASES = read_manifest(Path(__file__).parent.parent / "traces" / "programs").cases
@@ -21,8 +24,8 @@ def ids(case: Case) -> str:
     return case.name
 
 
-def memory_after(case: Case, **options: bool | int) -> str:
-    replay = Replay(open_trace(str(case.trace)), None, Options(**options))
+def memory_after(case: Case, *, observed: bool = False, **options: Any) -> str:
+    replay = Replay(open_trace(str(case.trace)), None, Options(**options), on_start=count_lines if observed else None)
     try:
         for _ in replay.frames():
             pass
@@ -48,3 +51,12 @@ def test_the_same_memory_whoever_works(case: Case) -> None:
         assert memory_after(case, workers=2) == expected
     finally:
         lib.g4_set_variant(before)
+
+
+@pytest.mark.parametrize("mode", [HierarchicalDepthMode.ON, HierarchicalDepthMode.STRICT])
+@pytest.mark.parametrize("case", [c for c in CASES if c.name.startswith(("depth", "order", "samples"))], ids=ids)
+def test_the_same_hierarchical_depth_whoever_works(case: Case, mode: HierarchicalDepthMode) -> None:
+    expected = memory_after(case, workers=1, hierarchical_depth=mode)
+    assert memory_after(case, workers=3, hierarchical_depth=mode) == expected
+    assert memory_after(case, general_only=True, hierarchical_depth=mode) == expected
+    assert memory_after(case, observed=True, hierarchical_depth=mode) == expected

@@ -236,6 +236,7 @@ static void set_stencil(const struct g4_draw_state *draw, struct g4_depth *depth
     depth->stencil_index = UINT32_MAX;
 }
 
+/* The test of whole tiles in their pages, which a hierarchical depth buffer excludes. */
 static void set_tile_test(const struct g4_depth_ops *ops, struct g4_depth *depth) {
     const bool moved = depth->test_depth && (depth->dx | depth->dy); /* and the stencil buffer is not */
 
@@ -245,7 +246,6 @@ static void set_tile_test(const struct g4_depth_ops *ops, struct g4_depth *depth
         depth->tile = depth->hiz.present || moved ? NULL : ops->tile_separate[depth->format];
     } else if (depth->test_depth) {
         depth->tile = depth->hiz.present ? NULL : ops->tile[depth->format][false];
-        depth->hiz.takes_tiles = depth->hiz.present;
     }
 }
 
@@ -257,6 +257,7 @@ void g4_begin_depth_gen6(struct g4_worker *worker, const struct g4_draw_state *d
     g4_hiz_begin(worker, draw, cc);
     set_stencil(draw, depth);
     depth->test = depth->stencil_test ? test_stencil : depth->test_depth;
+    depth->hiz.takes_tiles = depth->hiz.present && depth->test_depth && !depth->stencil_test;
     if (!worker->ctx->options.general_only) {
         set_tile_test(cc->depth_ops, depth);
     }

@@ -160,6 +160,41 @@ static uint32_t lit_pixels(const struct g4_wm *wm) {
     return pixels;
 }
 
+/* The early test for all pixels of the tile at once, before they are collected.  False: nothing was done. */
+static bool test_tile_early(struct g4_worker *worker, struct g4_coverage *coverage) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_plane plane;
+
+    g4_wm_plane(wm, wm->setup, &plane);
+    const struct g4_early_tile tile = g4_wm_early_tile(wm, coverage, &plane);
+    return g4_cc_early_tile(worker, &tile, coverage->row);
+}
+
+/* Subspan `s` becomes one of the survivors, of which there are as many or fewer before it, if it has lit pixels. */
+static void keep(struct g4_wm *wm, uint32_t s, uint32_t lit, uint32_t *survivors) {
+    if (!lit) {
+        return;
+    }
+    wm->subspan[*survivors] = (struct g4_subspan){.x = wm->subspan[s].x, .y = wm->subspan[s].y, .lit = lit};
+    if (*survivors != s) {
+        memcpy(wm->z[*survivors], wm->z[s], sizeof wm->z[0]);
+    }
+    (*survivors)++;
+}
+
+/* Leave the pixels of the subspans that `coverage` still has. */
+static void keep_covered(struct g4_wm *wm, const struct g4_coverage *coverage) {
+    uint32_t survivors = 0;
+
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const struct g4_subspan *const subspan = &wm->subspan[s];
+        const uint32_t i = subspan->x - (uint32_t)coverage->x;
+        const uint32_t *const row = &coverage->row[subspan->y - (uint32_t)coverage->y];
+        keep(wm, s, subspan->lit & ((row[0] >> i & 3) | (row[1] >> i & 3) << 2), &survivors);
+    }
+    wm->subspans = survivors;
+}
+
 /* Mode P: depth and stencil before the shader, of the subspans of `coverage`.  Removes failing pixels, and subspans
  * without pixels. */
 static void test_early(struct g4_worker *worker, const struct g4_coverage *coverage) {
@@ -169,6 +204,12 @@ static void test_early(struct g4_worker *worker, const struct g4_coverage *cover
 
     if (!g4_cc_of(worker)->depth.test) {
         worker->eu.ps_depth_count += g4_cc_of(worker)->wm_statistics ? g4_coverage_pixels(coverage) : 0;
+        return;
+    }
+    if (g4_cc_of(worker)->depth.hiz.takes_tiles) {
+        struct g4_coverage left = *coverage;
+        (void)test_tile_early(worker, &left); /* always: what entries become depends on which pixels come together */
+        keep_covered(wm, &left);
         return;
     }
     for (uint32_t first = 0; first < wm->subspans; first += G4_BLOCK_SUBSPANS) {
@@ -184,26 +225,10 @@ static void test_early(struct g4_worker *worker, const struct g4_coverage *cover
         }
         lit = g4_cc_early(worker, x, y, lit, wm->z[first], setup->viewport, setup->array_index, setup->back_facing);
         for (uint32_t i = 0; i < count; i++, lit >>= 4) {
-            if (lit & 15) {
-                wm->subspan[survivors] = (struct g4_subspan){.x = x[i], .y = y[i], .lit = lit & 15};
-                if (survivors != first + i) {
-                    memcpy(wm->z[survivors], wm->z[first + i], sizeof wm->z[0]);
-                }
-                survivors++;
-            }
+            keep(wm, first + i, lit & 15, &survivors);
         }
     }
     wm->subspans = survivors;
-}
-
-/* test_early() for all pixels of the tile at once, before they are collected.  False: nothing was done. */
-static bool test_tile_early(struct g4_worker *worker, struct g4_coverage *coverage) {
-    struct g4_wm *const wm = worker->wm;
-    struct g4_plane plane;
-
-    g4_wm_plane(wm, wm->setup, &plane);
-    const struct g4_early_tile tile = g4_wm_early_tile(wm, coverage, &plane);
-    return g4_cc_early_tile(worker, &tile, coverage->row);
 }
 
 /* Is the watched pixel covered? */
