@@ -23,6 +23,7 @@ from gen4emu.check.manifest import Case
 from gen4emu.device import device as device_module
 from gen4emu.device import stored_commands
 from gen4emu.device.memory import PAGE_SIZE, PageFlags
+from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import DEVICES
 from gen4emu.hw.gen import Gen
 from gen4emu.image.digest import Blake3
@@ -43,6 +44,7 @@ DRAWS, MEDIA, COMPUTE, NONE = range(4)
 MOST_SCENES = 240  # of a kind: an input names one by a byte
 MOST_PAGES = 500
 MOST_WORDS = 4096
+MOST_SIDE = 40  # of what a draw may cover, in pixels: inputs run by general handlers, with the sanitizers
 STATE_BYTES = ffi.sizeof("struct g4_state")
 STEP_BYTES = ffi.sizeof("struct g4_step")
 
@@ -194,7 +196,7 @@ class Recorder:
              streamer: Streamer | None) -> None:
         gen, *_ = self._devices[_address(native)]
         scenes = self._scenes(gen)
-        scenes.add(Scene(kind, address, state, words, pages))
+        scenes.add(Scene(kind, address, smaller(state, gen), words, pages))
         if streamer is not None and (scenes.streamer is None or len(streamer.headers) > len(scenes.streamer.headers)):
             scenes.streamer = streamer
 
@@ -210,6 +212,24 @@ class Recorder:
             if len(found) > MOST_PAGES:
                 break
         return found
+
+
+def smaller(state: bytes, gen: Gen) -> bytes:
+    """A state whose drawing rectangle is the middle of what it was, if that is larger than MOST_SIDE."""
+    found = ffi.new("struct g4_state *")
+    ffi.memmove(found, state, STATE_BYTES)
+    rectangle = command_named("3DSTATE_DRAWING_RECTANGLE", gen)
+    fields = rectangle.view(list(found.drawing_rectangle), gen=gen).to_dict()
+    middle: dict[str, int] = {}
+    for axis in "xy":
+        low, high = (f"clipped_drawing_rectangle_{axis}_{end}" for end in ("min", "max"))
+        more = fields[high] - fields[low] + 1 - MOST_SIDE
+        if more > 0:
+            middle |= {low: fields[low] + more // 2, high: fields[low] + more // 2 + MOST_SIDE - 1}
+    if not middle:
+        return state
+    found.drawing_rectangle = rectangle.pack(gen, **fields | middle)
+    return bytes(ffi.buffer(found, STATE_BYTES))
 
 
 def record() -> dict[Gen, Scenes]:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gen4emu._native import ffi
+from gen4emu.hw.gen import Gen
 from tests.fuzz import build, kernel_seeds, message_seeds, readers, scenes
 from tests.fuzz.__main__ import Totals, main, outcome_of, table
 from tests.fuzz.targets import TARGETS
+from tests.harness.commands import command
 
 LOG = """INFO: Seed: 1
 #2\tINITED cov: 100 ft: 120 corp: 2/9b exec/s: 0 rss: 30Mb
@@ -41,6 +44,17 @@ def test_seeds_of_commands_name_many_headers_and_fit() -> None:
     assert len(set(seeds)) == len(seeds)
     assert max(map(len, seeds)) <= TARGETS["commands-gm45"].most_bytes
     assert len({seed[1] for seed in seeds}) > 200
+
+
+@pytest.mark.parametrize("gen", [Gen.CTG, Gen.IVB, Gen.KBL])
+def test_scenes_draw_the_middle_of_large_targets(gen: Gen) -> None:
+    ends = {"clipped_drawing_rectangle_x_min": 4, "clipped_drawing_rectangle_x_max": 103,
+            "clipped_drawing_rectangle_y_max": 30, "drawing_rectangle_origin_y": 7}
+    state = ffi.new("struct g4_state *")
+    state.drawing_rectangle = command("3DSTATE_DRAWING_RECTANGLE", gen, **ends)
+    small = ffi.from_buffer("struct g4_state *", scenes.smaller(bytes(ffi.buffer(state)), gen))
+    middle = {"clipped_drawing_rectangle_x_min": 34, "clipped_drawing_rectangle_x_max": 73}
+    assert tuple(small.drawing_rectangle) == tuple(command("3DSTATE_DRAWING_RECTANGLE", gen, **ends | middle))
 
 
 def test_edges_are_counted_in_sources_that_exist() -> None:
