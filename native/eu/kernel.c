@@ -466,11 +466,11 @@ static void find_liveness(struct g4_kernel *kernel, uint32_t *live) {
  */
 
 static void mark_join(struct g4_kernel *kernel, uint32_t ip) {
-    const uint32_t at = ip - kernel->base;
-    if (at >= kernel->bytes || kernel->index[at >> 3] == G4_KERNEL_NONE) {
+    const struct g4_op *const own = g4_kernel_find_own(kernel, ip);
+    if (!own) {
         return;
     }
-    struct g4_op *const op = &kernel->ops[kernel->index[at >> 3]];
+    struct g4_op *const op = &kernel->ops[own - kernel->ops];
     const bool follows_branch = op > kernel->ops && g4_op_branches(op - 1);
     op->joins = true;
     if (!follows_branch && !op->channel_pointers && op->handler != G4_HANDLER_JOIN) {

@@ -136,9 +136,9 @@ static uint32_t translate_from(struct translator *t, const struct g4_op *ops, ui
 
 /* Mark the ops that instructions jump to. */
 static void mark(const struct g4_kernel *kernel, bool *is_target, uint32_t ip) {
-    const uint32_t at = ip - kernel->base;
-    if (at < kernel->bytes && kernel->index[at >> 3] != G4_KERNEL_NONE) {
-        is_target[kernel->index[at >> 3]] = true;
+    const struct g4_op *const op = g4_kernel_find_own(kernel, ip);
+    if (op) {
+        is_target[op - kernel->ops] = true;
     }
 }
 
@@ -159,10 +159,10 @@ static void mark_targets(const struct g4_kernel *kernel, bool *is_target) {
 static void find_loops(const struct g4_kernel *kernel, uint8_t *begins) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        const uint32_t at = op->target - kernel->base;
-        if (op->channel_pointers && op->opcode == G4_OPCODE_WHILE && op->target <= op->ip && at < kernel->bytes &&
-            kernel->index[at >> 3] != G4_KERNEL_NONE && begins[kernel->index[at >> 3]] < UINT8_MAX) {
-            begins[kernel->index[at >> 3]]++;
+        const bool loops = op->channel_pointers && op->opcode == G4_OPCODE_WHILE && op->target <= op->ip;
+        const struct g4_op *const first = loops ? g4_kernel_find_own(kernel, op->target) : NULL;
+        if (first && begins[first - kernel->ops] < UINT8_MAX) {
+            begins[first - kernel->ops]++;
         }
     }
 }
