@@ -186,7 +186,7 @@ static void collect_writes(struct row_facts *facts, const struct g4_op *op) {
         if (row >= G4_GRF_COUNT) {
             continue;
         }
-        facts->halves[row] |= op->nomask ? 0 : (uint8_t)(1u << half_of(op, part));
+        facts->halves[row] |= (uint8_t)(op->nomask ? 0 : 1u << half_of(op, part));
         /* lanes of both halves, or of doubles */
         if (op->nomask || (op->handler >> 8 == G4_TABLE_DOUBLE && !g4_has_three_sources(op))) {
             g4_row_set_add(&facts->in_one_half, row);
