@@ -28,6 +28,8 @@ enum {
     WATCHDOG = 25,
     OPTION_GENERAL = 1,
     OPTION_COMPARE = 2,
+    OPTION_HIERARCHICAL_DEPTH = 4,
+    OPTIONS = 8,
 };
 
 struct scene_header {
@@ -55,8 +57,8 @@ struct machine {
     uint64_t pages[MOST_PAGES];
 };
 
-static struct machine machines[2]; /* with fast paths, and with general handlers only */
-static uint32_t *words;            /* as many as the command has; no more, so that reads beyond are seen */
+static struct machine machines[OPTIONS]; /* each for a set of options without OPTION_COMPARE */
+static uint32_t *words;                  /* as many as the command has; no more, so that reads beyond are seen */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -89,8 +91,15 @@ static void drop_machine(struct machine *machine) {
     *machine = (struct machine){0};
 }
 
-static void create_machine(struct machine *machine, bool general) {
-    const struct g4_options options = {.watchdog = WATCHDOG, .workers = 1, .general_only = general};
+static void create_machine(struct machine *machine) {
+    const uint32_t chosen = (uint32_t)(machine - machines);
+    const struct g4_options options = {
+        .watchdog = WATCHDOG,
+        .workers = 1,
+        .general_only = chosen & OPTION_GENERAL,
+        .hierarchical_depth =
+            chosen & OPTION_HIERARCHICAL_DEPTH ? G4_HIERARCHICAL_DEPTH_MODE_ON : G4_HIERARCHICAL_DEPTH_MODE_OFF,
+    };
     machine->state = calloc(1, sizeof *machine->state);
     machine->image = malloc(g4_device_image_size());
     machine->mem = g4_mem_create(GTT_ENTRIES, file.address_bits, MOST_PAGES, false);
@@ -236,14 +245,12 @@ static void load_words(const struct scene *scene) {
 
 /* A machine for a scene, whose memory is not full of pages of other scenes. */
 static void prepare(struct machine *machine, const struct scene *scene) {
-    const bool general = machine == &machines[1];
-
     if (machine->mem && (g4_mem_owned_pages(machine->mem) > scene->header.pages + MORE_PAGES ||
                          g4_mem_pages_left(machine->mem) < LEAST_PAGES_LEFT)) {
         drop_machine(machine);
     }
     if (!machine->mem) {
-        create_machine(machine, general);
+        create_machine(machine);
     }
 }
 
@@ -301,27 +308,30 @@ static void compare_pages(const struct machine *machine, const struct machine *o
     }
 }
 
-static void compare_both(const struct scene *scene, struct reader reader) {
-    for (int m = 0; m < 2; m++) {
-        prepare(&machines[m], scene);
+static void compare_both(const struct scene *scene, uint32_t depth, struct reader reader) {
+    struct machine *const fast = &machines[depth];
+    struct machine *const general = &machines[depth | OPTION_GENERAL];
+
+    prepare(fast, scene);
+    prepare(general, scene);
+    if (!add_pages_of(fast, general) || !add_pages_of(general, fast)) {
+        drop_machine(fast);
+        drop_machine(general);
+        create_machine(fast);
+        create_machine(general);
     }
-    if (!add_pages_of(&machines[0], &machines[1]) || !add_pages_of(&machines[1], &machines[0])) {
-        for (int m = 0; m < 2; m++) {
-            drop_machine(&machines[m]);
-            create_machine(&machines[m], m == 1);
-        }
-    }
-    const enum g4_status status[2] = {run(&machines[0], scene, reader), run(&machines[1], scene, reader)};
+    const enum g4_status first = run(fast, scene, reader);
+    const enum g4_status second = run(general, scene, reader);
 
     /* After a hang, handlers have stopped in different places; without pages, in a different order. */
-    if (is_full(&machines[0]) || is_full(&machines[1]) || status[0] == G4_HANG || status[1] == G4_HANG) {
+    if (is_full(fast) || is_full(general) || first == G4_HANG || second == G4_HANG) {
         return;
     }
-    if (status[0] != status[1]) {
+    if (first != second) {
         fail("fast paths and general handlers end differently");
     }
-    compare_pages(&machines[0], &machines[1]);
-    compare_pages(&machines[1], &machines[0]);
+    compare_pages(fast, general);
+    compare_pages(general, fast);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -330,10 +340,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     const struct scene *const scene = &scenes[data[0] % file.scenes];
     const struct reader reader = {data + 2, size - 2};
+    const uint32_t depth = data[1] & OPTION_HIERARCHICAL_DEPTH;
     if (data[1] & OPTION_COMPARE) {
-        compare_both(scene, reader);
+        compare_both(scene, depth, reader);
     } else {
-        struct machine *const machine = &machines[data[1] & OPTION_GENERAL];
+        struct machine *const machine = &machines[depth | (data[1] & OPTION_GENERAL)];
         prepare(machine, scene);
         (void)run(machine, scene, reader);
     }
