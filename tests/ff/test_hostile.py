@@ -7,13 +7,15 @@ import struct
 import time
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.harness.canvas_gen7 import TARGETS, Canvas7, color, send
+from tests.harness.canvas_gen7 import TARGETS, VERTICES, Canvas7, color, send
 from tests.harness.commands import command
 from tests.harness.scene import STATE, TARGET, Scene, vertex
 
@@ -115,3 +117,30 @@ def test_reserved_numbers_of_samples_are_taken_for_the_largest(name: str, most: 
             "3DSTATE_SAMPLE_MASK": {"sample_mask": 0xFF}}))
     assert pictures[0].any()
     assert all((picture == pictures[0]).all() for picture in pictures)
+
+
+def fast_clear(name: str, topology: T, points: list[tuple[float, float]]) -> NDArray[np.uint32]:
+    """The pixels of a target of 128 x 128 after a fast clear of this object, of which a pixel is a block of them."""
+    canvas = Canvas7(name)
+    one = 0x3F800000 if name == "kbl" else 1
+    canvas.surface(0, width=128, height=128, surface_pitch=512, red_clear_color=one, alpha_clear_color=one)
+    kind = {"primitive_topology_type": topology}
+    vertices = b"".join(struct.pack("<4I4f", 0, 0, 0, 0, x, y, 0.5, 1.0) for x, y in points)
+    canvas.device.memory.write(VERTICES + 96, vertices)
+    canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write()), commands={
+        "3DSTATE_PS": {"render_target_fast_clear_enable": True},
+        "3DSTATE_DRAWING_RECTANGLE": {"clipped_drawing_rectangle_x_max": 127, "clipped_drawing_rectangle_y_max": 127},
+        "3DSTATE_VERTEX_BUFFERS": {"vertex_buffers": [{
+            "address_modify_enable": True, "buffer_pitch": 32, "buffer_starting_address": VERTICES + 96,
+            **({"buffer_size": 96} if name == "kbl" else {"end_address": VERTICES + 96 + 95})}]},
+        **({"3DSTATE_VF_TOPOLOGY": kind} if name == "kbl" else {"3DPRIMITIVE": kind})})
+    return np.frombuffer(bytes(canvas.device.memory.read(TARGETS, 4 * 128 * 128)), np.uint32).reshape(128, 128)
+
+
+@pytest.mark.parametrize("name", ["ivb", "kbl"])
+def test_a_fast_clear_of_a_small_triangle_clears_its_bounds(name: str) -> None:
+    """docs/decisions.md 235."""
+    expected = fast_clear(name, T.RECTLIST, [(2, 2), (0, 2), (0, 0)])
+    assert expected.any()
+    assert not expected.all()
+    assert (fast_clear(name, T.TRILIST, [(2.5, 2.5), (-1, 2.5), (-1, -1)]) == expected).all()
