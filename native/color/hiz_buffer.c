@@ -29,11 +29,21 @@ static g4_address address_of(const struct depth_group *group, uint32_t pixel, ui
     return g4_pixel_map_address(map, (map->x0 + x) * map->bytes, map->y0 + y);
 }
 
+static uint32_t bytes_of(const struct depth_group *group) {
+    return group->depth->map.bytes == 2 ? 2 : 4;
+}
+
 static uint32_t raw(struct depth_group *group, uint32_t pixel, uint32_t sample) {
-    const uint8_t *const host = g4_pixel_map_host(&group->depth->map, group->port, address_of(group, pixel, sample));
+    const g4_address address = address_of(group, pixel, sample);
+    const uint32_t bytes = bytes_of(group);
     uint32_t value = 0;
+    if ((address & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE) { /* the buffer is not aligned */
+        (void)g4_mem_read(group->port, address, &value, bytes);
+        return value;
+    }
+    const uint8_t *const host = g4_pixel_map_host(&group->depth->map, group->port, address);
     if (host) {
-        memcpy(&value, host, group->depth->map.bytes == 2 ? 2 : 4);
+        memcpy(&value, host, bytes);
     }
     return value;
 }
@@ -51,11 +61,7 @@ static void store(void *owner, uint32_t pixel, uint32_t sample, uint32_t depth) 
     struct depth_group *const group = owner;
     const uint32_t keep = unused_bits(group);
     const uint32_t value = keep ? (raw(group, pixel, sample) & keep) | depth : depth;
-    uint8_t *const host = g4_mem_write_ptr(group->port, address_of(group, pixel, sample));
-
-    if (host) {
-        memcpy(host, &value, group->depth->map.bytes == 2 ? 2 : 4);
-    }
+    (void)g4_mem_write(group->port, address_of(group, pixel, sample), &value, bytes_of(group));
 }
 
 /* ---- entries ---- */

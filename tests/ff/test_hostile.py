@@ -11,18 +11,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gen4emu.core_enums import PAGE_SIZE, HierarchicalDepthMode
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from tests.harness.canvas_gen7 import TARGETS, VERTICES, Canvas7, color, send
 from tests.harness.commands import command
+from tests.harness.depth_only import DEPTH, SIDE, DepthOnly, corners
 from tests.harness.scene import STATE, TARGET, Scene, vertex
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 31.5, 32.0, 8191.99, 8192.0, -8192.0, 1e9, -1e30, 3e38, 1e-40,
            float("inf"), float("-inf"), float("nan")]
 TOPOLOGIES = [T.POINTLIST, T.POINTLIST_BF, T.LINELIST, T.LINESTRIP, T.LINESTRIP_BF, T.LINESTRIP_CONT, T.TRILIST,
               T.TRISTRIP, T.TRISTRIP_REVERSE, T.TRIFAN, T.TRIFAN_NOSTIPPLE, T.POLYGON, T.RECTLIST, T.QUADLIST]
+ENTRIES = 0x90000  # of hierarchical depth
 SF, WM, CC, VIEWPORT = STATE + 0x40, STATE + 0x80, STATE + 0x100, STATE + 0x200
 
 
@@ -144,3 +147,23 @@ def test_a_fast_clear_of_a_small_triangle_clears_its_bounds(name: str) -> None:
     assert expected.any()
     assert not expected.all()
     assert (fast_clear(name, T.TRILIST, [(2.5, 2.5), (-1, 2.5), (-1, -1)]) == expected).all()
+
+
+def depths_at(address: int, mode: HierarchicalDepthMode) -> bytes:
+    """Memory around a depth buffer whose host pages are not in the order of their addresses."""
+    machine = DepthOnly(hierarchical_depth=mode)
+    for page in reversed(range(8)):
+        machine.device.memory.write(DEPTH + PAGE_SIZE * page, bytes(PAGE_SIZE))
+    machine.device.memory.write(ENTRIES, bytes(PAGE_SIZE))
+    machine.run(command("3DSTATE_HIER_DEPTH_BUFFER", machine.gen, surface_base_address=ENTRIES, surface_pitch=128))
+    machine.submit([(x, y, .3) for x, y in corners(0, 0, SIDE, SIDE)], depth_buffer={
+        "surface_base_address": address, "hierarchical_depth_buffer_enable": True})
+    return bytes(machine.device.memory.read(DEPTH, 8 * PAGE_SIZE))
+
+
+@pytest.mark.parametrize("address", [DEPTH + 2, DEPTH + 2 * PAGE_SIZE - 1])
+def test_a_depth_buffer_with_entries_may_start_at_any_byte(address: int) -> None:
+    """Depths that cross the end of a page are in both pages."""
+    expected = depths_at(address, HierarchicalDepthMode.OFF)
+    assert expected.count(struct.pack("<f", .3)) == SIDE * SIDE
+    assert depths_at(address, HierarchicalDepthMode.ON) == expected
