@@ -98,6 +98,7 @@ static void read_thread(const struct target_read *r) {
 
 enum g4_status g4_render_target_read_gen9(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const uint32_t descriptor = send->descriptor;
+    const bool second = gen9_render_cache_data_port_message_slot_group(descriptor) && gang->wide; /* decision 234 */
     struct target_read r = {
         .eu = eu,
         .gang = gang,
@@ -112,7 +113,7 @@ enum g4_status g4_render_target_read_gen9(struct g4_eu *eu, struct g4_gang *gang
     for (r.thread = 0; r.thread < G4_GANG_THREADS; r.thread++) {
         if (send->threads >> r.thread & 1) {
             r.block = gang->unit_data[r.thread];
-            r.block += gen9_render_cache_data_port_message_slot_group(descriptor);
+            r.block += second;
             read_thread(&r);
         }
     }

@@ -584,7 +584,7 @@ static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, boo
 
 enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const uint32_t descriptor = send->descriptor;
-    const bool second = gen7_render_cache_data_port_message_slot_group(descriptor);
+    const bool second = gen7_render_cache_data_port_message_slot_group(descriptor) && gang->wide; /* decision 234 */
     struct write_message_gen7 m = {
         .eu = eu,
         .cc = g4_cc_of(eu->worker),

@@ -167,3 +167,13 @@ def test_a_depth_buffer_with_entries_may_start_at_any_byte(address: int) -> None
     expected = depths_at(address, HierarchicalDepthMode.OFF)
     assert expected.count(struct.pack("<f", .3)) == SIDE * SIDE
     assert depths_at(address, HierarchicalDepthMode.ON) == expected
+
+
+@pytest.mark.parametrize("name", ["ivb", "hsw", "kbl"])
+def test_threads_of_eight_pixels_have_only_the_lower_slots(name: str) -> None:
+    """docs/decisions.md 234: the upper ones would be those of the threads of 32 pixels that ran before."""
+    canvas = Canvas7(name)
+    expected = canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write()))
+    assert expected.any()
+    canvas.device.memory.write(TARGETS, bytes(expected.size))
+    assert (canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write(slot_group=True))) == expected).all()
