@@ -177,3 +177,19 @@ def test_threads_of_eight_pixels_have_only_the_lower_slots(name: str) -> None:
     assert expected.any()
     canvas.device.memory.write(TARGETS, bytes(expected.size))
     assert (canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write(slot_group=True))) == expected).all()
+
+
+@pytest.mark.parametrize("name", ["ivb", "kbl"])
+@pytest.mark.parametrize(("surface_format", "codes"), [
+    ("R32_UNORM", (0, 0x40000000, 0xBFFFFFFF, 0xFFFFFFFF, 0)),
+    ("R32_SNORM", (0, 0x20000000, 0x5FFFFFFF, 0x7FFFFFFF, 0x80000001)),
+    ("R24_UNORM_X8_TYPELESS", (0, 0x400000, 0xBFFFFF, 0xFFFFFF, 0))])
+def test_normalized_channels_of_many_bits_have_no_overflow(name: str, surface_format: str,
+                                                           codes: tuple[int, ...]) -> None:
+    """No render target has them, but they are written (docs/decisions.md 56)."""
+    found = []
+    for value in (0.0, 0.25, 0.75, 1.0, -1.0):
+        canvas = Canvas7(name, (surface_format,))
+        pixels = canvas.draw(color(value, 0, 0, 0) + send(canvas.write()))
+        found.append(int.from_bytes(pixels[0, 0].tobytes(), "little"))
+    assert tuple(found) == codes
