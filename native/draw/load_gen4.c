@@ -164,26 +164,33 @@ static void load_vertex_buffer(const struct g4_context *ctx, uint32_t index, str
     };
 }
 
-/* Valid elements in order, and the buffers that they name. */
+/* Valid elements in order, and the buffers that they name (docs/decisions.md 236). */
 static void load_vertices(const struct g4_context *ctx, struct g4_draw_state *draw) {
+    enum {
+        BUFFERS = 17,
+        ELEMENTS = 18,
+    };
     const struct g4_state *const state = ctx->state;
     struct g4_3dstate_index_buffer index;
 
-    for (uint32_t i = 0; i < state->vertex_elements && i < G4_VERTEX_ELEMENTS; i++) {
+    _Static_assert(sizeof state->vertex_buffer / sizeof *state->vertex_buffer == BUFFERS, "of the state");
+    _Static_assert(sizeof state->vertex_element / sizeof *state->vertex_element == ELEMENTS, "of the state");
+    for (uint32_t i = 0; i < state->vertex_elements && i < ELEMENTS; i++) {
         struct g4_vertex_element_state element;
         g4_vertex_element_state_unpack(state->vertex_element[i], ctx->gen, &element);
         if (!element.valid) {
             continue;
         }
+        const bool exists = element.vertex_buffer_index < BUFFERS;
         draw->vertex_element[draw->vertex_elements++] = (struct g4_vertex_element){
-            .buffer = element.vertex_buffer_index,
+            .buffer = exists ? element.vertex_buffer_index : G4_VERTEX_BUFFERS,
             .offset_bytes = element.source_element_offset,
             .format = element.source_element_format,
             .control = {element.component_0_control, element.component_1_control, element.component_2_control,
                         element.component_3_control},
             .destination = element.destination_element_offset,
         };
-        if (element.vertex_buffer_index < G4_VERTEX_BUFFERS) {
+        if (exists) {
             load_vertex_buffer(ctx, element.vertex_buffer_index, draw);
         }
     }

@@ -106,6 +106,24 @@ def test_a_number_of_vertex_elements_beyond_those_of_the_state_is_bounded(name: 
     assert (canvas.image() == expected).all()
 
 
+@pytest.mark.parametrize("gen", [Gen.CL, Gen.CTG])
+def test_elements_of_vertex_buffers_that_do_not_exist_are_zeros(gen: Gen) -> None:
+    """docs/decisions.md 236: the index has five bits for 17 buffers.  Here the state of a buffer 20 would be good."""
+    pictures = []
+    for index in (0, 20):
+        scene = Scene(gen)
+        scene.run(scene.prepare([vertex(1, 1), vertex(20, 1), vertex(1, 20)]))
+        state = scene.device.state
+        for element in range(state.vertex_elements):
+            state.vertex_element[element][0] |= index << 27
+        state.vertex_element[5][1], state.vertex_element[6][0] = state.vertex_buffer[0][0], state.vertex_buffer[0][1]
+        state.vertex_elements = 0xFFFFFFFF
+        scene.run(scene.primitive(T.TRILIST, 3))
+        pictures.append(scene.pixels())
+    assert any(any(row) for row in pictures[0])
+    assert not any(any(row) for row in pictures[1])
+
+
 @pytest.mark.parametrize(("name", "most"), [("ivb", 3), ("hsw", 3), ("kbl", 4)])
 def test_reserved_numbers_of_samples_are_taken_for_the_largest(name: str, most: int) -> None:
     """docs/decisions.md 233."""
