@@ -382,8 +382,8 @@ uintptr_t g4_texture_contiguous_base(const struct g4_texture *texture, uint32_t 
     const struct byte_range bytes = bytes_of(texture, &texture->level[level]);
     const uint64_t from = texture->surface.base + bytes.from;
     const uint64_t last = texture->surface.base + bytes.to - 1;
-    if (last > mem->address_mask) {
-        contiguous->state = G4_NOT_CONTIGUOUS; /* it wraps around the end of memory */
+    if (last > mem->address_mask || bytes.to > (uint64_t)INT32_MAX + 1) {
+        contiguous->state = G4_NOT_CONTIGUOUS; /* it wraps around the end of memory, or gathers cannot reach it */
         return 0;
     }
     contiguous->lookups += lookups;

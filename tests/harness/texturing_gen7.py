@@ -37,10 +37,10 @@ class Texturing7:
 
     shapes = SAMPLER_MESSAGES_GEN7
 
-    def __init__(self, gen: Gen = Gen.IVB, threads: int = 1) -> None:
+    def __init__(self, gen: Gen = Gen.IVB, threads: int = 1, memory: Memory | None = None) -> None:
         self.gen = gen
         self.threads = threads
-        self.memory = Memory()
+        self.memory = memory or Memory()
         self.probe = Probe(gen, self.memory)
         self.memory.write(TABLE, np.array([SURFACES + 0x100 * i for i in range(16)], np.uint32).tobytes())
         self.memory.write(BORDER, bytes(4096))

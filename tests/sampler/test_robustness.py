@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from gen4emu._native import lib
+from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import FORMATS
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
 from tests.harness.parts import GEN4_PARTS
 from tests.harness.texturing import PAYLOAD, RESPONSE, SAMPLERS, SURFACES, TABLE, TEXTURE, Texturing
+from tests.harness.texturing_gen7 import Texturing7
 
 
 def noise(t: Texturing, rng: np.random.Generator, plausible: bool) -> int:
@@ -85,3 +87,21 @@ def test_surfaces_beyond_every_limit_are_read_as_far_as_memory_goes() -> None:
             t.at(0.99, 0.99, 0.99)
             t.load(8191, 8191, 3)
             t.message("resinfo", "16", 0, integers=True)
+
+
+@pytest.mark.parametrize("format", ["R8G8B8A8_UNORM", "R16G16B16A16_UNORM"])
+@pytest.mark.parametrize("filter", ["NEAREST", "LINEAR"])
+def test_levels_may_be_more_than_2_gib_after_the_start_of_their_surface(format: str, filter: str) -> None:
+    level = 13
+    before = lib.g4_variant_current()
+    try:
+        for variant in range(lib.g4_variant_best() + 1):
+            lib.g4_set_variant(variant)
+            t = Texturing7(memory=Memory(MAX_GTT_ENTRIES))
+            t.surface(format, 4, 8192, levels=level + 1, pitch=1 << 18, size=4096)
+            assert t.place(level)[1] * t.pitch > 1 << 31
+            t.texels(np.full((1, 1, t.texel_bytes), 0xFF, np.uint8), level)
+            t.sampler(filter, mip="NEAREST", min_lod=level, max_lod=level)
+            assert t.at(0.5) == t.at_level(0) == [1.0, 1.0, 1.0, 1.0], variant
+    finally:
+        lib.g4_set_variant(before)
