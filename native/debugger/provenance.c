@@ -10,6 +10,7 @@
 #include "geometry/fetch.h"
 #include "geometry/setup_gen6.h"
 #include "hw_messages.h"
+#include "messages_gen7.h"
 #include "raster/windower_state.h"
 #include "sampler/message.h"
 #include "sampler/texel.h"
@@ -166,14 +167,14 @@ bool g4_debug_read_instruction(const struct g4_device *device, struct g4_debug_i
     }
     read_destination(gang, t, op, &out->destination);
     if (is_message) {
-        const uint16_t *const a0 = gang->a0[t];
-        const uint32_t registers = a0[0] | (uint32_t)a0[1] << 16;
-        out->descriptor = op->src[1].kind == G4_KIND_IMM ? op->descriptor : registers;
+        const bool known = op->src[1].kind == G4_KIND_IMM;
+        const uint16_t *const a0 = &gang->a0[t][op->grf_payload ? op->src[1].base / 2u & 6 : 0];
+        out->descriptor = known ? op->descriptor : a0[0] | (uint32_t)a0[1] << 16;
         out->sfid = op->grf_payload ? op->function : g4_message_descriptor_shared_function(out->descriptor);
-        out->payload_length =
-            op->grf_payload ? op->payload_length : g4_message_descriptor_message_length(out->descriptor);
+        out->payload_length = op->grf_payload ? gen7_message_descriptor_message_length(out->descriptor)
+                                              : g4_message_descriptor_message_length(out->descriptor);
         out->second_payload = op->second_payload;
-        out->second_length = op->second_length;
+        out->second_length = g4_second_length(gang, op, t);
     }
     return true;
 }

@@ -351,6 +351,9 @@ static void decode_split_send(struct g4_op *op, const uint32_t w[4]) {
     op->dst.reg = (uint8_t)gen9_inst_split_dst_reg_nr(w);
     op->dst.base = (uint16_t)(op->dst.reg * G4_REGISTER_BYTES + gen9_inst_split_dst_subreg16(w));
     op->src[1].kind = known ? G4_KIND_IMM : G4_KIND_ARF; /* a0.0 */
+    op->src[1].type = G4_TYPE_UD;
+    op->src[1].size = g4_type_bytes[G4_TYPE_UD];
+    op->src[1].width = 1;
     op->src[1].reg = G4_ARF_A << 4;
     op->mrf = (uint8_t)(gen9_inst_split_src0_reg_nr(w) & (G4_GRF_COUNT - 1));
     op->function = (uint8_t)gen9_inst_sfid(w);

@@ -228,6 +228,9 @@ static inline unsigned g4_second_pass_addresses(const struct g4_src *src, unsign
 
 /* As g4_indirect_base, without counting an event. */
 unsigned g4_indirect_byte(const struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm);
+
+/* The registers of the second part of a split payload. */
+unsigned g4_second_length(const struct g4_gang *gang, const struct g4_op *op, int thread);
 /* Read an architecture register as 32 bytes. */
 void g4_arf_read(struct g4_run *run, int thread, unsigned reg, uint8_t image[32]);
 /* Write the bytes of an architecture register whose bits are set in `written`. */

@@ -131,8 +131,7 @@ static void unpack_descriptor(const struct g4_op *op, struct g4_send *send) {
     }
 }
 
-/* The registers of the second part of a split payload. */
-static unsigned second_length(const struct g4_gang *gang, const struct g4_op *op, int thread) {
+unsigned g4_second_length(const struct g4_gang *gang, const struct g4_op *op, int thread) {
     return op->length_in_register ? gang->a0[thread][op->length_address & 6] >> 6 & 15 : op->second_length;
 }
 
@@ -144,7 +143,7 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
     send->emask[1] = high & lanes;
     unpack_descriptor(op, send);
     if (send->split) {
-        send->mlen = (uint8_t)(send->mlen + second_length(gang, op, __builtin_ctz(send->threads)));
+        send->mlen = (uint8_t)(send->mlen + g4_second_length(gang, op, __builtin_ctz(send->threads)));
     }
     send->has_dst = send->rlen > 0 && op->dst.kind == G4_KIND_GRF;
     if (!op->grf_payload && g4_message_descriptor_end_of_thread(send->descriptor) && !send->eot) {

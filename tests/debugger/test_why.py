@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 from gen4emu.cli.main import run
 from gen4emu.debugger import provenance, why
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import assemble
 
 TRACES = Path(__file__).parents[2] / "traces"
 Tree = dict[str, Any]
@@ -117,6 +120,25 @@ def test_a_thread_with_a_vertex_in_each_channel_is_followed_to_bytes(device: str
             assert one["channel"] == vertex["index"]
     assert colors == {0: (1.0, 0.0, 0.0, 1.0), 1: (0.0, 1.0, 0.0, 1.0), 2: (0.0, 0.0, 1.0, 1.0)}
     assert not list(nodes(found, "limit"))
+
+
+def test_a_split_send_may_have_its_descriptor_in_a_register(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The vertex shader of the trace, whose message is that of its inputs, and has a descriptor in a0."""
+    data = lzma.decompress((TRACES / "later/triangle-kbl.aub.xz").read_bytes())
+    message = "sends(8) nullUD g126UD g{}UD {} 0x00000200 urb {{ align1 1Q EOT }};"
+    copies = "".join(f"mov(8) g{118 + n}<1>F g{2 + n}<8,8,1>F {{ align1 1Q compacted }};\n" for n in range(2))
+    at = data.index(assemble(copies, Gen.KBL))
+    end = data.index(assemble(message.format(118, "0x02080017"), Gen.KBL), at)
+    changed = bytearray(data)
+    changed[at:at + 16] = assemble("mov(1) a0<1>UD 0x02080017UD { align1 WE_all 1N };", Gen.KBL)
+    changed[end:end + 16] = assemble(message.format(2, "a0<0,1,0>UD"), Gen.KBL)
+    trace = tmp_path / "changed.aub"
+    trace.write_bytes(changed)
+    assert run(["debug", "--json", str(trace), "-c", "draw 3", "-c", "why 32 40 red"]) == 0
+    found = next(answer["tree"] for answer in map(json.loads, capsys.readouterr().out.splitlines())
+                 if answer["kind"] == "why")
+    reds = {vertex["index"]: floats(next(nodes(vertex, "memory")))[0] for vertex in nodes(found, "vertex")}
+    assert reds == {0: 1.0, 1: 0.0, 2: 0.0}
 
 
 def test_integers_in_a_payload_are_shown_as_such(capsys: pytest.CaptureFixture[str]) -> None:
