@@ -21,6 +21,10 @@ enum {
     SMALL_CHUNK_PAGES = 1 << 8, /* if the address space of the process is limited */
 };
 
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+bool g4_physical_guards;
+#endif
+
 _Static_assert(G4_PHYSICAL_BITS == 12 + 3 * LEVEL_BITS, "three levels");
 
 struct leaf {
@@ -34,6 +38,7 @@ struct branch {
 struct chunk {
     struct chunk *next;
     uint8_t *bytes;
+    size_t size;
     uint32_t pages;
 };
 
@@ -43,6 +48,7 @@ struct g4_mem_physical {
     struct chunk *chunks; /* the newest first; its first pages are allocated */
     uint32_t left;        /* pages of the newest chunk */
     uint32_t max_pages;
+    bool guards; /* see g4_physical_guards */
     atomic_uint count;
     atomic_size_t charged; /* bytes */
 };
@@ -65,6 +71,7 @@ struct g4_mem_physical *g4_physical_create(uint32_t max_pages) {
         return NULL;
     }
     physical->max_pages = max_pages;
+    physical->guards = g4_physical_guards;
     return physical;
 }
 
@@ -74,7 +81,7 @@ void g4_physical_destroy(struct g4_mem_physical *physical) {
     }
     for (struct chunk *chunk = physical->chunks; chunk;) {
         struct chunk *const next = chunk->next;
-        munmap(chunk->bytes, (size_t)chunk->pages * G4_PAGE_SIZE);
+        munmap(chunk->bytes, chunk->size);
         free(chunk);
         chunk = next;
     }
@@ -111,19 +118,19 @@ bool g4_physical_charge(struct g4_mem_physical *physical, size_t bytes) {
 }
 
 /* Chunks come from mmap: zeroed, and resident only where used. */
-static bool map_chunk(struct chunk *chunk, uint32_t pages) {
-    void *const bytes = mmap(NULL, (size_t)pages * G4_PAGE_SIZE, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    chunk->bytes = bytes;
-    chunk->pages = pages;
+static bool map_chunk(struct chunk *chunk, uint32_t pages, size_t distance) {
+    const size_t size = pages * distance;
+    void *const bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *chunk = (struct chunk){.bytes = bytes, .size = size, .pages = pages};
     return bytes != MAP_FAILED;
 }
 
 /* The next page of the newest chunk, or of a new one. */
 static uint8_t *cut_page(struct g4_mem_physical *physical) {
+    const size_t distance = physical->guards ? 2 * G4_PAGE_SIZE : G4_PAGE_SIZE;
     if (physical->left == 0) {
         struct chunk *const chunk = malloc(sizeof *chunk);
-        if (!chunk || (!map_chunk(chunk, CHUNK_PAGES) && !map_chunk(chunk, SMALL_CHUNK_PAGES))) {
+        if (!chunk || (!map_chunk(chunk, CHUNK_PAGES, distance) && !map_chunk(chunk, SMALL_CHUNK_PAGES, distance))) {
             free(chunk);
             return NULL;
         }
@@ -132,8 +139,13 @@ static uint8_t *cut_page(struct g4_mem_physical *physical) {
         physical->left = chunk->pages;
     }
     const struct chunk *const newest = physical->chunks;
+    uint8_t *const page = newest->bytes + (newest->pages - physical->left) * distance;
+    if (physical->guards && mprotect(page + G4_PAGE_SIZE, G4_PAGE_SIZE, PROT_NONE) != 0) {
+        return NULL;
+    }
+    physical->left--;
     atomic_fetch_add_explicit(&physical->count, 1, memory_order_relaxed);
-    return newest->bytes + (size_t)(newest->pages - physical->left--) * G4_PAGE_SIZE;
+    return page;
 }
 
 /* A zeroed table.  Those of the first 36 bits are so few that they do not count towards the limit. */

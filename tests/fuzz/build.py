@@ -11,7 +11,7 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent / "native"
-COMPILE = ["-std=c11", "-O1", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-pthread", "-w",
+COMPILE = ["-std=c11", "-O1", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-pthread",
            "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", "-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"]
 CHECKED = ["-fsanitize=address,undefined"]
 # Comparisons are not traced: 40 % of the time, and the seeds have the numbers of the hardware already.
@@ -74,11 +74,12 @@ def build(folder: Path, jobs: int = 0) -> dict[str, Path]:
     objects: dict[str, list[Path]] = {}
     for name, program in PROGRAMS.items():
         target = folder / "objects" / f"{name}.o"
-        compiled.append((target, HERE / program.source, [*COVERED, *program.flags]))
+        compiled.append((target, HERE / program.source, [*COVERED, *program.flags, "-Wall", "-Wextra", "-Werror"]))
         objects[name] = [target]
         for source in sources:
-            flags = COVERED if is_covered(program, source, native.NATIVE) else CHECKED
-            place = "objects" if flags is COVERED else "checked"
+            covered = is_covered(program, source, native.NATIVE)
+            flags = [*(COVERED if covered else CHECKED), "-w"]  # of the core, the warnings of the usual build count
+            place = "objects" if covered else "checked"
             objects[name].append(folder / place / f"{source.relative_to(source.anchor)}.o")
             each = objects[name][-1], source, flags
             if each not in compiled and not _is_newer(each[0], source, newest):

@@ -15,12 +15,14 @@ from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.gen4.sampler import MapFilter, MipFilter, TextureCoordinateMode
 from gen4emu.hw.gen4.surface import SurfaceType
 from gen4emu.hw.gen7.message_shapes import SAMPLER_MESSAGES_GEN7
-from gen4emu.hw.later_formats import LaterSurfaceFormat
+from gen4emu.hw.gen9.message_shapes import SAMPLER_MESSAGES_GEN9
+from gen4emu.hw.later_formats import AstcSurfaceFormat
 from tests.harness.texturing import Texturing
 from tests.harness.texturing_gen7 import Texturing7
+from tests.harness.texturing_gen9 import Texturing9
 
-PARTS = (Gen.CL, Gen.CTG, Gen.EL, Gen.IVB, Gen.HSW)  # as in message.c
-MOST_BYTES = 16 + 2 * 32 + 2 * 16 + 80 + 10 * 32
+PARTS = (Gen.CL, Gen.CTG, Gen.EL, Gen.IVB, Gen.HSW, Gen.KBL)  # as in message.c
+MOST_BYTES = 16 + 2 * 64 + 2 * 16 + 80 + 10 * 32
 _SAMPLERS = 0x3000
 _COMPARE, _SAMPLER = 8, 2
 _PORTS_GEN4 = (4, 5)
@@ -58,7 +60,7 @@ def seeds() -> Iterator[bytes]:
 
 def _states(gen: Gen) -> Iterator[_State]:
     """A surface of each format, their shapes, tilings and samplers in turn."""
-    bench = Texturing(gen) if gen & Gen.ALL4 else Texturing7(gen)
+    bench = Texturing(gen) if gen & Gen.ALL4 else (Texturing9 if gen & Gen.GEN9 else Texturing7)(gen)
     filters, mips, modes = list(MapFilter), list(MipFilter), list(TextureCoordinateMode)
     for number, format in enumerate(_formats(gen)):
         shape = _SHAPES[number % len(_SHAPES)]
@@ -71,7 +73,7 @@ def _states(gen: Gen) -> Iterator[_State]:
             bench.surface(SurfaceFormat(format), 16, height, depth, type=shape, levels=levels, tiling=tiling, size=64)
             bench.sampler(filter, mip, mode, border_color_pointer=0)
         else:
-            bench.surface(LaterSurfaceFormat(format).name, 16, height, depth, type=shape.name, levels=levels,
+            bench.surface(AstcSurfaceFormat(format).name, 16, height, depth, type=shape.name, levels=levels,
                           tiling=tiling, size=64)
             bench.sampler(filter.name, mip.name, mode.name, border_color_pointer=0)
         yield _State(bench.state, bench.memory.read(_SAMPLERS, 16))
@@ -80,7 +82,7 @@ def _states(gen: Gen) -> Iterator[_State]:
 def _formats(gen: Gen) -> list[int]:
     if gen & Gen.ALL4:
         return [format for format in SurfaceFormat if format_info(format) is not None]
-    return [format for format in LaterSurfaceFormat if format_info_on(int(format), gen) is not None]
+    return [format for format in AstcSurfaceFormat if format_info_on(int(format), gen) is not None]
 
 
 def _samplings(gen: Gen) -> list[_Message]:
@@ -92,7 +94,7 @@ def _samplings(gen: Gen) -> list[_Message]:
             found.append(_Message(_SAMPLER, _SAMPLER << 24 | length << 20 | shape.response_length << 16
                                   | type_ << shift | 1, True))
         return found
-    for (message, simd), shape in SAMPLER_MESSAGES_GEN7.items():
+    for (message, simd), shape in (SAMPLER_MESSAGES_GEN9 if gen & Gen.GEN9 else SAMPLER_MESSAGES_GEN7).items():
         registers = len(shape.parameters.split()) * (2 if shape.simd == "16" else 1)
         for header in (False, True):
             length = min(15, registers + header)
@@ -119,7 +121,7 @@ def _ports(gen: Gen, chance: random.Random) -> Iterator[_Message]:
 def _seed(part: int, message: _Message, state: _State, chance: random.Random) -> bytes:
     """struct header of message.c."""
     options = chance.randrange(8) | _COMPARE | message.function << 4
-    surface = struct.pack("<8I", *state.surface, *[0] * (8 - len(state.surface)))
+    surface = struct.pack("<16I", *state.surface, *[0] * (16 - len(state.surface)))
     border = struct.pack("<20f", *[chance.choice((0.0, 0.5, 1.0)) for _ in range(20)])
     header = struct.pack("<8I", _SAMPLERS, *[0] * 7) if message.with_header else b""
     return (struct.pack("<4BI2HI", part, options, 1, _RESPONSE, message.descriptor, 0xFFFF, 16, chance.getrandbits(32))

@@ -41,7 +41,7 @@ ADDRESS_BITS = {chip.gen: chip.address_bits for chip in DEVICES}
 RECORDED = {Gen.EL: Gen.CTG}  # parts whose scenes are those of another one
 MAGIC = 0x53344734
 DRAWS, MEDIA, COMPUTE, NONE = range(4)
-OPTION_COMPARE, OPTION_HIERARCHICAL_DEPTH = 2, 4  # of native/scene.c
+OPTION_COMPARE, OPTION_HIERARCHICAL_DEPTH, OPTION_GUARDS = 2, 4, 8  # of native/scene.c
 MOST_SCENES = 240  # of a kind: an input names one by a byte
 MOST_PAGES = 500
 MOST_WORDS = 4096
@@ -248,9 +248,9 @@ def record() -> dict[Gen, Scenes]:
 
 
 def seeds() -> Iterator[bytes]:
-    """Every scene as it is, by fast paths and by both, with hierarchical depth, too, and a few with changes."""
+    """Every scene as it is, by fast paths and by both, with the options of native/scene.c, and a few with changes."""
     for scene in range(MOST_SCENES):
-        for options in (0, OPTION_COMPARE, OPTION_COMPARE | OPTION_HIERARCHICAL_DEPTH):
+        for options in (0, OPTION_COMPARE, OPTION_COMPARE | OPTION_HIERARCHICAL_DEPTH, OPTION_COMPARE | OPTION_GUARDS):
             yield bytes((scene, options))
         for kind in range(3):
             yield struct.pack("<3BHB", scene, 0, kind << 6 | 3, 1, 0) + bytes(4)

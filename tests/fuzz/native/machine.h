@@ -17,6 +17,7 @@ enum {
     THREADS = 8,
     REGISTERS = 128,
     MESSAGE_REGISTERS = 16,
+    FIRST_FAR_PART = 512, /* SKL: addresses have 48 bits */
     GRF = 1,
     MRF = 2,
 };
@@ -34,7 +35,7 @@ static inline _Noreturn void fail(const char *message, uint32_t number) {
 
 static inline void create_machine(struct machine *machine, uint32_t part, uint32_t most_pages) {
     const struct g4_options options = {.watchdog = 1, .workers = 1};
-    machine->mem = g4_mem_create(GTT_ENTRIES, 32, most_pages, false);
+    machine->mem = g4_mem_create(GTT_ENTRIES, part >= FIRST_FAR_PART ? 48 : 32, most_pages, false);
     machine->probe = machine->mem ? g4_probe_new(machine->mem, part, &options) : NULL;
     if (!machine->probe) {
         (void)fprintf(stderr, "out of memory\n");

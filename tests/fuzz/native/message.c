@@ -26,15 +26,15 @@ struct header {
     uint8_t src, dst; /* registers */
     uint32_t descriptor;
     uint16_t emask;
-    uint16_t scratch; /* 64 bytes */
-    uint32_t seed;    /* of registers */
-    uint32_t surface[2][8];
+    uint16_t scratch;        /* 64 bytes */
+    uint32_t seed;           /* of registers */
+    uint32_t surface[2][16]; /* before Gen9, the first 8 or fewer of each */
     uint32_t sampler[2][4];
     uint32_t border[20];
     uint32_t payload[10][8]; /* the same for all threads; only as far as the input has them */
 };
 
-static const uint32_t parts[] = {2 /* CL */, 4 /* CTG */, 8 /* EL */, 32 /* IVB */, 128 /* HSW */};
+static const uint32_t parts[] = {2 /* CL */, 4 /* CTG */, 8 /* EL */, 32 /* IVB */, 128 /* HSW */, 1024 /* KBL */};
 enum {
     PARTS = sizeof parts / sizeof parts[0],
 };
@@ -122,18 +122,19 @@ static enum g4_status send(struct machine *machine, const struct header *header,
         .threads = (header->options & 7u) + 1,
         .urb_rows = 64,
     };
-    uint32_t masks[THREADS];
+    uint32_t dispatched[THREADS];
+    uint16_t enabled[THREADS];
     for (uint32_t t = 0; t < THREADS; t++) {
-        masks[t] = t & 1 ? (uint16_t)~header->emask : header->emask;
+        dispatched[t] = enabled[t] = t & 1 ? (uint16_t)~header->emask : header->emask;
     }
     load_memory(machine, header);
-    if (g4_probe_start(machine->probe, &setup, masks) != G4_OK) {
+    if (g4_probe_start(machine->probe, &setup, dispatched) != G4_OK) {
         fail("start", setup.threads);
     }
     load_registers(machine, header, rows, later);
     return later ? g4_probe_send_gen7(machine->probe, header->options >> 4, header->descriptor, header->src,
-                                      header->dst, 16, masks)
-                 : g4_probe_send(machine->probe, header->descriptor, header->src, header->dst, 16, masks);
+                                      header->dst, 16, enabled)
+                 : g4_probe_send(machine->probe, header->descriptor, header->src, header->dst, 16, enabled);
 }
 
 static void compare_memory(const struct machine *machine) {

@@ -11,6 +11,7 @@
 #include "api/checkpoint.h"
 #include "api/media.h"
 #include "core/memory.h"
+#include "core/physical.h"
 
 enum {
     GTT_ENTRIES = 1 << 20,
@@ -29,7 +30,8 @@ enum {
     OPTION_GENERAL = 1,
     OPTION_COMPARE = 2,
     OPTION_HIERARCHICAL_DEPTH = 4,
-    OPTIONS = 8,
+    OPTION_GUARDS = 8, /* no page of memory follows another one on the host, where reads beyond a page crash */
+    OPTIONS = 16,
 };
 
 struct scene_header {
@@ -102,6 +104,7 @@ static void create_machine(struct machine *machine) {
     };
     machine->state = calloc(1, sizeof *machine->state);
     machine->image = malloc(g4_device_image_size());
+    g4_physical_guards = chosen & OPTION_GUARDS;
     machine->mem = g4_mem_create(GTT_ENTRIES, file.address_bits, MOST_PAGES, false);
     machine->device = machine->mem ? g4_device_new(machine->mem, file.gen, &options) : NULL;
     if (!machine->state || !machine->image || !machine->device) {
@@ -308,9 +311,9 @@ static void compare_pages(const struct machine *machine, const struct machine *o
     }
 }
 
-static void compare_both(const struct scene *scene, uint32_t depth, struct reader reader) {
-    struct machine *const fast = &machines[depth];
-    struct machine *const general = &machines[depth | OPTION_GENERAL];
+static void compare_both(const struct scene *scene, uint32_t options, struct reader reader) {
+    struct machine *const fast = &machines[options];
+    struct machine *const general = &machines[options | OPTION_GENERAL];
 
     prepare(fast, scene);
     prepare(general, scene);
@@ -340,11 +343,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     const struct scene *const scene = &scenes[data[0] % file.scenes];
     const struct reader reader = {data + 2, size - 2};
-    const uint32_t depth = data[1] & OPTION_HIERARCHICAL_DEPTH;
+    const uint32_t options = data[1] & (OPTION_HIERARCHICAL_DEPTH | OPTION_GUARDS);
     if (data[1] & OPTION_COMPARE) {
-        compare_both(scene, depth, reader);
+        compare_both(scene, options, reader);
     } else {
-        struct machine *const machine = &machines[depth | (data[1] & OPTION_GENERAL)];
+        struct machine *const machine = &machines[options | (data[1] & OPTION_GENERAL)];
         prepare(machine, scene);
         (void)run(machine, scene, reader);
     }
