@@ -31,6 +31,14 @@ enum {
     SMALL_DRAWS = 8,         /* with this many waiting draws of few tiles, WORTH_FETCHING applies */
     WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state other threads must fetch into their caches */
     MOST_WRITES = 64,        /* that wait */
+    MOST_BINNED = 1 << 23,   /* entries of all bins, of 9 bytes each */
+};
+
+_Static_assert(GRID * GRID <= MOST_BINNED, "an object fits");
+
+/* An object of the frame's chunks. */
+struct place {
+    uint32_t chunk, setup;
 };
 
 /* The set-up objects that may touch one tile, in order. */
@@ -273,10 +281,21 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
 
 /* ---- binning ---- */
 
-/* Add the objects of a chunk to the bins they touch. */
-static void count_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, uint32_t d) {
-    for (uint32_t i = 0; i < chunk->setups; i++) {
+static uint32_t tiles_in(struct g4_touched_tiles box) {
+    return (box.x_max - box.x_min + 1u) * (box.y_max - box.y_min + 1u);
+}
+
+/* Count the objects of a chunk, from `first` on, in the bins they touch, while those have room for them.  Returns the
+ * first object that was not counted. */
+static uint32_t count_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, uint32_t first, uint32_t d,
+                            uint32_t *room) {
+    for (uint32_t i = first; i < chunk->setups; i++) {
         const struct g4_touched_tiles box = chunk->tiles[i];
+        const uint32_t tiles = tiles_in(box);
+        if (tiles > *room) {
+            return i;
+        }
+        *room -= tiles;
         for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
                 struct bin *const bin = &frame->grid[ty * GRID + tx];
@@ -291,10 +310,12 @@ static void count_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chun
             }
         }
     }
+    return chunk->setups;
 }
 
-static void fill_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, uint32_t d) {
-    for (uint32_t i = 0; i < chunk->setups; i++) {
+static void fill_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, uint32_t first, uint32_t end,
+                       uint32_t d) {
+    for (uint32_t i = first; i < end; i++) {
         const struct g4_touched_tiles box = chunk->tiles[i];
         for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
@@ -321,15 +342,32 @@ static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
     return G4_OK;
 }
 
-static enum g4_status bin_chunks(struct g4_draw_frame *frame, uint32_t chunks) {
-    for (uint32_t c = 0; c < chunks; c++) {
-        count_chunk(frame, &frame->chunk[c], frame->draw_of[c]);
+/* Count the objects from a place on.  Returns the place after them. */
+static struct place count_bins(struct g4_draw_frame *frame, uint32_t chunks, struct place from) {
+    struct place place = from;
+    uint32_t room = MOST_BINNED;
+
+    while (place.chunk < chunks) {
+        const struct g4_chunk *const chunk = &frame->chunk[place.chunk];
+        place.setup = count_chunk(frame, chunk, place.setup, frame->draw_of[place.chunk], &room);
+        if (place.setup < chunk->setups) {
+            break;
+        }
+        place = (struct place){.chunk = place.chunk + 1};
     }
+    return place;
+}
+
+/* Bin the objects from a place on, up to a place that it changes. */
+static enum g4_status bin_objects(struct g4_draw_frame *frame, uint32_t chunks, struct place *place) {
+    const struct place from = *place;
+    *place = count_bins(frame, chunks, from);
     if (allocate_bins(frame) != G4_OK) {
         return G4_NO_MEMORY;
     }
-    for (uint32_t c = 0; c < chunks; c++) {
-        fill_chunk(frame, &frame->chunk[c], frame->draw_of[c]);
+    for (uint32_t c = from.chunk; c <= place->chunk && c < chunks; c++) {
+        fill_chunk(frame, &frame->chunk[c], c == from.chunk ? from.setup : 0,
+                   c == place->chunk ? place->setup : frame->chunk[c].setups, frame->draw_of[c]);
     }
     return G4_OK;
 }
@@ -505,31 +543,42 @@ static void order_tiles(const struct g4_device *device, struct g4_draw_frame *fr
     }
 }
 
-static void draw_tiles(struct batch *batch) {
+/* Draw the binned objects, which are among the first `setups` of the batch. */
+static void draw_bins(struct batch *batch, uint32_t setups) {
     struct g4_device *const device = batch->device;
+    struct g4_draw_frame *const frame = batch->frame;
+    uint32_t tiles = 0;
+
+    for (uint32_t d = 0; d < frame->waiting; d++) {
+        tiles += frame->draw[d]->tiles;
+        expect_pixels(device, frame->draw[d]);
+        frame->draw[d]->tiles = 0;
+    }
+    device->counts.tiles += tiles;
+    const bool small = frame->waiting >= SMALL_DRAWS && tiles < BRIEF_TILES * frame->waiting;
+    const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
+    const uint32_t worth = small ? WORTH_FETCHING : brief ? WORTH_WAKING : 0;
+    if (device->workers > 1 && !worth && !batch->tiles_in_order && !device->ctx.hooks) {
+        order_tiles(device, frame);
+    }
+    atomic_store_explicit(&device->step, G4_DRAW_STEP_TILES, memory_order_relaxed);
+    run_jobs(batch, run_tile, frame->used_count, worth, batch->tiles_in_order);
+}
+
+static void draw_tiles(struct batch *batch) {
     struct g4_draw_frame *const frame = batch->frame;
     uint32_t setups = 0;
     const uint32_t chunks = count_objects(batch, &setups);
 
-    if (bin_chunks(frame, chunks) != G4_OK) {
-        fail(batch, 0, G4_NO_MEMORY);
-    } else if (frame->used_count) {
-        uint32_t tiles = 0;
-        for (uint32_t d = 0; d < frame->waiting; d++) {
-            tiles += frame->draw[d]->tiles;
-            expect_pixels(device, frame->draw[d]);
+    for (struct place place = {0}; place.chunk < chunks;) {
+        if (bin_objects(frame, chunks, &place) != G4_OK) {
+            fail(batch, 0, G4_NO_MEMORY);
+            place.chunk = chunks;
+        } else if (frame->used_count) {
+            draw_bins(batch, setups);
         }
-        device->counts.tiles += tiles;
-        const bool small = frame->waiting >= SMALL_DRAWS && tiles < BRIEF_TILES * frame->waiting;
-        const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
-        const uint32_t worth = small ? WORTH_FETCHING : brief ? WORTH_WAKING : 0;
-        if (device->workers > 1 && !worth && !batch->tiles_in_order && !device->ctx.hooks) {
-            order_tiles(device, frame);
-        }
-        atomic_store_explicit(&device->step, G4_DRAW_STEP_TILES, memory_order_relaxed);
-        run_jobs(batch, run_tile, frame->used_count, worth, batch->tiles_in_order);
+        clear_bins(frame);
     }
-    clear_bins(frame);
 }
 
 /* ---- the draw ---- */
