@@ -234,6 +234,16 @@ def test_math_is_an_instruction(gen: Gen, name: str, x: float, y: float, expecte
 
 
 @every
+@pytest.mark.parametrize(("operands", "expected"), [
+    ("sqrt(8) g10<1>F g2<8,8,1>W null<8,8,1>F", 0), ("inv(8) g10<1>F g3<8,8,1>W null<8,8,1>F", 0xFFFFFFC1),
+    ("fdiv(8) g10<1>F g3<8,8,1>W g4<8,8,1>F", 0xFFFFFFC1), ("pow(8) g10<1>F g4<8,8,1>F g2<8,8,1>UB", 0x3F800000),
+])
+def test_math_takes_the_bits_of_integers_for_floats(gen: Gen, operands: str, expected: int) -> None:
+    code = f"math {operands} {{ align1 1Q }};"
+    assert result(gen, code, {2: 0x00040004, 3: 0xFFC1FFC1, 4: 0x40400000}) == [expected] * 8
+
+
+@every
 @pytest.mark.parametrize(("name", "kind", "a", "b", "expected"), [
     ("intdiv", "UD", 7, 2, 3), ("intmod", "UD", 7, 2, 1), ("intdiv", "D", 0xFFFFFFF9, 2, 0xFFFFFFFD),
     ("intmod", "D", 0xFFFFFFF9, 2, 0xFFFFFFFF),
