@@ -11,7 +11,6 @@ enum {
     BLOCKS = G4_MEDIA_BLOCKS,
     BLOCK_ROWS = 4,
     PCM_BYTES = 64, /* bytes of a block */
-    WEIGHT_ROWS = 2,
     I_PCM = 25,
     INLINE_IT = 8, /* dwords */
     INLINE_MC = 6,
@@ -46,11 +45,8 @@ static struct sizes sizes_of(uint32_t mv_size) {
     }
 }
 
-/* Copies `count` dwords to rows from `row` on.  The first `rows` of them are cleared before. */
-static void place(struct avc_macroblock *mb, uint32_t row, uint32_t rows, uint32_t count) {
-    for (uint32_t r = row; r < row + rows && r < G4_MEDIA_ROWS; r++) {
-        memset(mb->root->data[r], 0, sizeof mb->root->data[r]);
-    }
+/* Copies `count` dwords to rows from `row` on. */
+static void place(struct avc_macroblock *mb, uint32_t row, uint32_t count) {
     for (uint32_t i = 0; i < count && row + i / 8 < G4_MEDIA_ROWS; i++) {
         mb->root->data[row + i / 8][i % 8] = g4_media_dword(mb->media, mb->next++);
     }
@@ -66,13 +62,11 @@ static uint32_t place_vectors(struct avc_macroblock *mb) {
     if (sizes.vectors == 0) {
         return 1;
     }
-    const uint32_t weights_at = avc->weights_row;
-    const uint32_t residual_at = avc->residual_row;
-    place(mb, 1, weights ? weights_at : residual_at, sizes.vectors);
+    place(mb, 1, sizes.vectors);
     if (weights) {
-        place(mb, 1 + weights_at, WEIGHT_ROWS, sizes.weights);
+        place(mb, 1 + avc->weights_row, sizes.weights);
     }
-    return 1 + residual_at;
+    return 1 + avc->residual_row;
 }
 
 /* Finds the residual in the indirect data. */
@@ -202,7 +196,6 @@ static void put_inline(struct avc_macroblock *mb, const struct g4_media_command 
     uint32_t *const row = mb->root->data[0];
     struct g4_payload_avc_inline seen;
 
-    memset(row, 0, sizeof mb->root->data[0]);
     memcpy(row, command->words, INLINE_MC * sizeof *row);
     g4_payload_avc_inline_unpack(row, g4_media_context(mb->media)->gen, &seen);
     if (it) {
@@ -247,6 +240,7 @@ enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command 
     if (!mb.root) {
         return status;
     }
+    memset(mb.root->data, 0, sizeof mb.root->data); /* there may be rows between vectors, weights and residual */
     const uint32_t row = place_vectors(&mb);
     find_residual(&mb);
     if (is_pcm(&mb)) {

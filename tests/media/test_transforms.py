@@ -15,6 +15,8 @@ from tests.harness.media import DATA, DESCRIPTORS, EXTENDED, Media, machine, uni
 
 Block = NDArray[np.int64]
 I_PCM = 25
+ROOTS = 64  # of the queue
+CODED = [f"coded_block_{name}" for name in ("y0", "y1", "y2", "y3", "cb", "cr")]
 
 
 def run(media: Media, inline: str, data: bytes, **fields: Any) -> tuple[tuple[int, ...], ...]:
@@ -117,6 +119,18 @@ def test_the_size_of_vectors_and_weights(size: int, vectors: int, weights: int) 
     assert flat[32:48] == numbers[vectors:] + [0] * (16 - weights)
     assert not any(flat[48:])
     assert len(rows) == 1 + 6 + 24
+
+
+def test_rows_between_weights_and_residual_are_zeros_after_other_objects() -> None:
+    media = machine(VfeMode.AVC_MC, **MC_STATE | {"inter_residual_data_grf_destination_offset": 10})
+    residual = struct.pack("<64h", *range(1, 65))
+    for _ in range(ROOTS):
+        rows = run(media, "MEDIA_INLINE_AVC_MC", bytes(64) + 6 * residual, mb_type=3, **dict.fromkeys(CODED, True))
+        assert all(any(row) for row in rows[1:25])
+    data = struct.pack("<8I", 1, 2, 0, 0, 3, 4, 5, 0) + bytes(32) + residual
+    rows = run(media, "MEDIA_INLINE_AVC_MC", data, mv_size=2, weighted_bipred_flag=1, coded_block_y0=True, mb_type=3)
+    assert rows[5] == (3, 4, 5, 0, 0, 0, 0, 0)
+    assert rows[6:11] == ((0,) * 8,) * 5
 
 
 def test_packed_residual_starts_at_the_next_eight_dwords() -> None:
