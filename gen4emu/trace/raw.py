@@ -20,11 +20,12 @@ from gen4emu.trace.source import Source
 _RUN_DWORDS = 16384
 _LINE_BYTES = 4096
 
+# Time is linear in the length of a line: no two parts beside each other match the same spaces.
 _DWORD = rb"(?:0x)?[0-9a-fA-F]{8}(?![0-9a-zA-Z])"
-_ADDRESSED = re.compile(rb"\s*((?:0x)?[0-9a-fA-F]{8})\s*:\s*(?:HEAD|TAIL)?\s*"
+_ADDRESSED = re.compile(rb"\s*((?:0x)?[0-9a-fA-F]{8})\s*:\s*(?:(?:HEAD|TAIL)\s*)?"
                         rb"(" + _DWORD + rb"(?:[ \t,]+" + _DWORD + rb"(?!\s*:))*)")
 _HEX_DWORD = rb"0x[0-9a-fA-F]{8}(?![0-9a-zA-Z])"
-_BARE = re.compile(rb"[\s{]*(" + _HEX_DWORD + rb"(?:[ \t]*,?[ \t]*" + _HEX_DWORD + rb")*)(?!\s*:)")
+_BARE = re.compile(rb"[\s{]*(" + _HEX_DWORD + rb"(?:[ \t]*(?:,[ \t]*)?" + _HEX_DWORD + rb")*)(?!\s*:)")
 _ONE = re.compile(_DWORD)
 
 

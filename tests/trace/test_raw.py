@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -79,6 +80,13 @@ def test_base_is_added_to_the_addresses_of_a_dump() -> None:
 def test_dump_beyond_the_address_space_is_an_error() -> None:
     with pytest.raises(TraceError, match="0x00000000: dword at 0xfffffffe is beyond"):
         events(b"fffffffe : 00000001\n")
+
+
+@pytest.mark.parametrize("start", [b"12300000:", b"0x61040000", b"0x61040000 "])
+def test_spaces_take_linear_time(start: bytes) -> None:
+    begun = time.process_time()
+    events(start + b" " * (1 << 17) + b"x\n0x05000000\n", base=0x1000)
+    assert time.process_time() - begun < 3
 
 
 def test_kind_can_be_forced() -> None:
