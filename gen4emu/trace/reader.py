@@ -464,7 +464,8 @@ _MAGIC: tuple[tuple[int, bytes, Foreign], ...] = (
 
 _APITRACE = Foreign("an apitrace trace", _OTHER_API)
 _MAX_CHUNK_BYTES = 4 << 20  # in apitrace's snappy container; apitrace writes chunks of 1 MiB
-# Patterns for the beginning of a text (_TEXTS) and for any line of it (_LINES).
+# Patterns for the beginning of a text (_TEXTS) and for any line of it (_LINES), which must not go beyond it: each line
+# would look through the rest of the text.
 _TEXTS: tuple[tuple[str, Foreign], ...] = (
     (r"version https://git-lfs", Foreign("a Git LFS pointer", "`git lfs pull` fetches the file itself")),
     (r'\s*\{\s*"schema"\s*:\s*"gen4emu\.', Foreign("JSON written by gen4emu", "name the trace itself")),
@@ -475,9 +476,9 @@ _TEXTS: tuple[tuple[str, Foreign], ...] = (
     (r"\s*(?:<\?xml|<svg)", Foreign("XML")),
 )
 _LINES: tuple[tuple[str, Foreign], ...] = (
-    (r"\s*\[\[trace\]\]", Foreign("a manifest", "`gen4emu check` reads manifests")),
+    (r"[ \t]*\[\[trace\]\]", Foreign("a manifest", "`gen4emu check` reads manifests")),
     (r"(?:from [\w.]+ )?import \w[\w., ]*$", Foreign("a Python program")),
-    (r"\s*(?:\([^)]*\)\s*)?(?:mov|add|mul|send|cmp|sel)(?:\.\w+)*\s*\(\d+\)",
+    (r"[ \t]*(?:\([^)\n]*\)[ \t]*)?(?:mov|add|mul|send|cmp|sel)(?:\.\w+)*[ \t]*\(\d+\)",
      Foreign("EU assembly", "`gen4emu asm` reads it")),
 )
 

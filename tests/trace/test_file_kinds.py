@@ -9,6 +9,7 @@ import sqlite3
 import struct
 import sys
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -90,6 +91,14 @@ def database(directory: Path) -> bytes:
 def test_the_kind_is_named(data: bytes, name: str) -> None:
     with pytest.raises(TraceError, match=f"^x: {name}"):
         trace.open_bytes(data, "x")
+
+
+@pytest.mark.parametrize("line", [b"\n", b" (\n", b"[\n"])
+def test_many_lines_take_linear_time(line: bytes) -> None:
+    begun = time.process_time()
+    with pytest.raises(TraceError, match="is text without dwords"):
+        trace.open_bytes(line * (1 << 17), "x")
+    assert time.process_time() - begun < 3
 
 
 def test_a_database_is_named(tmp_path: Path) -> None:
