@@ -44,7 +44,7 @@ from gen4emu.trace.source import CHUNK_BYTES, Source
 
 # --- lines ------------------------------------------------------------------------------------------------------------
 _DMESG = re.compile(rb"(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ (?:kernel: )?)?\[[ \d]{1,12}\.\d{1,9}\] ?")
-_TITLE = re.compile(r"(.*?) ?--- (.+?) = 0x([0-9a-fA-F]{1,8})(?:[ _]([0-9a-fA-F]{8}))?\s*$")
+_TITLE_END = re.compile(r" = 0x([0-9a-fA-F]{1,8})(?:[ _]([0-9a-fA-F]{8}))?\s*$")
 _ENGINE_TITLE = re.compile(r"(\w[\w ()]*?) command stream:")
 _TABLE_TITLE = re.compile(r"((?:Active|Pinned)\b[^\[]*?) ?\[\s*\d+\]:")
 _TABLE_ROW = re.compile(r"\s+(?:0x)?([0-9a-fA-F]{8})(?:[_ ]([0-9a-fA-F]{8})(?=\s+\d))?\s+(\d+)\b")
@@ -116,15 +116,15 @@ def engine_name(text: str) -> str:
 
 
 def parse_title(line: str) -> Title | None:
-    found = _TITLE.match(line)
-    if found is None:
+    found = _TITLE_END.search(line)
+    who, _, what = line[:0 if found is None else found.start()].partition("--- ")
+    if found is None or not what:
         return _explained_title(line)
-    who, what, first, second = found.groups()
-    address = _address(first, second)
+    address = _address(*found.groups())
     kind = section_kind(what)
     if kind == "batch" and "(w/a)" in who:
         kind = "wa_batch"
-    return Title(engine_name(who), kind, address, parse_process(who))
+    return Title(engine_name(who), kind, address, parse_process(who.removesuffix(" ")))
 
 
 def _explained_title(line: str) -> Title | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -195,6 +196,12 @@ def test_titles(line: str, engine: str, kind: str, address: int) -> None:
 
 def test_a_line_without_an_address_is_not_a_title() -> None:
     assert error_state.parse_title("render ring --- 3 requests") is None
+
+
+def test_a_long_line_takes_linear_time() -> None:
+    begun = time.process_time()
+    assert error_state.parse_title("--- " * (1 << 15)) is None
+    assert time.process_time() - begun < 3
 
 
 def test_head_line_with_the_head_of_the_request() -> None:
