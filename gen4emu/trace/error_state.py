@@ -326,6 +326,7 @@ _LINE_BYTES = 64 << 10
 _RUN_DWORDS = 16384
 _ADDRESS_LIMIT = 1 << 48
 _MAX_FIELDS, _MAX_TEXT, _MAX_REGISTERS, _MAX_BUFFERS, _MAX_SECTIONS = 1024, 512, 4096, 65536, 65536
+_MAX_RINGS = 32  # a line of text may make each as long as MAX_RING_BYTES
 _STARTS = ("GPU HANG", "Kernel", "Time", "PCI ID")  # once in each state: a second one starts the next state
 _COMPRESSED, _PLAIN = b":", b"~"
 
@@ -540,17 +541,26 @@ class ErrorStateReader:
         if title.address + at + len(data) > _ADDRESS_LIMIT:
             yield Warning(section.offset, f"{_name(section)}: goes beyond the address space: skipped")
             return
-        section.end = max(section.end, at + len(data))
         if title.kind == "ring":
-            ring = self._state.rings.setdefault(title.engine, Ring(title.address))
-            if title.address == ring.address and at + len(data) <= MAX_RING_BYTES:
-                ring.put(at, data)
+            yield from self._keep(section, at, data)
+        section.end = max(section.end, at + len(data))
         is_global = self._is_wide() and (title.kind in _GLOBAL_KINDS or title.engine == "global")
         yield MemoryWrite(section.offset, title.address + at, data, Space.GLOBAL if is_global else Space.GRAPHICS,
                           title.kind)
         if at == 0 and (found := driver_block.find(title.address, data)) and found != self._driver:
             self._driver = found
             yield Comment(section.offset, str(found))
+
+    def _keep(self, section: _Section, at: int, data: bytes) -> Events:
+        """Keep bytes of a ring."""
+        title, rings = section.title, self._state.rings
+        if title.engine not in rings and len(rings) >= _MAX_RINGS:
+            if not section.end:
+                yield Warning(section.offset, f"{_name(section)}: more than {_MAX_RINGS} rings: it is not followed")
+            return
+        ring = rings.setdefault(title.engine, Ring(title.address))
+        if title.address == ring.address and at + len(data) <= MAX_RING_BYTES:
+            ring.put(at, data)
 
     def _chip(self) -> Device | None:
         return self._check.override or BY_PCI_ID.get(self._state.pci_id or 0)

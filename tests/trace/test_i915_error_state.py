@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -275,6 +276,20 @@ def test_state_of_another_engine_is_kept_but_not_followed() -> None:
     assert isinstance(found[2], MemoryWrite)
     assert found[2].data == b"abcd"
     assert found[-1] == Warning(0, "engine vebox does not exist on this device: its ring is not followed")
+
+
+def test_many_rings_take_little_memory() -> None:
+    """Each of these is as long as a ring can be."""
+    lines = "".join(f"{a}{b} --- ring = 0x00001000\n001ffff8 : 02000000\n" for a in "abcdefghij" for b in "klmnopqrst")
+    tracemalloc.start()
+    found = events(PREAMBLE + lines)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 << 20
+    assert len([e for e in found if isinstance(e, MemoryWrite)]) == 100
+    texts = [e.text for e in found if isinstance(e, Warning)]
+    assert texts.count("ring at 0x00001000: more than 32 rings: it is not followed") == 68
+    assert texts.count("engine ak does not exist on this device: its ring is not followed") == 1
 
 
 # --- damaged contents -------------------------------------------------------------------------------------------------
