@@ -21,6 +21,7 @@ LISTS = ("fail", "flake", "skip")
 FAILING_RESULTS = ("fail", "crash", "timeout")
 
 _MAX_BYTES = 16 << 20
+_MOST_TOLERANCE = 1e9
 _DIGEST = re.compile(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 _NAME = re.compile(r'[^/"\x00-\x1f\x7f]{1,200}')
 _TOP_KEYS = {"trace", "timeout", *LISTS}
@@ -136,7 +137,7 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as e:
         raise _not_a_manifest(file, f"not a manifest: byte {e.start} is not UTF-8 text") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as e:
+    except (ValueError, RecursionError) as e:  # a TOMLDecodeError, or of a number with thousands of digits
         raise _not_a_manifest(file, f"not a manifest: {e}") from None
 
 
@@ -177,8 +178,8 @@ def _case(file: Path, index: int, entry: Any, timeout: float) -> Case:
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise DecodeError(f"{where}: invalid name {name!r}: a name has no slash, quote or control character")
     tolerance = entry.get("tolerance", 0)
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0:
-        raise DecodeError(f"{where}: tolerance is not a number of at least 0")
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance <= _MOST_TOLERANCE:
+        raise DecodeError(f"{where}: tolerance is not a number of at least 0, and at most {_MOST_TOLERANCE:.0e}")
     digests = _digests(where, entry["expect"], may_be_empty=True) if "expect" in entry else None
     if digests is not None and tolerance:
         raise DecodeError(f"{where}: a tolerance needs golden pictures; digests in `expect` are exact")

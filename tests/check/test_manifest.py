@@ -62,6 +62,8 @@ timeout = 5.5
     ('[[trace]]\nfile = "a"\ncolour = 3', "trace 0 (a): unknown key colour (known: "),
     ('[[trace]]\nfile = "a"\nname = "../x"', "invalid name '../x'"),
     ('[[trace]]\nfile = "a"\ntolerance = nan', "tolerance is not a number of at least 0"),
+    (f'[[trace]]\nfile = "a"\ntolerance = 1{"0" * 400}', "tolerance is not a number of at least 0, and at most 1e+09"),
+    (f'[[trace]]\nfile = "a"\ntolerance = 1{"0" * 5000}', "manifest.toml: not a manifest: "),
     ('[[trace]]\nfile = "a"\ntimeout = 0', "timeout is not a number of seconds above 0"),
     ('[[trace]]\nfile = "a"\nexpect = "12"', "'12' is not a digest of 32 hexadecimal digits"),
     (f'[[trace]]\nfile = "a"\nexpect = {{ "f.png" = "{DIGEST}" }}', "pictures are named without .png"),
