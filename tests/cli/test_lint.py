@@ -110,6 +110,8 @@ def test_a_stale_baseline_is_reported(tmp_path: Path, capsys: pytest.CaptureFixt
     ("[[known]]\nfile = 'x'\nrule = 'payload'\nwhere = 'x'\ncount = 0\n", "known 0: count is not a number"),
     ("[[known]]\nfile = 'x'\nrule = 'paylod'\nwhere = 'x'\ncount = 1\n", "did you mean payload?"),
     ("\xff", "not a baseline of gen4emu lint"),
+    ("known = " + "[" * 100000, "not a baseline of gen4emu lint"),
+    ("known = 1" + "0" * 5000, "not a baseline of gen4emu lint"),
 ])
 def test_a_broken_baseline_exits_with_2(text: str, message: str, tmp_path: Path,
                                         capsys: pytest.CaptureFixture[str]) -> None:
