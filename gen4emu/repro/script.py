@@ -41,7 +41,7 @@ _MOST_TEXT = 64 << 20
 _SETTING = re.compile(r"(?P<name>\w+) = (?P<value>.*)")
 _MEMORY = re.compile(r"memory (?P<address>0x[0-9a-fA-F]+) = (?P<file>\S+)")
 _KERNEL = re.compile(r"kernel (?P<address>0x[0-9a-fA-F]+) (?P<room>0x[0-9a-fA-F]+|\d+) = (?P<file>\S+)")
-_FIELD = re.compile(r"(?:(?P<array>\w+)\[(?P<index>\d+)\]\.)?(?P<name>\w+) = (?P<value>.+)")
+_FIELD = re.compile(r"(?:(?P<array>\w+)\[(?P<index>\d{1,9})\]\.)?(?P<name>\w+) = (?P<value>.+)")
 _DWORDS = 8  # in a line
 
 Dwords = tuple[int, ...]
@@ -297,7 +297,10 @@ class _Reader:
 
     def _contents(self, what: str, name: str) -> bytes:
         """A file beside this one."""
-        path = (self._directory / name).resolve()
+        try:
+            path = (self._directory / name).resolve()
+        except (RuntimeError, ValueError) as e:  # before Python 3.13, a loop of symbolic links; a NUL
+            raise self._error(f"{what}: {name!r}: {e}") from None
         if not path.is_relative_to(self._directory.resolve()):
             raise self._error(f"{what}: {name} is outside the directory of this file")
         try:

@@ -162,9 +162,12 @@ HEAD = "# gen4emu batch 1\ndevice = g45\nbatch = 0x00200000\n"
     (HEAD + "PIPELINE_SELECT\n  pipeline_selection = 4D\n", ":5: pipeline_selection: '4D' is not a number"),
     (HEAD + "3DSTATE_VERTEX_BUFFERS\n  vertex_buffers[1].buffer_pitch = 4\n",
      ":5: 3DSTATE_VERTEX_BUFFERS: vertex_buffers[1] does not follow 0 items"),
+    (HEAD + f"3DSTATE_VERTEX_BUFFERS\n  vertex_buffers[{'1' * 5000}].buffer_pitch = 4\n",
+     ":5: 3DSTATE_VERTEX_BUFFERS: 'vertex_buffers[111"),
     (HEAD + "  x = 1\n", ":4: a field without a command before it"),
     (HEAD + "dwords 0x100000000\n", ":4: dwords: 0x100000000 does not fit 32 bits"),
     (HEAD + "memory 0x1000 = ../../etc/passwd\n", ":4: memory: ../../etc/passwd is outside the directory"),
+    (HEAD + "memory 0x1000 = a\0b\n", r":4: memory: 'a\x00b': embedded null byte"),
     (HEAD + "memory 0x1000 = gone.bin\n", ":4: memory: gone.bin: No such file or directory"),
     (HEAD + "kernel 0x1000 64 = /etc/passwd\n", ":4: kernel: /etc/passwd is outside the directory"),
     (HEAD + "kernel 0x1000 64 = gone.g4a\n", ":4: kernel: gone.g4a: No such file or directory"),
@@ -178,6 +181,14 @@ def test_errors_name_line_field_and_value_and_nothing_is_written(text: str, erro
     assert run(["build", str(batch), "-o", str(built)]) == 2
     assert f"{batch}{error}" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["batch.txt"]
+
+
+def test_a_file_that_is_a_loop_of_links_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = tmp_path / "batch.txt"
+    batch.write_text(HEAD + "memory 0x1000 = loop\n")
+    (tmp_path / "loop").symlink_to("loop")
+    assert run(["build", str(batch), "-o", str(tmp_path / "x.aub")]) == 2
+    assert f"{batch}:4: memory: " in capsys.readouterr().err
 
 
 def test_media_objects_cannot_be_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
