@@ -75,7 +75,7 @@ class Sections:
         return b"\n".join(waiting)
 
     def _line(self, line: bytes) -> bytes:
-        if _SECTION.match(line):
+        if _SECTION.match(line, 0, _MOST_LINE):
             if self._section:
                 self._complete()  # mixed with the output of another thread
             self._section, self._bytes, self._ends = [line], len(line), b"UE map" in line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -73,6 +74,13 @@ def test_a_section_inside_another_ends_it() -> None:
 def test_the_size_of_a_section_is_limited() -> None:
     (kept,), passed = separated(NIR[:-2], *(["\tvec1 32 ssa_0 = load_const\n"] * 60000), "}\n\nafter\n")
     assert 1 << 20 < len(kept) < (1 << 20) + 200 and passed == "after\n"
+
+
+def test_a_long_line_takes_little_time() -> None:
+    line = "NIR (" + ") for " * 40000 + "\n"
+    begun = time.process_time()
+    assert separated(line) == ([], line)
+    assert time.process_time() - begun < 3
 
 
 def run(script: str, environment: dict[str, str], capfd: pytest.CaptureFixture[str]) -> tuple[list[GlNote], str]:
