@@ -154,13 +154,20 @@ def replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: P
             current += 1
 
     def receive(i: int, message: Any) -> None:
+        frames = parts[i].frames
+        name = f"{job.trace}: the process of frames {frames.first}-{'' if frames.last is None else frames.last}"
         if isinstance(message, Ended):
             if ends[i] is None:
-                frames = parts[i].frames
-                name = f"{frames.first}-{'' if frames.last is None else frames.last}"
-                error = Gen4emuError(message.text(f"{job.trace}: the process of frames {name}"))
-                ends[i] = Joined(None, error, False)
-        elif "picture" in message:
+                ends[i] = Joined(None, Gen4emuError(message.text(name)), False)
+            return
+        try:
+            take(i, message)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            ends[i] = Joined(None, Gen4emuError(f"{name} told nonsense"), False)
+
+    def take(i: int, message: dict[str, Any]) -> None:
+        """Enter what a process tells, which its trace may have taken over."""
+        if "picture" in message:
             if all(Path(name).name == name for name in files_of(message["picture"])):
                 told[i].append(message["picture"])
         elif "device" in message:
@@ -169,7 +176,7 @@ def replay_parts(job: Job, parts: Sequence[FrameRange], processes: int, store: P
         else:
             error = message["error"]
             kind = HangError if message["hung"] else Gen4emuError
-            ends[i] = Joined(Outcome(**message["outcome"]), None if error is None else kind(error), message["hung"])
+            ends[i] = Joined(Outcome.told(message["outcome"]), None if error is None else kind(error), message["hung"])
             if store is not None and all(ends[:i]):
                 store.error_states += message["error_states"]
 

@@ -81,6 +81,17 @@ class Outcome:
     damage: list[tuple[int, str]]  # offsets and texts
     hierarchical_depth: str
 
+    @classmethod
+    def told(cls, found: dict[str, Any]) -> Outcome:
+        """From JSON.  Raises TypeError, ValueError or KeyError if `show` could not print it."""
+        outcome = cls(**found)
+        numbers = [outcome.document[name] for name in ("status", "submissions", *_KINDS)]
+        numbers += [offset for offset, _ in outcome.damage]
+        texts = [*outcome.complaints, *outcome.notes, outcome.hierarchical_depth, *(text for _, text in outcome.damage)]
+        if not all(isinstance(number, int) for number in numbers) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("not an outcome")
+        return outcome
+
     def show(self, trace: str, partial: bool, pictures: Sequence[dict[str, Any]] | None, seconds: float) -> None:
         """Print errors, notes and the summary."""
         for line in self.complaints + ([] if is_quiet() else self.notes):

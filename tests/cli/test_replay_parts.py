@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,18 @@ def test_a_process_that_dies_is_named_and_later_pictures_are_removed(trace: str,
     assert set(files("divided")) == expected
     listed = json.loads(Path("divided/index.json").read_text())
     assert {entry["file"] for entry in listed["pictures"]} == expected - {"index.json"}
+
+
+@pytest.mark.parametrize("message", [
+    5, "picture", {}, {"picture": {}}, {"picture": {"file": 1}}, {"device": 5, "picture": None},
+    {"outcome": {}, "error": None, "hung": False, "error_states": []},
+    {"outcome": {"document": {}, "complaints": [], "notes": [], "damage": [], "hierarchical_depth": ""},
+     "error": None, "hung": False, "error_states": []}])
+def test_a_process_that_tells_nonsense_is_named(message: Any, trace: str, capsys: Text,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_parts, "_execute", lambda job, part, tell: tell(message))
+    assert run(["replay", trace, "-o", "divided", "--processes", "2"]) == 2
+    assert re.search(r"the process of frames 0-\d+ told nonsense", capsys.readouterr().err)
 
 
 def test_an_interrupt_stops_the_processes_and_keeps_what_is_complete(trace: str, capsys: Text,
