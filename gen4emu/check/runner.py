@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -97,7 +98,7 @@ class _Worker(Child):
         """The result, None if the process has died, nothing if it has only become ready."""
         assert self.running is not None
         try:
-            answer = json.loads(self.connection.recv_bytes(_ANSWER_BYTES))
+            answer = json.loads(self._received())
             if answer is not None:
                 yield Result.from_json(self.running.case, answer, self._results)
                 return
@@ -106,6 +107,16 @@ class _Worker(Child):
             return
         self._is_ready = True
         self.running.started = time.monotonic()
+
+    def _received(self) -> bytes:
+        """The answer.  One that its trace has taken over could send half of it: it is killed at the deadline."""
+        watch = threading.Timer(max(0.0, self.deadline - time.monotonic()), self._process.kill)
+        watch.start()
+        try:
+            return self.connection.recv_bytes(_ANSWER_BYTES)
+        finally:
+            watch.cancel()
+            watch.join()  # this process may fork again
 
 
 def _spawn(handle: int, log: BinaryIO) -> Process:
@@ -211,13 +222,14 @@ class Runner:
             assert run is not None
             if connection in ready:
                 for result in worker.receive():
-                    yield run, self._crashed(worker, run) if result is None else self._ended(worker, run, result)
+                    if result is not None:
+                        yield run, self._ended(worker, run, result)
+                    elif time.monotonic() >= worker.deadline:
+                        yield run, self._timed_out(worker, run)
+                    else:
+                        yield run, self._crashed(worker, run)
             elif time.monotonic() >= worker.deadline:
-                worker.running = None
-                self._workers.remove(worker)
-                worker.kill()
-                text = f"no result after {self.limits.timeout_of(run.case):g} s"
-                yield run, Result(run.case, Outcome.TIMEOUT, seconds=time.monotonic() - run.started, messages=[text])
+                yield run, self._timed_out(worker, run)
 
     def _ended(self, worker: _Worker, run: _Run, result: Result) -> Result:
         worker.running = None
@@ -225,6 +237,13 @@ class Runner:
             result.outcome = Outcome.FLAKE
             result.notes.append(f"crashed with {run.crashes[0]}, and passed when it was tried again")
         return result
+
+    def _timed_out(self, worker: _Worker, run: _Run) -> Result:
+        worker.running = None
+        self._workers.remove(worker)
+        worker.kill()
+        text = f"no result after {self.limits.timeout_of(run.case):g} s"
+        return Result(run.case, Outcome.TIMEOUT, seconds=time.monotonic() - run.started, messages=[text])
 
     def _crashed(self, worker: _Worker, run: _Run) -> Result | None:
         """None: to be tried once more."""
