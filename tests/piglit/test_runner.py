@@ -25,6 +25,8 @@ KNOWN = Expectations(silicon={"spec@a@one", "spec@a@two@left"}, flakes={"spec@a@
     ('PIGLIT: {"subtest": {"x, y" : "skip"}}\nPIGLIT: {"result": "warn" }', 0, "warn", {"x, y": "skip"}),
     ('PIGLIT: {"result": "pass" }', -11, "crash", {}),
     ('PIGLIT: {"result": "pa', 0, "fail", {}),
+    ('PIGLIT: {"result": [], "subtest": 5}\nPIGLIT: {"subtest": {"a": 1, "b": "pass"}}', 0, "pass", {"b": "pass"}),
+    ('PIGLIT: {"a": ' + "[" * 100000 + "}", 0, "fail", {}),
     ("", 77, "skip", {}),
     ("", 0, "fail", {}),
 ])

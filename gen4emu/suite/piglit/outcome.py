@@ -99,10 +99,12 @@ def parse(text: str, status: int) -> tuple[str, dict[str, str]]:
     """A test's result and its subtests', from what it printed and its exit status."""
     result, subtests = "", {}
     for report in _REPORT.findall(text):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             said = json.loads(report)
-            result = said.get("result", result)
-            subtests.update(said.get("subtest", {}))
+            if isinstance(found := said.get("result"), str):
+                result = found
+            if isinstance(found := said.get("subtest"), dict):
+                subtests.update({name: text for name, text in found.items() if isinstance(text, str)})
     if status < 0:
         result = "crash"
     return result or ("skip" if status == _SKIPPED else "pass" if status == 0 and subtests else "fail"), subtests
