@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from gen4emu.errors import DecodeError
 
 Pixels = npt.NDArray[np.generic]
 _MAX_PIXELS = 1 << 27
+_FORMATS = ("PNG", "PPM")  # Pillow's readers of some others start programs such as Ghostscript, or fail in any way
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,11 @@ def load(path: Path) -> Pixels:
         if path.suffix == ".npy":
             array: Pixels = np.load(path, allow_pickle=False)
         else:
-            with Image.open(path) as image:
+            with Image.open(path, formats=_FORMATS) as image:
                 if image.width * image.height > _MAX_PIXELS:
                     raise DecodeError(f"{path}: {image.width} x {image.height} pixels are too many")
                 array = np.asarray(image if image.mode in _MODES else image.convert("RGBA"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as e:
+    except (OSError, ValueError, SyntaxError, TokenError, Image.DecompressionBombError) as e:
         raise DecodeError(f"{path}: not a picture that can be read ({e})") from None
     if array.ndim == 2:
         array = array[:, :, np.newaxis]

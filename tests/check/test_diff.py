@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,6 +71,27 @@ def test_traces_are_named_as_traces(make: Make, capsys: Capture) -> None:
     Image.new("RGB", (2, 2)).save("a.png")
     assert run(["diff", "a.png", "clear-brw.aub.xz"]) == 2
     assert "clear-brw.aub.xz: is a trace; diff compares pictures" in capsys.readouterr().err
+
+
+def eps() -> bytes:
+    return b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+
+
+def dds() -> bytes:
+    """Of an unknown layout of pixels."""
+    header = struct.pack("<31I", 124, 0x1007, 4, 4, *bytes(14), 32, 0x80000000, *bytes(11))
+    return b"DDS " + header + bytes(64)
+
+
+@pytest.mark.parametrize(("name", "data"), [
+    ("a.png", eps()), ("a.png", dds()), ("a.npy", b"\x93NUMPY\1\0\1\0(")])
+def test_files_that_are_neither_png_nor_npy(name: str, data: bytes, tmp_path: Path, capsys: Capture) -> None:
+    """Whatever Pillow would do with them, such as to start Ghostscript."""
+    file = tmp_path / name
+    file.write_bytes(data)
+    assert run(["diff", str(file), str(file)]) == 2
+    err = capsys.readouterr().err
+    assert f"{file}: not a picture that can be read" in err and "Ghostscript" not in err
 
 
 def test_a_directory_and_a_file(directories: tuple[str, str], tmp_path: Path, capsys: Capture) -> None:
