@@ -250,6 +250,11 @@ class AddressSpace:
         old.close()
         return old.inode
 
+    @property
+    def largest(self) -> int:
+        """The bytes of the largest file, which no buffer exceeds."""
+        return max((file.size for file in self._files.values()), default=0)
+
     def progress(self, offset: int) -> Any:
         """The `struct g4_live_progress *` at an offset of the arena, which stays mapped from now on."""
         arena = self._files[0]
@@ -519,8 +524,12 @@ class Connection:
         if not self._host.records_buffers:
             return
         items, count = self._packets.packet_array("objects", "object")
+        largest = self._space.largest
         for i in range(count):
             o = items[i]
+            if o.size > largest:  # observers look at each page
+                raise ProtocolError(f"objects: 0x{o.size:x} bytes at 0x{o.address:08x}, and the largest file has "
+                                    f"0x{largest:x}")
             self._buffers.append(BufferUse(o.address, o.size, bool(o.flags & lib.G4_LIVE_OBJECT_WRITTEN),
                                            bool(o.flags & lib.G4_LIVE_OBJECT_CAPTURE), o.tiling, o.pitch))
         if len(self._buffers) > lib.G4_LIVE_MAX_FILES:

@@ -345,6 +345,25 @@ def test_a_capture_of_a_batch_that_the_program_ended_replays(tmp_path: Path) -> 
         assert replay.device.memory.read(DATA, 4) == struct.pack("<I", 7)
 
 
+@pytest.mark.parametrize("chip", ["ivb", "kbl", "bdw"])
+def test_a_buffer_larger_than_all_files_ends_the_connection(chip: str, tmp_path: Path,
+                                                            capfd: pytest.CaptureFixture[str]) -> None:
+    """Captures keep a hash of each page, so its size decides about time and memory."""
+    server = Server(BY_NAME[chip], Options(workers=1))
+    watch_capture(server, tmp_path / "a.g4c")
+    with server, FakeClient(server.directory, 1 << 20) as client:
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.words(0x10000, END, 0)
+        client.objects((BATCH, 0, 0x10000, 0, 0))
+        assert client.run(BATCH) == DONE
+        client.objects((0, WRITTEN, 1 << 40, 0, 0))
+        with pytest.raises(Gone):
+            client.run(BATCH)
+    err = capfd.readouterr().err
+    assert "objects: 0x10000000000 bytes at 0x00000000, and the largest file has 0x100000" in err
+    assert "Traceback" not in err and "a.g4c: 1 submission of fake" in err
+
+
 def test_a_batch_at_an_unbound_address_hangs(client: FakeClient) -> None:
     assert client.run(0x7F000000) == HANG
 
