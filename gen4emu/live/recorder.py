@@ -200,11 +200,11 @@ class Recorder(Observer):
             return
         try:
             record(*arguments)
-        except Gen4emuError as e:
+        except (Gen4emuError, MemoryError) as e:
             self._failed = True
             if self._writer is not None:
                 self._writer.discard()
-            self._server.error(str(e))
+            self._server.error(f"{self._path}: out of memory" if isinstance(e, MemoryError) else str(e))
 
     def close(self) -> None:
         if self._writer is not None and not self._failed:

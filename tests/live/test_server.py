@@ -23,6 +23,7 @@ import pytest
 from gen4emu._native import ffi, lib
 from gen4emu.cli.main import run as command_line
 from gen4emu.device.device import Device
+from gen4emu.device.memory import Memory
 from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.hw.chips import BY_NAME
@@ -362,6 +363,26 @@ def test_a_buffer_larger_than_all_files_ends_the_connection(chip: str, tmp_path:
     err = capfd.readouterr().err
     assert "objects: 0x10000000000 bytes at 0x00000000, and the largest file has 0x100000" in err
     assert "Traceback" not in err and "a.g4c: 1 submission of fake" in err
+
+
+def test_a_capture_without_memory_is_discarded_and_the_program_continues(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def fails(self: Memory, first: int, count: int) -> None:
+        raise MemoryError
+
+    server = Server(BY_NAME["g45"], Options(workers=1))
+    watch_capture(server, tmp_path / "a.g4c")
+    with server, FakeClient(server.directory) as client:
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.words(0x10000, END, 0)
+        client.objects((BATCH, 0, 0x1000, 0, 0))
+        assert client.run(BATCH) == DONE
+        monkeypatch.setattr(Memory, "hash_pages", fails)
+        client.objects((BATCH, 0, 0x1000, 0, 0))
+        assert client.run(BATCH) == DONE
+    assert server.totals.errors == [f"{tmp_path / 'a.g4c'}: out of memory"]
+    assert "Traceback" not in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_batch_at_an_unbound_address_hangs(client: FakeClient) -> None:
