@@ -12,6 +12,7 @@ from typing import Any
 ROWS = 4096  # draws in a chunk of rows
 STATES = 256  # draws in a chunk of states and counters
 THUMBNAILS = 256  # small pictures in a sheet
+CHUNK_START = "gen4emuChunk("  # of the file of a chunk
 _LEVEL = 6
 
 
@@ -47,4 +48,4 @@ def plain(data: bytes) -> str:
 
 def script(name: str, text: str) -> str:
     """The file of a chunk."""
-    return f'gen4emuChunk("{name}","{text}");\n'
+    return f'{CHUNK_START}"{name}","{text}");\n'

@@ -13,7 +13,7 @@ from typing import Any
 from gen4emu import single_page
 from gen4emu.errors import DecodeError
 from gen4emu.image.picture import replacing
-from gen4emu.report.chunks import script
+from gen4emu.report.chunks import CHUNK_START, script
 from gen4emu.report.record import Recorded
 
 # The modules of the page: each one needs only those before it.
@@ -75,8 +75,7 @@ def _compact_style(style: str) -> str:
 def write_directory(directory: Path, recorded: Recorded) -> Path:
     """Write `index.html` and `data/`; returns the path of the page."""
     data = directory / DATA
-    if data.is_dir():
-        shutil.rmtree(data)  # chunks of an earlier report
+    _remove_chunks(data)
     is_new = not directory.exists()
     data.mkdir(parents=True)
     page = directory / PAGE
@@ -90,6 +89,26 @@ def write_directory(directory: Path, recorded: Recorded) -> Path:
         shutil.rmtree(directory if is_new else data, ignore_errors=True)  # the error is that of the write
         raise
     return page
+
+
+def _remove_chunks(data: Path) -> None:
+    """Remove the chunks of an earlier report.  Anything else in their directory is an error."""
+    if not data.is_dir():
+        return
+    if data.is_symlink():
+        raise DecodeError(f"{data}: is a symbolic link; a report needs a directory there")
+    foreign = sorted(path.name for path in data.iterdir() if not _is_chunk(path))
+    if foreign:
+        raise DecodeError(f"{data}: holds {foreign[0]}, which is not of a report; give another directory (-o)")
+    shutil.rmtree(data)
+
+
+def _is_chunk(path: Path) -> bool:
+    """Whether `script` has written a file, or the process was killed while it did."""
+    if path.suffix == ".part" or not path.is_file():
+        return path.is_file()
+    with path.open("rb") as file:
+        return file.read(len(CHUNK_START)) == CHUNK_START.encode()
 
 
 def write_file(path: Path, recorded: Recorded, most_bytes: int) -> list[str]:

@@ -242,6 +242,24 @@ def test_all_modules_are_used_and_are_not_many_lines() -> None:
     assert sum(len(path.read_text().splitlines()) for path in web.iterdir()) <= 2650
 
 
+def test_files_that_are_not_of_a_report_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, place = str(TRACES / "clear-g4x.aub.xz"), tmp_path / "report"
+    for _ in range(2):  # the second report replaces the first one
+        assert run(["-q", "report", trace, "-o", str(place)]) == 0
+    capsys.readouterr()
+    for name in ("my.csv", "my.js"):
+        (place / "data" / name).write_text("1,2\n")
+        before = sorted(place.rglob("*"))
+        assert run(["report", trace, "-o", str(place)]) == 2
+        assert f"{place / 'data'}: holds {name}, which is not of a report" in capsys.readouterr().err
+        assert sorted(place.rglob("*")) == before
+        (place / "data" / name).unlink()
+    (place / "data").rename(tmp_path / "elsewhere")
+    (place / "data").symlink_to(tmp_path / "elsewhere")
+    assert run(["report", trace, "-o", str(place)]) == 2
+    assert f"{place / 'data'}: is a symbolic link" in capsys.readouterr().err
+
+
 def test_a_cut_trace_gives_a_report_up_to_there(write: Write, tmp_path: Path) -> None:
     whole = lzma.decompress((TRACES / "gears-4frames-g4x.aub.xz").read_bytes())
     cut = tmp_path / "cut.aub"
