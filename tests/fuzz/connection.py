@@ -1,16 +1,21 @@
-"""The target of the device server: one connection, whose packets an input describes."""
+"""The target of the device server: one connection, whose packets an input describes, and which is captured."""
 
 from __future__ import annotations
 
 import os
 import socket
 import struct
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_NAME, Device
 from gen4emu.live.connection import Connection, LiveDevice, Observer, PacketSocket
+from gen4emu.live.recorder import Recorder
+from gen4emu.live.server import Server
 from gen4emu.live.shared_buffers import SharedBuffers
 from tests.live.fake_client import memfd
 
@@ -24,10 +29,11 @@ _HEADER = struct.Struct("<2IQ")
 
 
 class Host:
-    """A server with one connection.  A traceback, or an observer that fails, is a finding."""
+    """A server with one connection.  A traceback is a finding."""
 
-    def __init__(self, chip: Device) -> None:
+    def __init__(self, chip: Device, capture: Path) -> None:
         self.chip = chip
+        self.capture = capture
         self.options = Options(watchdog=1, workers=1, max_batch_dwords=10000)
         self.shared = SharedBuffers()
         self.records_buffers = True
@@ -35,7 +41,10 @@ class Host:
         self.patience_seconds = 0.0
 
     def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]:
-        return [Observer()]
+        return [Observer(), Recorder(connection, device, lambda: self.capture, cast(Server, self))]
+
+    def add_capture(self, path: Path, program: str, submissions: int) -> None:
+        assert path.exists() and submissions
 
     def connection_ended(self, connection: Connection) -> None:
         pass
@@ -56,11 +65,12 @@ class Host:
         assert message.isprintable()
 
     def error(self, message: str) -> None:
-        raise AssertionError(message)
+        assert message.isprintable()
 
 
 def check(data: bytes) -> None:
-    host = Host(BY_NAME[CHIPS[(data[0] if data else 0) % len(CHIPS)]])
+    place = tempfile.TemporaryDirectory(prefix="gen4emu-fuzz-")
+    host = Host(BY_NAME[CHIPS[(data[0] if data else 0) % len(CHIPS)]], Path(place.name) / "fuzz.g4c")
     arena, unsealed = memfd(ARENA), memfd(ARENA, seals=0)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
@@ -73,7 +83,9 @@ def check(data: bytes) -> None:
         assert len(host.shared) == 0
         # The answers in flight hold descriptors of their own until they are received or dropped.
         assert _descriptors() <= before
+        assert not list(Path(place.name).glob("*.part")), "the capture is half-written"
     finally:
+        place.cleanup()
         for end in (ours, theirs):
             end.close()
         for descriptor in (arena, unsealed):
