@@ -166,34 +166,34 @@ INLINE vf srgb_curve(vf v) {
 
 /* ---- normalized channels of 24 and 32 bits, which no render target has: in double precision ---- */
 
-#define LONG static __attribute__((noinline, cold, unused))
+#define COLD static __attribute__((noinline, cold, unused))
 
 typedef int64_t vl __attribute__((vector_size(8 * LANES)));
 
-INLINE bool is_long(const struct g4_channel *channel) {
+INLINE bool is_deep(const struct g4_channel *channel) {
     return channel->bits > 16;
 }
 
 /* 1.0 in the channel. */
-INLINE double long_scale(const struct g4_channel *channel) {
+INLINE double deep_scale(const struct g4_channel *channel) {
     return channel->type == G4_CHANNEL_SNORM ? channel->mask >> 1 : channel->mask;
 }
 
-LONG vf long_decode(const struct g4_channel *channel, vu code) {
+COLD vf deep_decode(const struct g4_channel *channel, vu code) {
     const uint32_t unused = 32u - channel->bits;
     const vd number = channel->type == G4_CHANNEL_SNORM ? vd_of_int((vi)(code << unused) >> unused)
                                                         : __builtin_convertvector(code, vd);
-    return vf_max(vf_of_double(number / long_scale(channel)), vf_all(-1));
+    return vf_max(vf_of_double(number / deep_scale(channel)), vf_all(-1));
 }
 
 /* Rounds to nearest, half away from 0; `v` is in the range of the channel. */
-LONG vu long_encode(const struct g4_channel *channel, vf v) {
+COLD vu deep_encode(const struct g4_channel *channel, vf v) {
     const vf half = vf_select(vf_less(v, vf_all(0)), vf_all(-0.5f), vf_all(0.5f));
-    const vd scaled = vd_of_float(v) * long_scale(channel) + vd_of_float(half);
+    const vd scaled = vd_of_float(v) * deep_scale(channel) + vd_of_float(half);
     return __builtin_convertvector(__builtin_convertvector(scaled, vl), vu) & channel->mask;
 }
 
-#undef LONG
+#undef COLD
 
 /* ---- channels ---- */
 
@@ -201,13 +201,13 @@ INLINE vf decode(const struct g4_channel *channel, const vu raw[4]) {
     const vu code = raw[channel->plane] >> channel->shift & channel->mask;
     switch (channel->type) {
     case G4_CHANNEL_UNORM:
-        if (is_long(channel)) {
-            return long_decode(channel, code);
+        if (is_deep(channel)) {
+            return deep_decode(channel, code);
         }
         return channel->srgb ? srgb_decode(channel->srgb, code) : vf_of_int((vi)code) / vf_all(channel->scale);
     case G4_CHANNEL_SNORM: {
-        if (is_long(channel)) {
-            return long_decode(channel, code);
+        if (is_deep(channel)) {
+            return deep_decode(channel, code);
         }
         const vi number = (vi)(code << (32 - channel->bits)) >> (32 - channel->bits);
         return vf_max(vf_of_int(number) / vf_all(channel->scale), vf_all(-1));
@@ -238,8 +238,8 @@ INLINE vu encode(const struct g4_channel *channel, vf v, vi dither) {
     switch (channel->type) {
     case G4_CHANNEL_UNORM: {
         const vf in_range = vf_saturate(v);
-        if (is_long(channel)) {
-            return long_encode(channel, in_range);
+        if (is_deep(channel)) {
+            return deep_encode(channel, in_range);
         }
         if (channel->dither) {
             return unorm_dither(channel, channel->srgb ? srgb_curve(in_range) : in_range, dither);
@@ -248,8 +248,8 @@ INLINE vu encode(const struct g4_channel *channel, vf v, vi dither) {
     }
     case G4_CHANNEL_SNORM: {
         const vf number = vf_clamp(vf_select(vf_is_nan(v), vf_all(0), v), -1, 1);
-        if (is_long(channel)) {
-            return long_encode(channel, number);
+        if (is_deep(channel)) {
+            return deep_encode(channel, number);
         }
         const vf scaled = number * vf_all(channel->scale);
         const vf half = vf_select(vf_less(scaled, vf_all(0)), vf_all(-0.5f), vf_all(0.5f));

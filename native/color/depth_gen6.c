@@ -236,7 +236,7 @@ static void set_stencil(const struct g4_draw_state *draw, struct g4_depth *depth
     depth->stencil_index = UINT32_MAX;
 }
 
-/* The test of whole tiles in their pages, which a hierarchical depth buffer excludes. */
+/* The test of whole tiles in their pages, without a hierarchical depth buffer if it is one of depth. */
 static void set_tile_test(const struct g4_depth_ops *ops, struct g4_depth *depth) {
     const bool moved = depth->test_depth && (depth->dx | depth->dy); /* and the stencil buffer is not */
 

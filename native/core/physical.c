@@ -71,7 +71,7 @@ struct g4_mem_physical *g4_physical_create(uint32_t max_pages) {
         return NULL;
     }
     physical->max_pages = max_pages;
-    physical->guards = g4_physical_guards;
+    physical->guards = G4_PHYSICAL_GUARDS;
     return physical;
 }
 

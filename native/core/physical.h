@@ -15,10 +15,9 @@ struct g4_mem_physical;
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 /* Whether new memories have a page that cannot be accessed after each of their pages. */
 extern bool g4_physical_guards;
+#define G4_PHYSICAL_GUARDS g4_physical_guards
 #else
-enum {
-    g4_physical_guards = 0
-};
+#define G4_PHYSICAL_GUARDS false
 #endif
 
 struct g4_mem_physical *g4_physical_create(uint32_t max_pages);

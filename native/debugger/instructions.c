@@ -17,13 +17,8 @@ enum {
 
 /* ---- breakpoints ---- */
 
-static uint32_t descriptor_of(const struct g4_run *run, const struct g4_op *op, int t) {
-    const uint16_t *const a0 = &run->gang->a0[t][op->grf_payload ? op->src[1].base / 2u & 6 : 0];
-    return op->src[1].kind == G4_KIND_IMM ? op->descriptor : a0[0] | (uint32_t)a0[1] << 16;
-}
-
 static uint32_t function_of(const struct g4_run *run, const struct g4_op *op, int t) {
-    const uint32_t descriptor = descriptor_of(run, op, t);
+    const uint32_t descriptor = g4_descriptor_of(run->gang, op, t);
     return op->grf_payload ? op->function : g4_message_descriptor_shared_function(descriptor);
 }
 
@@ -37,7 +32,7 @@ static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, c
     case G4_BREAK_END:
         return g4_op_ends_thread(op);
     case G4_BREAK_MESSAGE:
-        return op->opcode == G4_OPCODE_SEND && (descriptor_of(run, op, t) & b->mask) == b->low;
+        return op->opcode == G4_OPCODE_SEND && (g4_descriptor_of(run->gang, op, t) & b->mask) == b->low;
     case G4_BREAK_FUNCTION:
         return op->opcode == G4_OPCODE_SEND && function_of(run, op, t) == b->low;
     case G4_BREAK_DEBUG_CONTROL:

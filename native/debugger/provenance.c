@@ -167,9 +167,7 @@ bool g4_debug_read_instruction(const struct g4_device *device, struct g4_debug_i
     }
     read_destination(gang, t, op, &out->destination);
     if (is_message) {
-        const bool known = op->src[1].kind == G4_KIND_IMM;
-        const uint16_t *const a0 = &gang->a0[t][op->grf_payload ? op->src[1].base / 2u & 6 : 0];
-        out->descriptor = known ? op->descriptor : a0[0] | (uint32_t)a0[1] << 16;
+        out->descriptor = g4_descriptor_of(gang, op, t);
         out->sfid = op->grf_payload ? op->function : g4_message_descriptor_shared_function(out->descriptor);
         out->payload_length = op->grf_payload ? gen7_message_descriptor_message_length(out->descriptor)
                                               : g4_message_descriptor_message_length(out->descriptor);

@@ -34,10 +34,10 @@ enum {
     MOST_BINNED = 1 << 23,   /* entries of all bins, of 9 bytes each */
 };
 
-_Static_assert(GRID * GRID <= MOST_BINNED, "an object fits");
+_Static_assert(GRID *GRID <= MOST_BINNED, "an object fits");
 
-/* An object of the frame's chunks. */
-struct place {
+/* Where a set-up object is. */
+struct object_position {
     uint32_t chunk, setup;
 };
 
@@ -285,17 +285,17 @@ static uint32_t tiles_in(struct g4_touched_tiles box) {
     return (box.x_max - box.x_min + 1u) * (box.y_max - box.y_min + 1u);
 }
 
-/* Count the objects of a chunk, from `first` on, in the bins they touch, while those have room for them.  Returns the
- * first object that was not counted. */
+/* Count the objects of a chunk from `first` on in the bins they touch, until `left` entries are used up.  Returns the
+ * first object that did not fit. */
 static uint32_t count_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, uint32_t first, uint32_t d,
-                            uint32_t *room) {
+                            uint32_t *left) {
     for (uint32_t i = first; i < chunk->setups; i++) {
         const struct g4_touched_tiles box = chunk->tiles[i];
         const uint32_t tiles = tiles_in(box);
-        if (tiles > *room) {
+        if (tiles > *left) {
             return i;
         }
-        *room -= tiles;
+        *left -= tiles;
         for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
                 struct bin *const bin = &frame->grid[ty * GRID + tx];
@@ -342,39 +342,41 @@ static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
     return G4_OK;
 }
 
-/* Count the objects from a place on.  Returns the place after them. */
-static struct place count_bins(struct g4_draw_frame *frame, uint32_t chunks, struct place from) {
-    struct place place = from;
-    uint32_t room = MOST_BINNED;
+/* Count objects from `at` on until the bins are full.  Returns the first that did not fit. */
+static struct object_position count_objects_of_bins(struct g4_draw_frame *frame, uint32_t chunks,
+                                                    struct object_position at) {
+    uint32_t left = MOST_BINNED;
 
-    while (place.chunk < chunks) {
-        const struct g4_chunk *const chunk = &frame->chunk[place.chunk];
-        place.setup = count_chunk(frame, chunk, place.setup, frame->draw_of[place.chunk], &room);
-        if (place.setup < chunk->setups) {
+    while (at.chunk < chunks) {
+        const struct g4_chunk *const chunk = &frame->chunk[at.chunk];
+        at.setup = count_chunk(frame, chunk, at.setup, frame->draw_of[at.chunk], &left);
+        if (at.setup < chunk->setups) {
             break;
         }
-        place = (struct place){.chunk = place.chunk + 1};
+        at = (struct object_position){.chunk = at.chunk + 1};
     }
-    return place;
+    return at;
 }
 
-/* Bin the objects from a place on, up to a place that it changes. */
-static enum g4_status bin_objects(struct g4_draw_frame *frame, uint32_t chunks, struct place *place) {
-    const struct place from = *place;
-    *place = count_bins(frame, chunks, from);
+/* Bin objects from `*next` on until the bins are full; then `*next` is the first object that is left. */
+static enum g4_status bin_objects(struct g4_draw_frame *frame, uint32_t chunks, struct object_position *next) {
+    const struct object_position from = *next;
+    *next = count_objects_of_bins(frame, chunks, from);
     if (allocate_bins(frame) != G4_OK) {
         return G4_NO_MEMORY;
     }
-    for (uint32_t c = from.chunk; c <= place->chunk && c < chunks; c++) {
+    for (uint32_t c = from.chunk; c <= next->chunk && c < chunks; c++) {
         fill_chunk(frame, &frame->chunk[c], c == from.chunk ? from.setup : 0,
-                   c == place->chunk ? place->setup : frame->chunk[c].setups, frame->draw_of[c]);
+                   c == next->chunk ? next->setup : frame->chunk[c].setups, frame->draw_of[c]);
     }
     return G4_OK;
 }
 
-static void clear_bins(struct g4_draw_frame *frame) {
+/* Empty the bins.  With objects of the batch left, they still know the last draw that has touched each tile. */
+static void clear_bins(struct g4_draw_frame *frame, bool objects_left) {
     for (uint32_t i = 0; i < frame->used_count; i++) {
-        memset(&frame->grid[frame->used[i]], 0, sizeof frame->grid[0]);
+        struct bin *const bin = &frame->grid[frame->used[i]];
+        *bin = (struct bin){.last = objects_left ? bin->last : 0};
     }
     frame->used_count = 0;
     g4_arena_reset(frame->arena);
@@ -543,7 +545,7 @@ static void order_tiles(const struct g4_device *device, struct g4_draw_frame *fr
     }
 }
 
-/* Draw the binned objects, which are among the first `setups` of the batch. */
+/* Draw the binned objects; `setups` is the number of all objects of the batch. */
 static void draw_bins(struct batch *batch, uint32_t setups) {
     struct g4_device *const device = batch->device;
     struct g4_draw_frame *const frame = batch->frame;
@@ -567,17 +569,26 @@ static void draw_bins(struct batch *batch, uint32_t setups) {
 
 static void draw_tiles(struct batch *batch) {
     struct g4_draw_frame *const frame = batch->frame;
+    bool in_parts = false; /* objects were left when the bins were full */
     uint32_t setups = 0;
     const uint32_t chunks = count_objects(batch, &setups);
 
-    for (struct place place = {0}; place.chunk < chunks;) {
-        if (bin_objects(frame, chunks, &place) != G4_OK) {
-            fail(batch, 0, G4_NO_MEMORY);
-            place.chunk = chunks;
+    for (struct object_position next = {0}; next.chunk < chunks;) {
+        const uint32_t first_draw = frame->draw_of[next.chunk];
+        const uint32_t failed = atomic_load_explicit(&batch->failed, memory_order_relaxed);
+        if (bin_objects(frame, chunks, &next) != G4_OK) {
+            fail(batch, first_draw, G4_NO_MEMORY);
         } else if (frame->used_count) {
             draw_bins(batch, setups);
         }
-        clear_bins(frame);
+        in_parts = in_parts || next.chunk < chunks;
+        if (atomic_load_explicit(&batch->failed, memory_order_relaxed) != failed) {
+            next.chunk = chunks; /* later objects are not drawn */
+        }
+        clear_bins(frame, in_parts);
+    }
+    if (in_parts) {
+        memset(frame->grid, 0, (size_t)GRID * GRID * sizeof *frame->grid);
     }
 }
 

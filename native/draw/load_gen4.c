@@ -166,22 +166,18 @@ static void load_vertex_buffer(const struct g4_context *ctx, uint32_t index, str
 
 /* Valid elements in order, and the buffers that they name (docs/decisions.md 236). */
 static void load_vertices(const struct g4_context *ctx, struct g4_draw_state *draw) {
-    enum {
-        BUFFERS = 17,
-        ELEMENTS = 18,
-    };
     const struct g4_state *const state = ctx->state;
+    const uint32_t buffers = sizeof state->vertex_buffer / sizeof *state->vertex_buffer;
+    const uint32_t elements = sizeof state->vertex_element / sizeof *state->vertex_element;
     struct g4_3dstate_index_buffer index;
 
-    _Static_assert(sizeof state->vertex_buffer / sizeof *state->vertex_buffer == BUFFERS, "of the state");
-    _Static_assert(sizeof state->vertex_element / sizeof *state->vertex_element == ELEMENTS, "of the state");
-    for (uint32_t i = 0; i < state->vertex_elements && i < ELEMENTS; i++) {
+    for (uint32_t i = 0; i < state->vertex_elements && i < elements; i++) {
         struct g4_vertex_element_state element;
         g4_vertex_element_state_unpack(state->vertex_element[i], ctx->gen, &element);
         if (!element.valid) {
             continue;
         }
-        const bool exists = element.vertex_buffer_index < BUFFERS;
+        const bool exists = element.vertex_buffer_index < buffers;
         draw->vertex_element[draw->vertex_elements++] = (struct g4_vertex_element){
             .buffer = exists ? element.vertex_buffer_index : G4_VERTEX_BUFFERS,
             .offset_bytes = element.source_element_offset,

@@ -229,7 +229,13 @@ static inline unsigned g4_second_pass_addresses(const struct g4_src *src, unsign
 /* As g4_indirect_base, without counting an event. */
 unsigned g4_indirect_byte(const struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm);
 
-/* The registers of the second part of a split payload. */
+/* The descriptor of a send: an immediate, or in an address register, which is a0.0 before Gen7. */
+static inline uint32_t g4_descriptor_of(const struct g4_gang *gang, const struct g4_op *op, int thread) {
+    const uint16_t *const a0 = &gang->a0[thread][op->grf_payload ? op->src[1].base / 2u & 6 : 0];
+    return op->src[1].kind == G4_KIND_IMM ? op->descriptor : a0[0] | (uint32_t)a0[1] << 16;
+}
+
+/* The number of registers of the second part of a split payload. */
 unsigned g4_second_length(const struct g4_gang *gang, const struct g4_op *op, int thread);
 /* Read an architecture register as 32 bytes. */
 void g4_arf_read(struct g4_run *run, int thread, unsigned reg, uint8_t image[32]);

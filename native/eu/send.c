@@ -94,14 +94,13 @@ static g4_lanes enabled(const struct g4_run *run, const struct g4_op *op, int ha
 /* Those of `threads` that have the same descriptor as the first of them. */
 static uint8_t same_descriptor(const struct g4_run *run, const struct g4_op *op, uint8_t threads,
                                uint32_t *descriptor) {
-    const unsigned first = op->grf_payload ? op->src[1].base / 2u & 6 : 0; /* Gen4 has them in a0.0 */
     uint8_t same = 0;
     if (op->src[1].kind == G4_KIND_IMM) {
         *descriptor = op->descriptor;
         return threads;
     }
     for (int t = __builtin_ctz(threads); t < G4_GANG_THREADS; t++) {
-        const uint32_t own = run->gang->a0[t][first] | (uint32_t)run->gang->a0[t][first + 1] << 16;
+        const uint32_t own = g4_descriptor_of(run->gang, op, t);
         if (same == 0) {
             *descriptor = own;
         }

@@ -330,7 +330,7 @@ static void scale_fast_clear(struct g4_worker *worker, const struct g4_draw_stat
     setup->x_max = (setup->x_max + 1) * (int32_t)across - 1;
     setup->y_max = (setup->y_max + 1) * (int32_t)down - 1;
     setup->fills_box = true;
-    setup->small = false; /* the mask has blocks */
+    setup->small = false; /* a bit of the mask was a block, and bounds are pixels now */
 }
 
 /* ---- objects ---- */

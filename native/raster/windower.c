@@ -44,9 +44,12 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
 }
 
 /* Whether threads of several modes may wait together: their order matters to observers, to threads of different samples
- * of a pixel, and if kernels write memory, which only some models find out, or read a clock. */
+ * of a pixel, to entries of hierarchical depth that they write, and if kernels write memory, which only some models
+ * find out, or read a clock. */
 static bool can_park(const struct g4_worker *worker, const struct g4_draw_state *draw) {
-    bool parks = worker->ctx->model->message_writes && !worker->eu.observed && !draw->windower.dispatches_samples;
+    const bool writes_entries = g4_cc_of(worker)->depth.hiz.present && worker->wm->iz.mode != G4_IZ_P;
+    bool parks = worker->ctx->model->message_writes && !worker->eu.observed && !draw->windower.dispatches_samples &&
+                 !writes_entries;
     for (uint32_t i = 0; i < G4_WM_ENTRIES && parks; i++) {
         const struct g4_kernel *const kernel = draw->wm_kernel[i];
         parks = !kernel || !(g4_kernel_writes_memory(kernel) || g4_kernel_reads_clock(kernel));
@@ -62,10 +65,10 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state 
         }
     }
     g4_wm_prepare(worker->wm, worker->ctx, draw);
-    worker->wm->parks = can_park(worker, draw);
     g4_wm_payload_begin(worker, draw);
     const enum g4_status status = g4_cc_begin(worker, draw);
     if (status == G4_OK) {
+        worker->wm->parks = can_park(worker, draw);
         g4_wm_fill_begin(worker);
         worker->wm->whole_tiles = worker->wm->whole_tiles && !worker->eu.observed; /* observers see each subspan */
     }
@@ -170,7 +173,7 @@ static bool test_tile_early(struct g4_worker *worker, struct g4_coverage *covera
     return g4_cc_early_tile(worker, &tile, coverage->row);
 }
 
-/* Subspan `s` becomes one of the survivors, of which there are as many or fewer before it, if it has lit pixels. */
+/* Append subspan `s` with these lit pixels to the survivors, of which there are at most `s`; drop it if none is lit. */
 static void keep(struct g4_wm *wm, uint32_t s, uint32_t lit, uint32_t *survivors) {
     if (!lit) {
         return;
@@ -182,7 +185,7 @@ static void keep(struct g4_wm *wm, uint32_t s, uint32_t lit, uint32_t *survivors
     (*survivors)++;
 }
 
-/* Leave the pixels of the subspans that `coverage` still has. */
+/* Drop pixels of the subspans that are no longer in `coverage`. */
 static void keep_covered(struct g4_wm *wm, const struct g4_coverage *coverage) {
     uint32_t survivors = 0;
 
@@ -208,7 +211,9 @@ static void test_early(struct g4_worker *worker, const struct g4_coverage *cover
     }
     if (g4_cc_of(worker)->depth.hiz.takes_tiles) {
         struct g4_coverage left = *coverage;
-        (void)test_tile_early(worker, &left); /* always: what entries become depends on which pixels come together */
+        /* True for these buffers.  Entries depend on the pixels that are tested together, so observers test tiles, too.
+         */
+        (void)test_tile_early(worker, &left);
         keep_covered(wm, &left);
         return;
     }

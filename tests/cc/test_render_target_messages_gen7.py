@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,22 @@ def test_a_shader_reads_the_target_at_its_pixels(part: str) -> None:
     expected[:HEIGHT, :WIDTH] = np.roll(start[:HEIGHT, :WIDTH], -1, axis=2)
     assert np.array_equal(image, expected)
     assert canvas.device.events() == []
+
+
+@LATER
+@pytest.mark.parametrize("slot_group", [False, True])
+@pytest.mark.parametrize(("surface_format", "code", "value"), [
+    ("R32_UNORM", 0x80000000, 0.5), ("R32_UNORM", 0xFFFFFFFF, 1.0), ("R32_SNORM", 0xC0000000, -0.5),
+    ("R32_SNORM", 0x80000000, -1.0), ("R24_UNORM_X8_TYPELESS", 0x13FFFFFF, 1.0)])
+def test_reads_of_normalized_channels_of_many_bits(part: str, surface_format: str, code: int, value: float,
+                                                   slot_group: bool) -> None:
+    """By threads of 8 pixels, for which the slot group has no effect (docs/decisions.md 234)."""
+    canvas = Canvas7(part, ("R32G32B32A32_FLOAT", surface_format))
+    canvas.device.memory.write(canvas.address(1), struct.pack("<I", code) * (SIDE * SIDE))
+    read = descriptor("RENDER_CACHE_DATA_PORT_MESSAGE", canvas.gen, length=2, response=4, header_present=True,
+                      message_type="RENDER_TARGET_READ", read_simd8=True, slot_group=slot_group, binding_table_index=1)
+    kernel = HEADER + (f"sendc(8) g110<1>UW g118<8,8,1>UD 0x{read:08x} render {{ align1 1Q }};\n"
+                       + "".join(f"mov(8) g{120 + i}<1>F g110<8,8,1>F {{ align1 1Q }};\n" for i in range(4))
+                       + send(canvas.write()))
+    image = canvas.draw(kernel, 0, 0, WIDTH, HEIGHT).view(np.float32)
+    assert np.array_equal(image[:HEIGHT, :WIDTH], np.full((HEIGHT, WIDTH, 4), value, np.float32))

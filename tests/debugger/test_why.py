@@ -123,7 +123,7 @@ def test_a_thread_with_a_vertex_in_each_channel_is_followed_to_bytes(device: str
 
 
 def test_a_split_send_may_have_its_descriptor_in_a_register(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The vertex shader of the trace, whose message is that of its inputs, and has a descriptor in a0."""
+    """The vertex shader of the trace is changed to send its inputs, with the descriptor in a0."""
     data = lzma.decompress((TRACES / "later/triangle-kbl.aub.xz").read_bytes())
     message = "sends(8) nullUD g126UD g{}UD {} 0x00000200 urb {{ align1 1Q EOT }};"
     copies = "".join(f"mov(8) g{118 + n}<1>F g{2 + n}<8,8,1>F {{ align1 1Q compacted }};\n" for n in range(2))

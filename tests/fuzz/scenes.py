@@ -45,7 +45,7 @@ OPTION_COMPARE, OPTION_HIERARCHICAL_DEPTH, OPTION_GUARDS = 2, 4, 8  # of native/
 MOST_SCENES = 240  # of a kind: an input names one by a byte
 MOST_PAGES = 500
 MOST_WORDS = 4096
-MOST_SIDE = 40  # of what a draw may cover, in pixels: inputs run by general handlers, with the sanitizers
+MOST_SIDE = 40  # of the drawing rectangle: general handlers with sanitizers are slow
 STATE_BYTES = ffi.sizeof("struct g4_state")
 STEP_BYTES = ffi.sizeof("struct g4_step")
 
@@ -248,7 +248,7 @@ def record() -> dict[Gen, Scenes]:
 
 
 def seeds() -> Iterator[bytes]:
-    """Every scene as it is, by fast paths and by both, with the options of native/scene.c, and a few with changes."""
+    """Every scene by fast paths, and compared with general handlers with each option; a few with changes."""
     for scene in range(MOST_SCENES):
         for options in (0, OPTION_COMPARE, OPTION_COMPARE | OPTION_HIERARCHICAL_DEPTH, OPTION_COMPARE | OPTION_GUARDS):
             yield bytes((scene, options))

@@ -54,19 +54,19 @@ class Canvas7(Machine):
             info = format_info(SurfaceFormat[surface_format])
             assert info is not None
             self.pixel_bytes.append(info.block_bits // 8)
-            self.device.memory.write(self._address(i), bytes(_TARGET_BYTES))
+            self.device.memory.write(self.address(i), bytes(_TARGET_BYTES))
             self.surface(i, surface_format=surface_format)
         self.device.memory.write(DYNAMIC, struct.pack("<2f", 0.0, 1.0).ljust(0x1000, b"\0"))
 
     @staticmethod
-    def _address(target: int) -> int:
+    def address(target: int) -> int:
         return TARGETS + _TARGET_BYTES * target
 
     def surface(self, target: int, **fields: Any) -> None:
         """Write the surface state of a target, and its entry in the binding table."""
         state = _STATE + 64 * target
         entry = {"surface_type": "SURFTYPE_2D", "width": SIDE, "height": SIDE, "depth": 1,
-                 "surface_pitch": SIDE * self.pixel_bytes[target], "surface_base_address": self._address(target),
+                 "surface_pitch": SIDE * self.pixel_bytes[target], "surface_base_address": self.address(target),
                  "surface_vertical_alignment": "VALIGN_4", "surface_horizontal_alignment": "HALIGN_4"} | fields
         self.device.memory.write(SURFACES + state, block_named("RENDER_SURFACE_STATE", self.gen).build(
             self.gen, **entry))
@@ -75,7 +75,7 @@ class Canvas7(Machine):
     def image(self, target: int = 0) -> NDArray[np.uint8]:
         """[row][pixel][byte]"""
         size = self.pixel_bytes[target]
-        data = self.device.memory.read(self._address(target), SIDE * SIDE * size)
+        data = self.device.memory.read(self.address(target), SIDE * SIDE * size)
         return np.frombuffer(bytes(data), np.uint8).reshape(SIDE, SIDE, size)
 
     def write(self, length: int = 4, kind: str = "SIMD8", **fields: Any) -> str:

@@ -180,13 +180,13 @@ static bool unconditional(struct g4_op *op, const struct g4_quirks *quirks) {
     return op->cond == G4_COND_NONE;
 }
 
-/* Whether math takes the operand as it is: it converts none (docs/decisions.md 237), but handlers of floats would. */
+/* Whether the operand needs no conversion: math does none (docs/decisions.md 237), the handlers of floats would. */
 static bool is_math_operand(const struct g4_src *src) {
     return src->type == G4_TYPE_F || src->kind == G4_KIND_NULL;
 }
 
 /* Of floats, and not a quotient and a remainder in two registers. */
-static bool one_result(struct g4_op *op, const struct g4_quirks *quirks) {
+static bool one_float_result(struct g4_op *op, const struct g4_quirks *quirks) {
     return op->function != G4_MATH_FUNCTION_INT_DIV_BOTH && is_math_operand(&op->src[0]) &&
            is_math_operand(&op->src[1]) && unconditional(op, quirks);
 }
@@ -367,7 +367,7 @@ static const struct rule rules[] = {
     GENERAL(ROUND_EVEN, F, 0, ACC FLOAT_FLAGS)
     GENERAL(TRUNCATE, F, 0, ACC FLOAT_FLAGS)
 
-    FAST(MATH, F, TO_FLOAT,               0,                      one_result,     ANY_SHAPE, FLOAT,  MATH_P)
+    FAST(MATH, F, TO_FLOAT,               0,                      one_float_result,     ANY_SHAPE, FLOAT,  MATH_P)
     GENERAL(MATH, F, 0, "the result or an operand is not a float, or there are two results")
     FAST(MATH, I, DWORDS,                 ACCUMULATES,            quotient,       ANY_SHAPE, INT,    DIVIDE_P)
     GENERAL(MATH, I, 0, "not a division of dwords that stores one result as it is")

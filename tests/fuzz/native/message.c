@@ -6,6 +6,7 @@
  */
 #include <stddef.h>
 
+#include "full.h"
 #include "machine.h"
 
 enum {
@@ -16,7 +17,6 @@ enum {
     FIRST_PAGES = 4,
     TEXTURE_PAGES = 16,
     MOST_PAGES = 256,
-    PAGES_OF_TABLES = 64, /* that a page may need */
     KNOWN_PAGES = FIRST_PAGES + TEXTURE_PAGES,
     OPTION_COMPARE = 8,
 };
@@ -173,11 +173,6 @@ static void compare(const struct machine *machine, const enum g4_status *status,
     compare_memory(machine);
 }
 
-/* Whether a page may have been refused. */
-static bool is_full(const struct machine *machine) {
-    return g4_mem_pages_left(machine->mem) < PAGES_OF_TABLES;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -197,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         (void)g4_set_variant(m ? G4_VARIANT_PLAIN : g4_variant_best());
         status[m] = send(&machine[m], &header, rows);
     }
-    if (runs == 2 && !is_full(&machine[0]) && !is_full(&machine[1])) {
+    if (runs == 2 && !may_be_full(machine[0].mem) && !may_be_full(machine[1].mem)) {
         compare(machine, status, (header.options & 7u) + 1);
     }
     for (int m = 0; m < runs; m++) {

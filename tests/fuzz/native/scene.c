@@ -6,6 +6,7 @@
  * options, and changes: a byte with the kind (bits 7:6) and the number of bytes less one (5:0), the offset in dwords
  * (16 bits), for memory the page as an index of the scene's pages (8 bits), and the bytes.
  */
+#include "full.h"
 #include "scene_file.h"
 
 #include "api/checkpoint.h"
@@ -25,7 +26,6 @@ enum {
     SCENE_COMPUTE = 2,
     MORE_PAGES = 512,                  /* than the scene, with which a machine is used again */
     LEAST_PAGES_LEFT = MOST_PAGES / 2, /* with which a machine is used again; tables count */
-    PAGES_OF_TABLES = 64,              /* that a page may need */
     WATCHDOG = 25,
     OPTION_GENERAL = 1,
     OPTION_COMPARE = 2,
@@ -278,11 +278,6 @@ static bool add_pages_of(struct machine *other, struct machine *machine) {
     return added;
 }
 
-/* Whether a page may have been refused. */
-static bool is_full(const struct machine *machine) {
-    return g4_mem_pages_left(machine->mem) < PAGES_OF_TABLES;
-}
-
 static enum g4_status run(struct machine *machine, const struct scene *scene, struct reader reader) {
     g4_device_load(machine->device, machine->image);
     memcpy(machine->state, scene->state, sizeof *machine->state);
@@ -327,7 +322,7 @@ static void compare_both(const struct scene *scene, uint32_t options, struct rea
     const enum g4_status second = run(general, scene, reader);
 
     /* After a hang, handlers have stopped in different places; without pages, in a different order. */
-    if (is_full(fast) || is_full(general) || first == G4_HANG || second == G4_HANG) {
+    if (may_be_full(fast->mem) || may_be_full(general->mem) || first == G4_HANG || second == G4_HANG) {
         return;
     }
     if (first != second) {
