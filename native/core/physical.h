@@ -12,9 +12,9 @@ enum {
 
 struct g4_mem_physical;
 
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-/* Whether new memories have a page that cannot be accessed after each of their pages. */
+/* Whether new memories have a page that cannot be accessed after each of their pages: in the fuzzer's build only. */
 extern bool g4_physical_guards;
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define G4_PHYSICAL_GUARDS g4_physical_guards
 #else
 #define G4_PHYSICAL_GUARDS false
