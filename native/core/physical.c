@@ -38,7 +38,6 @@ struct branch {
 struct chunk {
     struct chunk *next;
     uint8_t *bytes;
-    size_t size;
     uint32_t pages;
 };
 
@@ -52,6 +51,11 @@ struct g4_mem_physical {
     atomic_uint count;
     atomic_size_t charged; /* bytes */
 };
+
+/* From one page of a chunk to the next. */
+static size_t page_distance(const struct g4_mem_physical *physical) {
+    return physical->guards ? 2 * G4_PAGE_SIZE : G4_PAGE_SIZE;
+}
 
 static uint32_t entry_of(uint64_t page, uint32_t level) {
     return page >> (level * LEVEL_BITS) & (LEVEL - 1);
@@ -81,7 +85,7 @@ void g4_physical_destroy(struct g4_mem_physical *physical) {
     }
     for (struct chunk *chunk = physical->chunks; chunk;) {
         struct chunk *const next = chunk->next;
-        munmap(chunk->bytes, chunk->size);
+        munmap(chunk->bytes, chunk->pages * page_distance(physical));
         free(chunk);
         chunk = next;
     }
@@ -119,15 +123,15 @@ bool g4_physical_charge(struct g4_mem_physical *physical, size_t bytes) {
 
 /* Chunks come from mmap: zeroed, and resident only where used. */
 static bool map_chunk(struct chunk *chunk, uint32_t pages, size_t distance) {
-    const size_t size = pages * distance;
-    void *const bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *chunk = (struct chunk){.bytes = bytes, .size = size, .pages = pages};
+    void *const bytes =
+        mmap(NULL, pages * distance, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *chunk = (struct chunk){.bytes = bytes, .pages = pages};
     return bytes != MAP_FAILED;
 }
 
 /* The next page of the newest chunk, or of a new one. */
 static uint8_t *cut_page(struct g4_mem_physical *physical) {
-    const size_t distance = physical->guards ? 2 * G4_PAGE_SIZE : G4_PAGE_SIZE;
+    const size_t distance = page_distance(physical);
     if (physical->left == 0) {
         struct chunk *const chunk = malloc(sizeof *chunk);
         if (!chunk || (!map_chunk(chunk, CHUNK_PAGES, distance) && !map_chunk(chunk, SMALL_CHUNK_PAGES, distance))) {
