@@ -8,6 +8,7 @@
 
 #include "eu/gang.h"
 
+struct g4_row_set;
 struct g4_kernel;       /* a decoded kernel */
 struct g4_kernel_cache; /* kernels by content; shared by workers, filled between parallel phases */
 
@@ -100,6 +101,10 @@ void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int
  * all channels. */
 void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
                        int count, bool is_full);
+/* Start the first `count` threads of a gang again that has just run `kernel` (start.can_start_again): they keep their
+ * registers, but for those in `cleared`. */
+void g4_gang_start_again(struct g4_gang *gang, const struct g4_kernel *kernel, int count, bool is_full,
+                         const struct g4_row_set *cleared);
 /* Set the dispatch mask of a started thread. */
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
 /* Set the dispatch mask of a started thread of 32 channels; the other threads of the gang must have as many. */

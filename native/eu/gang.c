@@ -82,6 +82,16 @@ static void clear_rows(struct g4_gang *gang, const struct g4_row_set *set, unsig
     }
 }
 
+/* Clear these registers of the MRF, and accumulators if they may be read. */
+static void clear_mrf_and_sums(struct g4_gang *gang, const struct g4_kernel *kernel, unsigned mrf) {
+    for (; mrf; mrf &= mrf - 1) {
+        memset(&gang->mrf[__builtin_ctz(mrf)], 0, sizeof gang->mrf[0]);
+    }
+    if (kernel->start.acc) {
+        CLEAR(gang, acc, flag);
+    }
+}
+
 void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
                        int count, bool is_full) {
     if (dispatch->exceptions || dispatch->observed) { /* a system routine or a debugger may read any register */
@@ -89,12 +99,7 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
         return;
     }
     clear_rows(gang, is_full ? &kernel->start.grf_if_full : &kernel->start.grf, dispatch->grf_count);
-    if (kernel->start.mrf) {
-        CLEAR(gang, mrf, acc);
-    }
-    if (kernel->start.acc) {
-        CLEAR(gang, acc, flag);
-    }
+    clear_mrf_and_sums(gang, kernel, is_full ? kernel->start.mrf_if_full : kernel->start.mrf);
     CLEAR(gang, flag, if_stack);
     if (kernel->start.stacks) {
         CLEAR(gang, if_stack, a0);
@@ -104,6 +109,15 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
     }
     CLEAR_REST(gang, a0);
     start(gang, dispatch, count);
+}
+
+void g4_gang_start_again(struct g4_gang *gang, const struct g4_kernel *kernel, int count, bool is_full,
+                         const struct g4_row_set *cleared) {
+    clear_rows(gang, cleared, gang->dispatch->grf_count);
+    clear_mrf_and_sums(gang, kernel, is_full ? kernel->start.mrf_if_full : kernel->start.mrf);
+    CLEAR(gang, flag, dmask);
+    CLEAR(gang, a0, cr0);
+    gang->live = (uint8_t)((1u << count) - 1);
 }
 
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask) {
@@ -382,7 +396,15 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
 /* The threads at the lowest instruction pointer; *limit receives the next higher one. */
 static uint8_t lowest(const struct g4_gang *gang, uint8_t runnable, uint32_t *ip, uint32_t *limit) {
     uint8_t threads = 0;
+    uint32_t different = 0;
     *ip = *limit = UINT32_MAX;
+    for (int t = 1; t < G4_GANG_THREADS; t++) {
+        different |= gang->ip[t] ^ gang->ip[0];
+    }
+    if (!different) { /* as at the start */
+        *ip = gang->ip[0];
+        return runnable;
+    }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (!(runnable >> t & 1)) {
             continue;
@@ -401,15 +423,13 @@ static uint8_t lowest(const struct g4_gang *gang, uint8_t runnable, uint32_t *ip
     return threads;
 }
 
-/* The op at an address.  `stray` stands for code that is not decoded. */
+/* The op at an address.  `stray` becomes that of code that is not decoded. */
 static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g4_op *stray) {
     const struct g4_op *const op = g4_kernel_find(run->kernel, ip);
     if (op) {
         return op;
     }
-    stray->ip = ip;
-    stray->next = G4_KERNEL_NOWHERE;
-    stray->handler = G4_HANDLER_STRAY;
+    *stray = (struct g4_op){.handler = G4_HANDLER_STRAY, .ip = ip, .next = G4_KERNEL_NOWHERE};
     return stray;
 }
 
@@ -428,7 +448,6 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
     uint64_t channels = 0;
     const struct g4_op *op;
 
-    memset(&stray, 0, sizeof stray);
     op = op_at(run, ip, &stray);
     run->split = false;
     for (;;) {
@@ -454,6 +473,7 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
         run->next = op->next;
         channels += op->exec_size;
         count++;
+        run->may_have_raised = true;
         run->tables[op->handler >> 8]->handler[op->handler & 0xff](run, op);
         if (run->split) {
             break;

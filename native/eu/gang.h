@@ -114,6 +114,7 @@ struct g4_gang {
 
     const struct g4_dispatch *dispatch;
     struct g4_gang_owner owner;
+    const void *holder;               /* the unit whose payload the registers hold; NULL after a start */
     void *unit_data[G4_GANG_THREADS]; /* the owner's record of thread t, e.g. the pixel block for WM threads */
 };
 

@@ -42,13 +42,20 @@ struct g4_uniform_color {
     uint32_t channel_ops; /* of a thread */
 };
 
-/* The registers that a kernel may read before it writes them, which must be zero at its start (start_state.c). */
+/* The registers that a kernel may read before it writes them, which must be zero at its start, and what it changes
+ * (start_state.c). */
 struct g4_start_state {
     struct g4_row_set grf;
     struct g4_row_set grf_if_full; /* enough if all channels of all threads of the gang are enabled */
-    bool mrf;                      /* sends from the MRF */
-    bool acc;                      /* may read accumulators */
-    bool stacks;                   /* may read mask stacks other than by flow instructions */
+    uint16_t mrf;                  /* bit n: register n of the MRF */
+    uint16_t mrf_if_full;
+    bool acc;    /* may read accumulators */
+    bool stacks; /* may read mask stacks other than by flow instructions */
+
+    bool straight; /* threads execute all instructions once, in order, in all channels that are dispatched */
+    /* A straight kernel that changes nothing but registers, flags and addresses (g4_gang_start_again). */
+    bool can_start_again;
+    struct g4_row_set stale, stale_if_full; /* the registers of grf and grf_if_full that it may have changed */
 };
 
 struct g4_kernel {
@@ -100,6 +107,8 @@ static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel,
 /* Decode the instructions from an address on; NULL: no memory. */
 struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address address, uint32_t base);
 void g4_kernel_free(struct g4_kernel *kernel);
+/* The registers of the GRF that an instruction may read. */
+struct g4_row_set g4_rows_read(const struct g4_op *op);
 /* Fill `start`.  The fast handlers must have been selected. */
 void g4_find_start_state(struct g4_kernel *kernel);
 

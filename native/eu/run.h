@@ -39,6 +39,7 @@ struct g4_run {
     enum g4_status status;
     g4_fpenv outside, inside;         /* floating point environments of the caller and of instructions */
     bool is_inside;                   /* the one that is set */
+    bool may_have_raised;             /* exceptions, since `inside` was set */
     uint64_t clock_base, clock_reads; /* instructions counted at the last read of tm0, and reads since they changed */
     uint32_t next;                    /* ip of the next instruction of the group */
     float one;                        /* 1, unknown to the compiler: products with it are not optimized away */
@@ -92,6 +93,7 @@ static inline void g4_floats_enter(struct g4_run *run) {
     if (!run->is_inside) {
         g4_fpenv_set(run->inside);
         run->is_inside = true;
+        run->may_have_raised = false;
     }
 }
 

@@ -133,6 +133,75 @@ def test_payload_registers_have_their_values(gen: Gen, overlaps: bool) -> None:
             assert found.instructions == expected.instructions, text(case)
 
 
+# Instructions that place pixels and interpolate: rows of words, and plane equations in registers that change.
+WORDS = (
+    "add(16) g{w}<1>{word} g{v}<16,16,1>{word} g{u}<16,16,1>{word} {{ align1 }};",
+    "add(16) g{w}<1>UW g{v}<16,16,1>UW 0x11001100V {{ align1 }};",
+    "mov(16) g{w}<1>{word} g{v}<16,16,1>{word} {{ align1 nomask }};",
+    "(+f0) mov(16) g{w}<1>UW g{v}<16,16,1>UW {{ align1 }};",
+    "add(8) g{w}{half}<1>UW g{v}{other}<8,8,1>UW 0x7fffUW {{ align1 {channels} }};",
+    "add(8) g{f}<1>F g{w}{half}<8,8,1>{word} -g1<0,1,0>F {{ align1 {channels} }};",
+    "add(8) g{f}<1>F g{w}{half}<8,8,1>{word} g1.1<0,1,0>F {{ align1 }};",
+    "add(8) g{f}<1>F g{w}{half}<8,8,1>{word} g1.2<0,1,0>F {{ align1 sechalf }};",
+    "mov(8) g{f}<1>UD g{w}.2<8,8,1>UW {{ align1 }};",
+    "mov(16) g{f}<1>F g{p}<8,8,1>F {{ align1 compr }};",
+)
+PLANES = (
+    "pln(16) g{f}<1>F g{c}{half_plane}<0,1,0>F g{p}<8,8,1>F {{ align1 compr }};",
+    "pln(8) g{f}<1>F g{c}{half_plane}<0,1,0>F g{p}<8,8,1>F {{ align1 {channels} }};",
+    "line(8) g{f}<1>F g{c}.1<0,1,0>F g{p}<8,8,1>F {{ align1 {channels} }};",
+    "mov(1) g{c}.{dword}<1>F g{p}.3<0,1,0>F {{ align1 nomask }};",
+    "mov(8) g{c}<1>F g{p}<8,8,1>F {{ align1 }};",
+    "mul(16) g{f}<1>F g{p}<8,8,1>F g{q}<8,8,1>F {{ align1 compr }};",
+    "(+f0) mul(16) g{f}<1>F g{p}<8,8,1>F g{q}<8,8,1>F {{ align1 compr }};",
+    "cmp.l.f0(16) null<1>F g{p}<8,8,1>F g{q}<8,8,1>F {{ align1 compr }};",
+    f"send(16) 2 g{{f}}<1>F g{{p}}<8,8,1>F {INVERSE} {{{{ align1 compr }}}};",
+    "mac(16) g{f}<1>F g{p}<8,8,1>F g{q}<8,8,1>F {{ align1 compr }};",
+)
+
+
+def places(seed: int, *, special: bool) -> Case:
+    """A program of them; all registers that it reads as floats are numbers, or hold infinities and NaN, too."""
+    rng = random.Random(seed)
+    case = random_start(seed, Gen.CTG)
+    case.alternate = False
+    floats = np.random.default_rng(seed).uniform(-300, 300, case.grf[:, :64].shape).astype(np.float32)
+    if special:
+        floats.flat[rng.randrange(floats.size)] = rng.choice((float("inf"), float("nan"), 3e38))
+    words = case.grf[:, 20:24].copy()
+    case.grf[:, :64] = floats.view(np.uint32)
+    case.grf[:, 20:24] = words
+    if rng.random() < 0.5:
+        case.dmasks = [0xFFFF] * len(case.dmasks)
+    lines = ""
+    for _ in range(rng.randrange(6, 30)):
+        w, v, u = (rng.randrange(20, 24) for _ in range(3))
+        f, p, q = (rng.randrange(30, 50, 2) for _ in range(3))
+        lines += rng.choice(rng.choice((WORDS, PLANES))).format(
+            w=w, v=v, u=u, f=f, p=p, q=q, c=rng.randrange(8, 12), word=rng.choice(("UW", "W")), dword=rng.randrange(8),
+            half=rng.choice(("", ".8")), other=rng.choice(("", ".8")), half_plane=rng.choice(("", ".4")),
+            channels=rng.choice(("", "sechalf"))) + "\n"
+    case.code = assemble(lines, Gen.CTG) + encode_bytes(end(Gen.CTG))
+    return case
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["all registers", "those that are read again"])
+@pytest.mark.parametrize("special", [False, True], ids=["numbers", "special"])
+def test_words_and_planes_agree(special: bool, keeps: bool) -> None:
+    bench = Bench(Gen.CTG, MANY)
+    harness().g4_probe_keep_registers(bench.probe._probe, keeps)
+    for seed in range(150):
+        case = places(seed, special=special)
+        if keeps:
+            compare(bench, case)
+            continue
+        case = with_epilogue(case, random.Random(seed).sample(range(30, 50, 2), 4))
+        expected = bench.run(case, general_only=True)
+        found = bench.run(case, general_only=False)
+        assert np.array_equal(found.mrf, expected.mrf), text(case)
+        assert found.flags == expected.flags, text(case)
+
+
 def gen7_program(source: str, threads: int, **registers: list[float]) -> Case:
     case = random_start(4, Gen.IVB)
     case.dmasks = [0xFFFF] * len(case.dmasks)

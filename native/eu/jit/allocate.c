@@ -144,8 +144,11 @@ static bool place_all(struct ir *ir, const struct ir_registers *registers, const
         struct ir_value *const value = &ir->values[candidates[i].value];
         const bool vector = value->class == IR_VECTOR || registers->shared;
         const unsigned first = value->carried ? registers->short_lived : 0;
-        const int reg = vector ? find_free(places, first, registers->vectors - first, value)
-                               : find_free(places, masks, registers->masks, value);
+        int reg = -1;
+        if (!value->is_row) {
+            reg = vector ? find_free(places, first, registers->vectors - first, value)
+                         : find_free(places, masks, registers->masks, value);
+        }
         if (reg >= 0) {
             value->in_memory = false;
             value->place = (uint8_t)(vector ? (unsigned)reg : (unsigned)reg - masks + registers->first_mask);

@@ -99,20 +99,27 @@ static bool has_work(const struct g4_op *ops, uint32_t count) {
     return false;
 }
 
-/* Store the results of a unit if it has succeeded, and continue with the next one. */
+/* Store the results of a unit if it has succeeded, and continue with the next one.  If nothing is stored then, all
+ * units may fail together, and exceptions are tested once, behind the last one: reading them waits for all arithmetic.
+ */
 static void finish(struct translator *t) {
     const uint32_t next = ir_label(&t->ir);
     const uint32_t failure = ir_label(&t->ir);
     g4_jump_if_special(t, failure);
+    const uint32_t test = t->ir.count;
     if (t->raises) {
         ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = failure});
     }
     g4_store_late(t);
+    const bool together = t->raises && !t->stores_late;
+    if (together && !t->ir.failed) {
+        t->ir.instructions[test] = (struct ir_instruction){.op = IR_NOTHING};
+    }
     ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = next});
-    ir_add(&t->ir, (struct ir_instruction){.op = IR_NEXT_UNIT});
-    if (t->largest != IR_NONE || t->raises) {
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_NEXT_UNIT, .imm = together});
+    if (t->largest != IR_NONE || (t->raises && !together)) {
         ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = failure});
-        ir_add(&t->ir, (struct ir_instruction){.op = IR_FAIL_UNIT, .at = next});
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_FAIL_UNIT, .imm = together, .at = next});
     }
 }
 
@@ -176,6 +183,7 @@ static void describe(const struct translator *t, struct g4_jit_block *block, con
                                    .top = t->top,
                                    .ieee_only = t->ieee_only,
                                    .flushes = t->flushes,
+                                   .raises = t->raises,
                                    .wide_only = t->wide_only};
     for (uint32_t i = 0; i < count; i++) {
         g4_block_cost_add(&block->total, &ops[i]);

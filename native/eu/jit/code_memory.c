@@ -162,7 +162,7 @@ static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *b
 
 /* Machine code finds overflows by the exception flags. */
 static void clear_exceptions(const struct g4_run *run) {
-    if (g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
+    if (run->may_have_raised && g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
         g4_fpenv_set(run->inside);
     }
 }
@@ -179,6 +179,7 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
     if (failed) {
         interpret(run, first, block->count, failed);
     }
+    run->may_have_raised = failed || !block->raises;
     update_failure_score(block, failed != 0);
     /* the handlers have counted the messages of failed threads */
     const uint8_t done = run->threads & (uint8_t)~g4_threads_any(failed);
@@ -274,6 +275,7 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
         }
         memset(scratch.counts, 0, block->basic_block_count * sizeof *scratch.counts);
         clear_exceptions(run);
+        run->may_have_raised = true;
         save_rows(run->gang, block, unit, &before);
         if (call_code(run, block, unit, &scratch)) {
             restore_rows(run->gang, block, unit, &before);

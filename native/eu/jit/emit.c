@@ -65,7 +65,7 @@ static void begin_units(struct emitter *e) {
     e->no_threads = emit_jump(code, X86_JZ);
 }
 
-static void next_unit(struct emitter *e) {
+static void next_unit(struct emitter *e, bool tests_exceptions) {
     struct g4_code *const code = e->code;
     const int32_t threads = (int32_t)e->backend->threads;
     patch_jump(code, e->no_threads);
@@ -78,6 +78,13 @@ static void next_unit(struct emitter *e) {
     emit_alu(code, X86_ADD, TURN_REG, TURN_REG);
     emit_alu_imm(code, X86_CMP, TURN_REG, 1 << G4_GANG_THREADS / threads);
     emit_jump_to(code, X86_JB, e->units_top);
+    if (tests_exceptions) {
+        test_exceptions(e);
+        const size_t succeeded = emit_jump(code, X86_JZ);
+        emit_ldmxcsr(code, x86_rm_at(CONSTANTS_REG, G4_JIT_FPENV));
+        emit_mov_imm(code, COUNTER_REG, (1 << G4_GANG_THREADS / threads) - 1);
+        patch_jump(code, succeeded);
+    }
     emit_alu(code, X86_MOV, X86_RAX, COUNTER_REG);
     if (e->sums) {
         emit_pop(code, SUMS_REG);
@@ -86,9 +93,12 @@ static void next_unit(struct emitter *e) {
     emit_ret(code);
 }
 
-/* Note the failure of a unit, and clear exceptions that it has raised. */
-static bool fail_unit(struct emitter *e, uint32_t next) {
-    emit_ldmxcsr(e->code, x86_rm_at(CONSTANTS_REG, G4_JIT_FPENV));
+/* Note the failure of a unit, and clear exceptions that it has raised, unless they are tested for all units together.
+ */
+static bool fail_unit(struct emitter *e, uint32_t next, bool keeps_exceptions) {
+    if (!keeps_exceptions) {
+        emit_ldmxcsr(e->code, x86_rm_at(CONSTANTS_REG, G4_JIT_FPENV));
+    }
     emit_alu(e->code, X86_OR, COUNTER_REG, TURN_REG);
     return jump_to_label(e, X86_JMP, next);
 }
@@ -130,10 +140,10 @@ static bool emit_flow(struct emitter *e, const struct ir_instruction *ins) {
         begin_units(e);
         return true;
     case IR_NEXT_UNIT:
-        next_unit(e);
+        next_unit(e, ins->imm);
         return true;
     case IR_FAIL_UNIT:
-        return fail_unit(e, ins->at);
+        return fail_unit(e, ins->at, ins->imm);
     case IR_RETURN:
         emit_return(code, ins->at);
         return true;

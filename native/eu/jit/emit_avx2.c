@@ -102,20 +102,22 @@ static void compute(struct emitter *e, const struct ir_instruction *ins, enum x8
 }
 
 static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
+    const bool doubles = ins->op == IR_MULADDPD;
+    const enum x86_form form_213 = doubles ? X86_MULADDPD_213 : X86_MULADD_213;
     const bool merges = ins->keep && ins->mask != IR_NONE;
     const unsigned a = vector(e, ins->a, V_A);
     const struct x86_rm b = operand_of(e, ins->b);
     const struct x86_rm c = operand_of(e, ins->c);
     const unsigned to = merges ? (unsigned)V_TO : target_of(e, ins->dst, V_TO);
     if (a == to) {
-        binary(e, X86_MULADD_213, to, vector(e, ins->b, V_B), c);
+        binary(e, form_213, to, vector(e, ins->b, V_B), c);
     } else if (!b.memory && b.reg == to) {
-        binary(e, X86_MULADD_213, to, a, c);
+        binary(e, form_213, to, a, c);
     } else {
         if (c.memory || c.reg != to) {
             load(e, to, c);
         }
-        binary(e, X86_MULADD_231, to, a, b);
+        binary(e, doubles ? X86_MULADDPD_231 : X86_MULADD_231, to, a, b);
     }
     if (merges) {
         merge(e, ins);
@@ -158,10 +160,32 @@ static void load_from(struct emitter *e, const struct ir_instruction *ins, enum 
     finish(e, ins->dst, to);
 }
 
-static void widen_element(struct emitter *e, const struct ir_instruction *ins) {
+static void widen_row(struct emitter *e, const struct ir_instruction *ins) {
+    struct x86_rm to = slot_in_memory(value_of(e, ins->dst));
+    unary(e, X86_WIDEN, V_TO, x86_rm_at(ROWS_REG, ins->at));
+    unary(e, X86_WIDEN, V_A, x86_rm_at(ROWS_REG, ins->at + HALF_BYTES));
+    unary(e, X86_STORE, V_TO, to);
+    to.offset += 2 * HALF_BYTES;
+    unary(e, X86_STORE, V_A, to);
+}
+
+/* An element of a row of doubles, in all lanes of a register. */
+static unsigned double_of_row(struct emitter *e, const struct ir_instruction *ins) {
+    struct x86_rm from = slot_in_memory(value_of(e, ins->b));
+    from.offset += ins->imm * (int32_t)sizeof(double);
+    unary(e, X86_BROADCAST_PD_256, V_B, from);
+    return V_B;
+}
+
+static void compute_with_element(struct emitter *e, const struct ir_instruction *ins, enum x86_form form) {
     const unsigned to = target_of(e, ins->dst, V_TO);
-    unary(e, X86_BROADCAST, to, x86_rm_at(ROWS_REG, ins->at));
-    unary(e, X86_WIDEN, to, x86_rm_reg(to));
+    binary(e, form, to, double_of_row(e, ins), operand_of(e, ins->a));
+    finish(e, ins->dst, to);
+}
+
+static void multiply_add_element(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = vector(e, ins->dst, V_TO);
+    binary(e, X86_MULADDPD_231, to, double_of_row(e, ins), operand_of(e, ins->a));
     finish(e, ins->dst, to);
 }
 
@@ -431,8 +455,17 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
     case IR_LOAD_ELEMENT:
         load_from(e, ins, X86_BROADCAST, x86_rm_at(ROWS_REG, ins->at));
         break;
-    case IR_WIDEN_ELEMENT:
-        widen_element(e, ins);
+    case IR_WIDEN_ROW:
+        widen_row(e, ins);
+        break;
+    case IR_ADDPD_ELEMENT:
+        compute_with_element(e, ins, X86_ADDPD);
+        break;
+    case IR_MULPD_ELEMENT:
+        compute_with_element(e, ins, X86_MULPD);
+        break;
+    case IR_MULADDPD_ELEMENT:
+        multiply_add_element(e, ins);
         break;
     case IR_LOAD_SUM:
         load_from(e, ins, X86_LOAD, sum_in_memory(ins));
@@ -444,6 +477,7 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         compute(e, ins, X86_ROUND, false, x86_rounding(ins->imm));
         break;
     case IR_MULADD:
+    case IR_MULADDPD:
         multiply_add(e, ins);
         break;
     case IR_FROM_UD:

@@ -99,6 +99,8 @@ static void compute(struct emitter *e, const struct ir_instruction *ins, enum x8
 
 /* The instruction with which the destination need not be moved, if it shares its register with a source. */
 static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
+    const bool doubles = ins->op == IR_MULADDPD;
+    const enum x86_form form_213 = doubles ? X86_MULADDPD_213 : X86_MULADD_213;
     const unsigned lanes = mask(e, ins->mask, K_A);
     const unsigned zero = lanes && !ins->keep ? X86_ZERO : X86_MERGE;
     const unsigned a = vector(e, ins->a, V_A);
@@ -109,15 +111,15 @@ static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
         load(e, V_TO, slot_in_memory(value_of(e, ins->dst)));
     }
     if (a == to) {
-        emit_evex(e->code, X86_MULADD_213, to, vector(e, ins->b, V_B), c, lanes, zero);
+        emit_evex(e->code, form_213, to, vector(e, ins->b, V_B), c, lanes, zero);
     } else if (!b.memory && b.reg == to) {
-        emit_evex(e->code, X86_MULADD_213, to, a, c, lanes, zero);
+        emit_evex(e->code, form_213, to, a, c, lanes, zero);
     } else {
         if (c.memory || c.reg != to) {
             emit_evex(e->code, c.broadcast ? X86_BROADCAST : X86_LOAD, to, 0,
                       c.broadcast ? x86_rm_at(CONSTANTS_REG, (size_t)c.offset) : c, lanes, zero);
         }
-        emit_evex(e->code, X86_MULADD_231, to, a, b, lanes, zero);
+        emit_evex(e->code, doubles ? X86_MULADDPD_231 : X86_MULADD_231, to, a, b, lanes, zero);
     }
     finish_vector(e, ins->dst, to);
 }
@@ -137,10 +139,11 @@ static void load_element(struct emitter *e, const struct ir_instruction *ins) {
     finish_vector(e, ins->dst, to);
 }
 
-static void widen_element(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
-    emit_evex(e->code, X86_WIDEN, to, 0, x86_rm_all(ROWS_REG, ins->at + ins->imm * (size_t)HALF_BYTES), 0, X86_MERGE);
-    finish_vector(e, ins->dst, to);
+/* Suppresses exceptions: elements that no instruction uses may be signalling NaNs. */
+static void widen_row(struct emitter *e, const struct ir_instruction *ins) {
+    load(e, V_A, x86_rm_at(ROWS_REG, ins->at + ins->imm * (size_t)HALF_BYTES));
+    emit_evex_nearest(e->code, X86_WIDEN, V_TO, 0, V_A, 0, X86_MERGE);
+    finish_vector(e, ins->dst, V_TO);
 }
 
 static struct x86_rm sum_in_memory(const struct ir_instruction *ins) {
@@ -205,6 +208,25 @@ static void largest(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 /* ---- doubles ---- */
+
+static struct x86_rm double_of_row(struct emitter *e, const struct ir_instruction *ins) {
+    struct x86_rm rm = slot_in_memory(value_of(e, ins->b));
+    rm.offset += ins->imm * (int32_t)sizeof(double);
+    rm.broadcast = true;
+    return rm;
+}
+
+static void compute_with_element(struct emitter *e, const struct ir_instruction *ins, enum x86_form form) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    emit_evex(e->code, form, to, vector(e, ins->a, V_A), double_of_row(e, ins), 0, X86_MERGE);
+    finish_vector(e, ins->dst, to);
+}
+
+static void multiply_add_element(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = vector(e, ins->dst, V_TO);
+    emit_evex(e->code, X86_MULADDPD_231, to, vector(e, ins->a, V_A), double_of_row(e, ins), 0, X86_MERGE);
+    finish_vector(e, ins->dst, to);
+}
 
 static void widen(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned to = target_of(e, ins->dst, V_TO);
@@ -455,8 +477,17 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
     case IR_LOAD_ELEMENT:
         load_element(e, ins);
         break;
-    case IR_WIDEN_ELEMENT:
-        widen_element(e, ins);
+    case IR_WIDEN_ROW:
+        widen_row(e, ins);
+        break;
+    case IR_ADDPD_ELEMENT:
+        compute_with_element(e, ins, X86_ADDPD);
+        break;
+    case IR_MULPD_ELEMENT:
+        compute_with_element(e, ins, X86_MULPD);
+        break;
+    case IR_MULADDPD_ELEMENT:
+        multiply_add_element(e, ins);
         break;
     case IR_LOAD_SUM:
         load_from(e, ins, sum_in_memory(ins));
@@ -468,6 +499,7 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         compute(e, ins, X86_ROUND, false, x86_rounding(ins->imm));
         break;
     case IR_MULADD:
+    case IR_MULADDPD:
         multiply_add(e, ins);
         break;
     case IR_SHR_BY:

@@ -72,6 +72,14 @@ ir_operand ir_variable(struct ir *ir, enum ir_class class) {
     return variable;
 }
 
+ir_operand ir_row(struct ir *ir) {
+    const ir_operand row = ir_value(ir, IR_VECTOR);
+    if (!ir->failed) {
+        ir->values[row].is_row = true;
+    }
+    return row;
+}
+
 ir_operand ir_constant(struct ir *ir, const struct ir_constant *constant) {
     for (uint32_t i = 0; i < ir->constant_count; i++) {
         if (memcmp(ir->constants[i].lane, constant->lane, sizeof constant->lane) == 0) {

@@ -28,11 +28,11 @@ enum ir_op {
     IR_CONSTANT, /* dst = b */
 
     /* memory */
-    IR_LOAD,          /* dst = the row at `at` */
-    IR_STORE,         /* the row at `at` = a, in the lanes of the mask */
-    IR_LOAD_ELEMENT,  /* dst = the dword at `at` of each thread, in all of its lanes */
-    IR_WIDEN_ELEMENT, /* as a double; imm: half */
-    IR_LOAD_SUM,      /* dst = half imm of accumulator `at` */
+    IR_LOAD,         /* dst = the row at `at` */
+    IR_STORE,        /* the row at `at` = a, in the lanes of the mask */
+    IR_LOAD_ELEMENT, /* dst = the dword at `at` of each thread, in all of its lanes */
+    IR_WIDEN_ROW,    /* dst = eight doubles in memory: the dwords of thread imm of the unit in the row at `at` */
+    IR_LOAD_SUM,     /* dst = half imm of accumulator `at` */
     IR_STORE_SUM,
 
     /* floats: dst = a op b */
@@ -73,8 +73,13 @@ enum ir_op {
     IR_NARROW, /* dst = halves a and b */
     IR_ADDPD,
     IR_MULPD,
-    IR_FOUR_PD,  /* element imm of each group of four */
-    IR_MOVE_SUM, /* dst = a in the lanes of the mask; imm: half */
+    IR_MULADDPD, /* dst = a * b + c, rounded once */
+    /* with element imm of b, which is an IR_WIDEN_ROW */
+    IR_ADDPD_ELEMENT,
+    IR_MULPD_ELEMENT,
+    IR_MULADDPD_ELEMENT, /* c is dst */
+    IR_FOUR_PD,          /* element imm of each group of four */
+    IR_MOVE_SUM,         /* dst = a in the lanes of the mask; imm: half */
 
     /* rounded to nearest, whatever the mode is */
     IR_INVERSE,
@@ -112,8 +117,8 @@ enum ir_op {
     IR_COUNT_THREADS,  /* the counter = the number of threads with lanes in a or b */
     IR_ADD_COUNT,      /* count `at` of the scratch memory += the counter */
     IR_BEGIN_UNITS,    /* of a basic block: what follows executes one unit */
-    IR_NEXT_UNIT,      /* or return the bits of failed units */
-    IR_FAIL_UNIT,      /* continue at label `at` */
+    IR_NEXT_UNIT,      /* or return the bits of failed units; imm: all have failed if an exception is raised */
+    IR_FAIL_UNIT,      /* continue at label `at`; imm: exceptions stay raised */
     IR_RETURN,         /* `at` */
     IR_NOTHING,        /* was removed */
     IR_OPS,
@@ -157,6 +162,7 @@ struct ir_value {
     bool variable;     /* assigned more than once */
     uint32_t reads;    /* by other operations than those that assign it */
     bool carried;      /* from one turn of a loop to the next */
+    bool is_row;       /* eight doubles, always in memory */
     bool in_memory;    /* spilled */
     uint8_t place;     /* register, or slot in memory */
     uint32_t weight;   /* uses, each multiplied by the turns its loop is expected to make */
@@ -198,6 +204,8 @@ void ir_free(struct ir *ir);
 void ir_add(struct ir *ir, struct ir_instruction instruction);
 ir_operand ir_value(struct ir *ir, enum ir_class class);
 ir_operand ir_variable(struct ir *ir, enum ir_class class);
+/* The result of an IR_WIDEN_ROW. */
+ir_operand ir_row(struct ir *ir);
 ir_operand ir_constant(struct ir *ir, const struct ir_constant *constant);
 uint32_t ir_label(struct ir *ir);
 /* The instructions from an index on form a loop. */

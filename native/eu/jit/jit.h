@@ -78,6 +78,7 @@ struct g4_jit_block {
     uint32_t top;               /* one more than the highest register that messages read: threads must own them */
     bool ieee_only;             /* not for threads in ALT mode */
     bool flushes;               /* not for threads that keep denormals: the host flushes operands of extended math */
+    bool raises;                /* the code of a basic block fails if an exception is raised */
     bool wide_only;             /* for threads of 32 channels: uses the masks of channels 16 to 31 */
     uint64_t fuel;              /* maximum number of instructions of a thread */
     struct g4_block_cost total; /* of a basic block */

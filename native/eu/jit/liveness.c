@@ -9,6 +9,8 @@
  * halves for values that have nothing to do with each other.  Such a row is always live, too, unless no value of it
  * is live where a channel may wait for others, and no value of one half is live where the other half writes: then no
  * channel can lose a value.
+ *
+ * In kernels without control flow, where channels never wait, the rows that a later instruction reads are live.
  */
 #include "eu/jit/liveness.h"
 
@@ -45,11 +47,11 @@ static bool reads_by_lane(const struct g4_op *op, unsigned s) {
 }
 
 static void mark_payload(struct row_facts *facts, const struct g4_op *op) {
-    for (unsigned i = 0; i < op->payload_length && op->mrf + i < G4_GRF_COUNT; i++) {
-        g4_row_set_add(&facts->always, op->mrf + i);
+    for (unsigned i = 0; i < op->payload_length; i++) {
+        g4_row_set_add(&facts->always, (op->mrf + i) & (G4_GRF_COUNT - 1));
     }
-    for (unsigned i = 0; i < op->second_length && op->second_payload + i < G4_GRF_COUNT; i++) {
-        g4_row_set_add(&facts->always, op->second_payload + i);
+    for (unsigned i = 0; i < op->second_length; i++) {
+        g4_row_set_add(&facts->always, (op->second_payload + i) & (G4_GRF_COUNT - 1));
     }
 }
 
@@ -236,11 +238,24 @@ static bool spread(const struct g4_kernel *kernel, struct live_rows *live) {
     return changed;
 }
 
+/* The rows that may be read from each op on. */
+static struct g4_row_set *read_later(const struct g4_kernel *kernel) {
+    struct g4_row_set *const rows = calloc(kernel->count + 1, sizeof *rows);
+    for (uint32_t i = kernel->count; rows && i-- > 0;) {
+        rows[i] = g4_rows_read(&kernel->ops[i]);
+        add_rows(&rows[i], &rows[i + 1]);
+    }
+    return rows;
+}
+
 struct g4_row_set *g4_row_liveness(const struct g4_kernel *kernel) {
     struct row_facts facts = {.unknown = false};
 
     if (kernel->base || !is_analysable(kernel)) {
         return NULL;
+    }
+    if (kernel->start.straight) {
+        return read_later(kernel);
     }
     for (uint32_t i = 0; i < kernel->count; i++) {
         collect(&facts, &kernel->ops[i]);

@@ -47,13 +47,21 @@ static void accumulate(struct translator *t, const struct g4_op *op, int part, s
 
 /* ---- double precision: line, pln, dot products ---- */
 
-static struct wide widened(struct translator *t, ir_operand value) {
-    return (struct wide){{vector_imm(t, IR_WIDEN, value, IR_NONE, 0), vector_imm(t, IR_WIDEN, value, IR_NONE, 1)}};
-}
-
 static struct wide wide_binary(struct translator *t, enum ir_op operation, struct wide a, struct wide b) {
     return (struct wide){{vector_of(t, operation, a.half[0], b.half[0], IR_NONE),
                           vector_of(t, operation, a.half[1], b.half[1], IR_NONE)}};
+}
+
+/* sum + a * b for doubles that are floats: their product is exact, so rounding once is rounding the sum. */
+static struct wide plus_product(struct translator *t, struct wide sum, struct wide a, struct wide b) {
+    struct wide to;
+    for (unsigned half = 0; half < 2; half++) {
+        to.half[half] = ir_value(&t->ir, IR_VECTOR);
+        ir_add(&t->ir,
+               (struct ir_instruction){
+                   .op = IR_MULADDPD, .dst = to.half[half], .a = a.half[half], .b = b.half[half], .c = sum.half[half]});
+    }
+    return to;
 }
 
 /* Narrow a result, which must not be NaN, and finish it. */
@@ -68,33 +76,28 @@ static void finish_wide(struct translator *t, const struct g4_op *op, int part, 
     g4_finish_float(t, op, part, mask, value);
 }
 
-/* A dword of a plane equation as doubles. */
-static struct wide plane(struct translator *t, const struct g4_op *op, int part, unsigned byte) {
-    const unsigned number = op->in[0].reg[part];
-    struct wide to;
-    if (t->rows[number].pending) {
-        uint8_t *numbers;
-        return widened(t, g4_element(t, number, (byte & 31) / 4, &numbers));
-    }
+/* sum = other * plane, sum + other * plane, or other + plane, with a dword of a plane equation. */
+static void with_plane(struct translator *t, enum ir_op operation, struct wide sum, struct wide other,
+                       const struct g4_op *op, int part, unsigned byte) {
+    static const uint8_t by_element[IR_OPS] = {
+        [IR_MULPD] = IR_MULPD_ELEMENT, [IR_ADDPD] = IR_ADDPD_ELEMENT, [IR_MULADDPD] = IR_MULADDPD_ELEMENT};
+    const struct wide_element plane = g4_wide_element(t, op->in[0].reg[part], (byte & 31) / 4);
+
     for (unsigned half = 0; half < 2; half++) {
-        if (half && t->backend->threads == 1) { /* both halves are channels of one thread */
-            to.half[1] = to.half[0];
-            continue;
-        }
-        to.half[half] = ir_value(&t->ir, IR_VECTOR);
-        ir_add(&t->ir, (struct ir_instruction){.op = IR_WIDEN_ELEMENT,
-                                               .imm = (uint8_t)half,
-                                               .dst = to.half[half],
-                                               .at = number * (uint32_t)sizeof(union g4_reg) + (byte & 31)});
+        ir_add(&t->ir, (struct ir_instruction){.op = plane.in_row ? by_element[operation] : (uint8_t)operation,
+                                               .imm = plane.dword,
+                                               .dst = sum.half[half],
+                                               .a = other.half[half],
+                                               .b = plane.half[half],
+                                               .c = operation == IR_MULADDPD ? sum.half[half] : IR_NONE});
     }
-    return to;
 }
 
 /* A coordinate of a plane equation. */
 static struct wide coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which) {
     struct g4_op other = *op; /* the second coordinate is in the next register */
     other.in[1].reg[part] = (uint8_t)(other.in[1].reg[part] + which);
-    return widened(t, g4_float_source(t, &other, 1, part, false));
+    return g4_widened(t, g4_float_source(t, &other, 1, part, false));
 }
 
 static bool lower_plane(struct translator *t, const struct g4_op *op) {
@@ -105,13 +108,12 @@ static bool lower_plane(struct translator *t, const struct g4_op *op) {
     }
     for (int part = 0; part < op->parts; part++) {
         const unsigned sub = op->in[0].sub[part];
-        const struct wide u = coordinate(t, op, part, 0);
-        struct wide sum = wide_binary(t, IR_MULPD, plane(t, op, part, pln ? sub & 16 : sub), u);
+        const struct wide sum = {{ir_variable(&t->ir, IR_VECTOR), ir_variable(&t->ir, IR_VECTOR)}};
+        with_plane(t, IR_MULPD, sum, coordinate(t, op, part, 0), op, part, pln ? sub & 16 : sub);
         if (pln) {
-            const struct wide v = coordinate(t, op, part, 1);
-            sum = wide_binary(t, IR_ADDPD, sum, wide_binary(t, IR_MULPD, plane(t, op, part, (sub & 16) + 4), v));
+            with_plane(t, IR_MULADDPD, sum, coordinate(t, op, part, 1), op, part, (sub & 16) + 4);
         }
-        sum = wide_binary(t, IR_ADDPD, sum, plane(t, op, part, (sub & 16) + 12));
+        with_plane(t, IR_ADDPD, sum, sum, op, part, (sub & 16) + 12);
         finish_wide(t, op, part, sum);
     }
     return true;
@@ -123,13 +125,13 @@ static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
-        const struct wide x = widened(t, g4_float_source(t, op, 0, part, false));
-        const struct wide y = widened(t, g4_float_source(t, op, 1, part, false));
-        struct wide sum = wide_binary(t, op->opcode == G4_OPCODE_ADD ? IR_ADDPD : IR_MULPD, x, y);
+        const struct wide x = g4_widened(t, g4_float_source(t, op, 0, part, false));
+        const struct wide y = g4_widened(t, g4_float_source(t, op, 1, part, false));
         if (op->opcode == G4_OPCODE_MAC) {
-            sum = wide_binary(t, IR_ADDPD, sum, sum_of(t, acc_of(op, part)));
+            finish_wide(t, op, part, plus_product(t, sum_of(t, acc_of(op, part)), x, y));
+        } else {
+            finish_wide(t, op, part, wide_binary(t, op->opcode == G4_OPCODE_ADD ? IR_ADDPD : IR_MULPD, x, y));
         }
-        finish_wide(t, op, part, sum);
     }
     return true;
 }
@@ -155,8 +157,8 @@ static bool lower_dot(struct translator *t, const struct g4_op *op) {
     if (op->acc_write || op->parts != 1 || t->loop) {
         return false;
     }
-    const struct wide x = widened(t, dot_source(t, op, 0));
-    const struct wide y = widened(t, dot_source(t, op, 1));
+    const struct wide x = g4_widened(t, dot_source(t, op, 0));
+    const struct wide y = g4_widened(t, dot_source(t, op, 1));
     const struct wide each = wide_binary(t, IR_MULPD, x, y);
     struct wide sum = tuple(t, each, 0);
     for (unsigned i = 1; i < products; i++) {
@@ -194,11 +196,10 @@ static bool lower_interpolate(struct translator *t, const struct g4_op *op) {
         const ir_operand y = g4_float_source(t, op, 1, part, false);
         const ir_operand z = g4_float_source(t, op, 2, part, false);
         const ir_operand minus = vector_of(t, IR_XOR, x, g4_uniform(t, 0x80000000), IR_NONE);
-        const struct wide one = widened(t, vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, 0x3f800000), IR_NONE));
-        const struct wide rest = wide_binary(t, IR_ADDPD, one, widened(t, minus));
-        const struct wide first = wide_binary(t, IR_MULPD, widened(t, x), widened(t, y));
-        const struct wide second = wide_binary(t, IR_MULPD, rest, widened(t, z));
-        finish_wide(t, op, part, wide_binary(t, IR_ADDPD, first, second));
+        const struct wide one = g4_widened(t, vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, 0x3f800000), IR_NONE));
+        const struct wide rest = wide_binary(t, IR_ADDPD, one, g4_widened(t, minus));
+        const struct wide second = wide_binary(t, IR_MULPD, rest, g4_widened(t, z));
+        finish_wide(t, op, part, plus_product(t, second, g4_widened(t, x), g4_widened(t, y)));
     }
     return true;
 }

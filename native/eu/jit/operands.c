@@ -100,6 +100,21 @@ ir_operand g4_permuted(struct translator *t, ir_operand from, const int32_t dwor
     return vector_of(t, IR_PERMUTE, from, g4_by_channel(t, dword, 8), IR_NONE);
 }
 
+/* Eight words that an instruction of the block has written in the lanes that read them; IR_NONE: they are not. */
+static ir_operand written_words(struct translator *t, const struct g4_op *op, const struct g4_fast_src *in, int part) {
+    const unsigned half = in->sub[part] / (G4_REGISTER_BYTES / 2u);
+    const struct row_words *const words = &t->rows[in->reg[part]].words[half & 1];
+
+    if (in->load != G4_LOAD_WORDS || in->size != 2 || in->sub[part] % (G4_REGISTER_BYTES / 2u) != 0 ||
+        words->value == IR_NONE || !(words->lanes & (widest(op, part) | LANES_GROUP))) {
+        return IR_NONE;
+    }
+    if (!in->is_signed) {
+        return vector_of(t, IR_AND, words->value, g4_uniform(t, 0xffff), IR_NONE);
+    }
+    return vector_imm(t, IR_ASR_BY, vector_of(t, IR_SHL, words->value, g4_uniform(t, 16), IR_NONE), IR_NONE, 16);
+}
+
 /* Words or bytes: the dwords they are in, shifted to the top and back with the right sign. */
 static ir_operand narrow(struct translator *t, ir_operand from, const struct g4_fast_src *in, int part) {
     int32_t dword[8];
@@ -140,7 +155,8 @@ ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, in
         return g4_permuted(t, g4_row(t, in->reg[part], LANES_GROUP), dword);
     }
     default:
-        return narrow(t, g4_row(t, in->reg[part], LANES_GROUP), in, part);
+        value = written_words(t, op, in, part);
+        return value != IR_NONE ? value : narrow(t, g4_row(t, in->reg[part], LANES_GROUP), in, part);
     }
 }
 
@@ -204,9 +220,10 @@ ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, 
         value = vector_of(t, in->convert == G4_CONVERT_UD_TO_FLOAT ? IR_FROM_UD : IR_FROM_D, g4_negated(t, in, value),
                           IR_NONE, IR_NONE);
     } else if (check && in->load != G4_LOAD_IMM && !(numbers && is_known_number(*numbers, lanes))) {
-        g4_check_number(t, value, op->nomask ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part)));
+        const bool whole = op->nomask || (in->load == G4_LOAD_SCALAR && !t->loop); /* once for all halves */
+        g4_check_number(t, value, whole ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part)));
         if (numbers && !t->loop) {
-            *numbers |= (uint8_t)lanes;
+            *numbers |= (uint8_t)(whole ? LANES_GROUP : lanes);
         }
     }
     if (in->keep != UINT32_MAX) {
@@ -282,17 +299,20 @@ enum lanes g4_written_lanes(const struct g4_op *op, int part) {
 /* Store eight words of each thread to one half of a row. */
 static void store_words(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value) {
     const unsigned number = g4_row_of(op, part);
+    const unsigned half = op->out.off[8 * part] % G4_REGISTER_BYTES != 0;
+    const struct row_words others = t->rows[number].words[!half];
+    const bool whole = op->predicate == G4_PRED_NONE && pattern(op) == 0xffff;
     const ir_operand old = g4_row(t, number, LANES_GROUP);
     const ir_operand row = ir_variable(&t->ir, IR_VECTOR);
     g4_forget_elements(t, number, ALL_DWORDS);
     ir_add(&t->ir, (struct ir_instruction){.op = IR_MOVE, .dst = row, .a = old});
-    ir_add(&t->ir, (struct ir_instruction){.op = IR_STORE_WORDS,
-                                           .imm = op->out.off[8 * part] % G4_REGISTER_BYTES != 0,
-                                           .keep = true,
-                                           .dst = row,
-                                           .a = value,
-                                           .mask = mask});
+    ir_add(&t->ir, (struct ir_instruction){
+                       .op = IR_STORE_WORDS, .imm = (uint8_t)half, .keep = true, .dst = row, .a = value, .mask = mask});
     g4_write_row(t, number, LANES_GROUP, IR_NONE, false, row, 0);
+    t->rows[number].words[!half] = others;
+    if (whole && !t->loop) {
+        t->rows[number].words[half] = (struct row_words){value, (uint8_t)widest(op, part)};
+    }
 }
 
 /* Store lanes of a value. */

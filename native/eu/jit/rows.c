@@ -10,12 +10,12 @@
 
 void g4_translator_clear(struct translator *t) {
     ir_clear(&t->ir);
-    t->loop = t->failed = t->raises = t->ieee_only = t->flushes = t->wide_only = false;
+    t->loop = t->failed = t->raises = t->stores_late = t->ieee_only = t->flushes = t->wide_only = false;
     t->top = 0;
     t->at = t->end = 0;
     memset(t->exec, 0, sizeof t->exec); /* IR_NONE */
     t->group = t->largest = IR_NONE;
-    t->element_count = t->writing_count = 0;
+    t->element_count = t->widened_count = t->widened_row_count = t->writing_count = 0;
     memset(t->flags, 0, sizeof t->flags);
     memset(t->sums, 0, sizeof t->sums);
     memset(t->rows, 0, sizeof t->rows);
@@ -170,22 +170,13 @@ ir_operand g4_row(struct translator *t, unsigned number, enum lanes lanes) {
     if (is_valid(row, lanes)) {
         return row->value;
     }
-    switch (row->home) {
-    case ROW_VARIABLE:
+    if (row->home == ROW_VARIABLE) {
         flush_variable(t, row);
         return row->variable;
-    case ROW_LATE: {
-        const ir_operand old = load(t, number);
-        row->value = row->pending ? vector_of(t, IR_BLEND, old, row->value, valid_mask(t, row)) : old;
-        break;
     }
-    default:
-        if (row->pending) {
-            store_valid(t, number);
-        }
-        row->value = load(t, number);
-        break;
-    }
+    /* Storing the value and loading the row again would be slower: hosts cannot forward what is stored under a mask. */
+    const ir_operand old = load(t, number);
+    row->value = row->pending ? vector_of(t, IR_BLEND, old, row->value, valid_mask(t, row)) : old;
     row->valid = LANES_ALL;
     row->numbers = 0;
     return row->value;
@@ -256,6 +247,54 @@ ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uin
     return value;
 }
 
+/* The row as rows of doubles; NULL: it is not in memory, or there are too many. */
+static const struct widened_row *widen_row(struct translator *t, unsigned number) {
+    for (uint32_t i = 0; i < t->widened_row_count; i++) {
+        if (t->widened_rows[i].row == number) {
+            return &t->widened_rows[i];
+        }
+    }
+    if (t->rows[number].pending || t->widened_row_count == WIDENED_ROWS) {
+        return NULL;
+    }
+    struct widened_row *const added = &t->widened_rows[t->widened_row_count++];
+    *added = (struct widened_row){.row = (uint8_t)number};
+    for (unsigned thread = 0; thread < t->backend->threads; thread++) {
+        added->thread[thread] = ir_row(&t->ir);
+        ir_add(&t->ir,
+               (struct ir_instruction){
+                   .op = IR_WIDEN_ROW, .imm = (uint8_t)thread, .dst = added->thread[thread], .at = row_at(number)});
+    }
+    if (t->backend->threads == 1) { /* both halves are channels of one thread */
+        added->thread[1] = added->thread[0];
+    }
+    return added;
+}
+
+struct wide_element g4_wide_element(struct translator *t, unsigned number, unsigned dword) {
+    const struct widened_row *const row = widen_row(t, number);
+    if (row) {
+        return (struct wide_element){{row->thread[0], row->thread[1]}, true, (uint8_t)dword};
+    }
+    uint8_t *numbers;
+    const struct wide wide = g4_widened(t, g4_element(t, number, dword, &numbers));
+    return (struct wide_element){{wide.half[0], wide.half[1]}, false, 0};
+}
+
+struct wide g4_widened(struct translator *t, ir_operand value) {
+    const bool keeps = !t->loop && !ir_is_variable(&t->ir, value);
+    for (uint32_t i = 0; i < t->widened_count && keeps; i++) {
+        if (t->widened[i].value == value) {
+            return t->widened[i].wide;
+        }
+    }
+    const struct wide wide = {{vector_imm(t, IR_WIDEN, value, IR_NONE, 0), vector_imm(t, IR_WIDEN, value, IR_NONE, 1)}};
+    if (keeps && t->widened_count < WIDENED) {
+        t->widened[t->widened_count++] = (struct widened_value){value, wide};
+    }
+    return wide;
+}
+
 void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->element_count; i++) {
@@ -264,6 +303,13 @@ void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords) 
         }
     }
     t->element_count = kept;
+    kept = 0;
+    for (uint32_t i = 0; i < t->widened_row_count; i++) {
+        if (t->widened_rows[i].row != number) {
+            t->widened_rows[kept++] = t->widened_rows[i];
+        }
+    }
+    t->widened_row_count = kept;
 }
 
 /* Lanes of a row that are numbers after a write. */
@@ -350,6 +396,7 @@ static void write_variable(struct translator *t, unsigned number, enum lanes lan
 void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
                   ir_operand value, uint8_t numbers) {
     struct row_state *const row = &t->rows[number];
+    row->words[0].value = row->words[1].value = IR_NONE;
     switch (row->home) {
     case ROW_EARLY:
     case ROW_LATE:
@@ -377,10 +424,12 @@ void g4_store_late(struct translator *t) {
             store_row(t, number, row->variable, IR_NONE);
         } else if (row->home == ROW_LATE && row->pending && g4_row_is_live(t, number)) {
             store_valid(t, number);
+            t->stores_late = true;
         }
     }
     for (unsigned acc = 0; acc < 2; acc++) {
         for (unsigned half = 0; half < 2 && t->sums[acc].dirty; half++) {
+            t->stores_late = true;
             ir_add(&t->ir, (struct ir_instruction){
                                .op = IR_STORE_SUM, .imm = (uint8_t)half, .a = t->sums[acc].half[half], .at = acc});
         }
@@ -388,6 +437,7 @@ void g4_store_late(struct translator *t) {
     for (unsigned flag = 0; flag < FLAGS; flag++) {
         for (unsigned half = 0; half < 2; half++) {
             if (t->flags[flag][half].dirty) {
+                t->stores_late = true;
                 ir_add(&t->ir, (struct ir_instruction){
                                    .op = IR_STORE_FLAG, .a = t->flags[flag][half].value, .at = flag_at(flag, half)});
             }

@@ -39,6 +39,12 @@ enum row_home {
     ROW_DIRECT,
 };
 
+/* Half of a row as words, in the low halves of the lanes of the eight channels that have written them. */
+struct row_words {
+    ir_operand value; /* IR_NONE: not known */
+    uint8_t lanes;    /* enum lanes in which it is */
+};
+
 struct row_state {
     ir_operand value;    /* of the last write or load; IR_NONE: only in memory or in the variable */
     ir_operand variable; /* ROW_VARIABLE */
@@ -48,6 +54,31 @@ struct row_state {
     bool pending;        /* the value is not in memory or in the variable */
     bool written;        /* by the loop */
     uint32_t last_write; /* number of the instruction */
+    struct row_words words[2];
+};
+
+/* Sixteen doubles. */
+struct wide {
+    ir_operand half[2];
+};
+
+/* An element of a row as doubles. */
+struct wide_element {
+    ir_operand half[2]; /* in all lanes of a half; or rows of doubles, of each thread */
+    bool in_row;
+    uint8_t dword;
+};
+
+/* A row as rows of doubles, of each thread. */
+struct widened_row {
+    uint8_t row;
+    ir_operand thread[2];
+};
+
+/* A vector as doubles; of a basic block. */
+struct widened_value {
+    ir_operand value;
+    struct wide wide;
 };
 
 /* One dword of each thread, in all lanes of the thread. */
@@ -67,6 +98,8 @@ struct writing_lanes {
 
 enum {
     ELEMENTS = 64,
+    WIDENED = 32,
+    WIDENED_ROWS = 12,
     WRITING_LANES = 8,
     FLAGS = 4, /* f0.0, f0.1, f1.0, f1.1 */
 };
@@ -88,6 +121,7 @@ struct translator {
     bool loop;                 /* a loop or branch: variables are loaded at its start */
     bool failed;               /* an instruction cannot be translated where it is */
     bool raises;               /* exceptions say whether a result has overflowed, or is NaN */
+    bool stores_late;          /* something is stored after it is known whether the unit has succeeded */
     bool ieee_only;            /* ALT mode would give other results */
     bool flushes;              /* threads that keep denormals would get other results */
     bool wide_only;            /* uses masks of channels 16 to 31 */
@@ -109,6 +143,10 @@ struct translator {
     struct row_state rows[ROWS];
     struct element_state elements[ELEMENTS];
     uint32_t element_count;
+    struct widened_value widened[WIDENED];
+    uint32_t widened_count;
+    struct widened_row widened_rows[WIDENED_ROWS];
+    uint32_t widened_row_count;
     struct writing_lanes writing[WRITING_LANES]; /* of a basic block */
     uint32_t writing_count;
 };
@@ -128,6 +166,10 @@ void g4_join_rows(struct translator *t);
 bool g4_row_is_live(const struct translator *t, unsigned number);
 /* An element of a row.  *numbers: where the lanes without special values are recorded, or NULL. */
 ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **numbers);
+/* An element of a row as doubles; of a basic block. */
+struct wide_element g4_wide_element(struct translator *t, unsigned number, unsigned dword);
+/* A value as doubles. */
+struct wide g4_widened(struct translator *t, ir_operand value);
 /* Elements of a row are written: those whose bits are set in `dwords`. */
 void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords);
 /* An element of a row has a known value from now on. */
@@ -186,11 +228,6 @@ struct g4_op_rows {
 };
 
 void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows);
-
-/* Sixteen doubles. */
-struct wide {
-    ir_operand half[2];
-};
 
 /* A move of one immediate to one dword of each thread, whatever channels are enabled. */
 bool g4_is_constant_element(const struct g4_op *op);

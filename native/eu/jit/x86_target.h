@@ -65,6 +65,8 @@ enum x86_form {
     X86_MAXPS = X86_FORM(1, 0, 0, 0x5f),
     X86_MULADD_231 = X86_FORM(2, 1, 0, 0xb8), /* dst = second * third + dst */
     X86_MULADD_213 = X86_FORM(2, 1, 0, 0xa8), /* dst = second * dst + third */
+    X86_MULADDPD_231 = X86_FORM(2, 1, 1, 0xb8),
+    X86_MULADDPD_213 = X86_FORM(2, 1, 1, 0xa8),
     X86_SQRTPS = X86_FORM(1, 0, 0, 0x51),
     X86_SQRTPD = X86_FORM(1, 1, 1, 0x51),
     X86_ADDPD = X86_FORM(1, 1, 1, 0x58),
@@ -107,6 +109,7 @@ enum x86_form {
 
     /* VEX */
     X86_AND_NOT_256 = X86_FORM(1, 1, 0, 0xdf), /* not the first, and the second */
+    X86_BROADCAST_PD_256 = X86_FORM(2, 1, 0, 0x19),
     X86_BROADCAST_D_256 = X86_FORM(2, 1, 0, 0x58),
     X86_BLEND_256 = X86_FORM(3, 1, 0, 0x4a),      /* vblendvps: where the mask is set, the last operand */
     X86_BLEND_HALF_256 = X86_FORM(3, 1, 0, 0x02), /* vpblendd: where the immediate is set, the last operand */
