@@ -208,9 +208,27 @@ static bool fill_lines(const struct tile_rows *rows, const struct fill *fill, st
     return true;
 }
 
+/* Whether all pixels of the rows are inside an image. */
+static bool are_inside(const struct tile_rows *rows, const struct g4_pixel_map *map) {
+    const uint32_t sx = rows->x + map->dx;
+    const uint32_t sy = rows->y + map->dy;
+    return map->width >= G4_TILE_SIZE && sx <= map->width - G4_TILE_SIZE && map->height >= rows->count &&
+           sy <= map->height - rows->count;
+}
+
+/* The memory of a tile that is a page; NULL: it is none, or not directly accessible. */
+static uint8_t *page_of(const struct tile_rows *tile, struct g4_pixel_map *map, struct g4_port *port) {
+    return tile->count == G4_TILE_SIZE && are_inside(tile, map) ? g4_pixel_map_page(map, port, tile->x, tile->y) : NULL;
+}
+
 /* False: the pixels cannot be accessed as whole rows; some may have been filled. */
 static bool fill_tile(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
                       struct g4_port *port) {
+    uint8_t *const page = page_of(rows, map, port);
+    if (page) {
+        fill_row(fill, page, G4_PAGE_SIZE);
+        return true;
+    }
     switch (map->tiling) {
     case G4_TILING_Y:
         return fill_columns(rows, fill, map, port);
@@ -221,10 +239,35 @@ static bool fill_tile(const struct tile_rows *rows, const struct fill *fill, str
     }
 }
 
+/* Fill subspans of a tile of pixels of 32 bits that is a page: columns of four pixels, whose rows are 16 bytes. */
+static void fill_page(const struct g4_wm *wm, const struct fill *fill, uint8_t *page) {
+    for (uint32_t i = 0; i < wm->subspans; i++) {
+        const struct g4_subspan *const s = &wm->subspan[i];
+        const uint32_t column = s->x % G4_TILE_SIZE / 4u;
+        uint8_t *const upper =
+            page + (column * G4_TILE_SIZE + s->y % G4_TILE_SIZE) * G4_PIXEL_MAP_COLUMN + s->x % 4 * 4;
+        uint8_t *const row[2] = {upper, upper + G4_PIXEL_MAP_COLUMN};
+        for (uint32_t r = 0; r < 2 && s->lit == 15; r++) {
+            uint64_t pair;
+            memcpy(&pair, row[r], sizeof pair);
+            pair = (pair & fill->keep.word[0]) | fill->value.word[0];
+            memcpy(row[r], &pair, sizeof pair);
+        }
+        if (s->lit != 15) {
+            fill_pixels(fill, row, fill->bytes, s->lit);
+        }
+    }
+}
+
 static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
     const struct tile_rows tile = {(uint32_t)wm->tile_x, (uint32_t)wm->tile_y, G4_TILE_SIZE};
 
     if (covers_tile(wm) && fill_tile(&tile, fill, map, port)) {
+        return;
+    }
+    uint8_t *const page = page_of(&tile, map, port);
+    if (page) {
+        fill_page(wm, fill, page);
         return;
     }
     for (uint32_t i = 0; i < wm->subspans;) {
@@ -474,10 +517,7 @@ static bool are_mapped(const struct tile_rows *rows, struct g4_pixel_map *map, s
 
 /* Whether all pixels of the tile are inside an image, and may be accessed. */
 static bool has_tile(const struct tile_rows *tile, struct g4_pixel_map *map, struct g4_port *port) {
-    const uint32_t sx = tile->x + map->dx;
-    const uint32_t sy = tile->y + map->dy;
-    return (map->fast || map->columns) && map->width >= G4_TILE_SIZE && sx <= map->width - G4_TILE_SIZE &&
-           map->height >= G4_TILE_SIZE && sy <= map->height - G4_TILE_SIZE &&
+    return (map->fast || map->columns) && are_inside(tile, map) &&
            (g4_pixel_map_page(map, port, tile->x, tile->y) || are_mapped(tile, map, port));
 }
 
