@@ -149,9 +149,41 @@ INLINE vu choose_lit(uint32_t lit, vu new, vu old) {
 
 #endif
 
-/* Rounds to nearest, half up; slightly above 1 becomes 255. */
-INLINE vu encode8(vf v) {
-    return (vu)vi_truncate(v * vf_all(255) + vf_all(0.5f));
+/* Rounds to nearest, half up.  NaN, and numbers out of range, become INT32_MIN. */
+INLINE vi encode8(vf v) {
+    v = v * vf_all(255) + vf_all(0.5f);
+#ifdef G4_LANES_WIDE
+    return (vi)_mm512_cvttps_epi32((__m512)v);
+#else
+    return (vi)_mm256_cvttps_epi32((__m256)v);
+#endif
+}
+
+/* At most 1; NaN stays. */
+INLINE vf at_most_1(vf v) {
+#ifdef G4_LANES_WIDE
+    return (vf)_mm512_min_ps(_mm512_set1_ps(1), (__m512)v);
+#else
+    return (vf)_mm256_min_ps(_mm256_set1_ps(1), (__m256)v);
+#endif
+}
+
+/* The bytes of pixels.  Integers below 0 become 0, those above 255 become 255. */
+INLINE vu pack_pixels(const vi channel[4], const uint32_t byte[4]) {
+    const __m128i transposed = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    vi ordered[4];
+    for (uint32_t c = 0; c < 4; c++) {
+        ordered[byte[c]] = channel[c];
+    }
+#ifdef G4_LANES_WIDE
+    const __m512i low = _mm512_packs_epi32((__m512i)ordered[0], (__m512i)ordered[1]);
+    const __m512i high = _mm512_packs_epi32((__m512i)ordered[2], (__m512i)ordered[3]);
+    return (vu)_mm512_shuffle_epi8(_mm512_packus_epi16(low, high), _mm512_broadcast_i32x4(transposed));
+#else
+    const __m256i low = _mm256_packs_epi32((__m256i)ordered[0], (__m256i)ordered[1]);
+    const __m256i high = _mm256_packs_epi32((__m256i)ordered[2], (__m256i)ordered[3]);
+    return (vu)_mm256_shuffle_epi8(_mm256_packus_epi16(low, high), _mm256_broadcastsi128_si256(transposed));
+#endif
 }
 
 INLINE vu clamp8(vu v) {
@@ -169,38 +201,47 @@ INLINE bool reads(enum wide_blend_shape shape) {
     return shape == BLEND || shape == OVER;
 }
 
-/* The new pixels of one vector of a thread: `byte` is the position of each channel in a pixel. */
-INLINE vu new_pixels(const struct g4_target *target, vu old, uint32_t half, const struct colors *colors,
-                     const uint32_t byte[4], enum wide_blend_shape shape) {
+/* The new pixels of one vector: `byte` is the position of each channel in a pixel. */
+INLINE vu new_pixels(const struct g4_target *target, vu old, const vf color[4], const uint32_t byte[4],
+                     enum wide_blend_shape shape) {
     struct blend_inputs in;
-    vu new = vu_all(0);
+    vi channel[4];
 
     if (shape == UINTS) {
+        vu new = vu_all(0);
         for (uint32_t c = 0; c < 4; c++) {
-            new |= clamp8((vu)load_color(colors, half, c)) << (8 * byte[c]);
+            new |= clamp8((vu)color[c]) << (8 * byte[c]);
         }
         return new;
     }
     for (uint32_t c = 0; c < 4; c++) {
-        in.source[c] = vf_saturate(load_color(colors, half, c));
-        if (shape != REPLACE) {
-            in.destination[c] = unorm8_decode(old >> (8 * byte[c]) & vu_all(255));
+        if (shape == REPLACE) {
+            channel[c] = encode8(at_most_1(color[c]));
+            continue;
         }
+        in.source[c] = vf_saturate(color[c]);
+        in.destination[c] = unorm8_decode(old >> (8 * byte[c]) & vu_all(255));
         if (shape == BLEND) {
             in.source1[c] = in.source[c];
             in.constant[c] = vf_all(target->constant[c]);
         }
     }
-    for (uint32_t c = 0; c < 4; c++) {
-        vf v = in.source[c];
-        if (shape == BLEND) {
-            v = vf_saturate(blend_channel(target, &in, c));
-        } else if (shape == OVER) {
-            v = v * in.source[3] + in.destination[c] * complement(in.source[3]);
-        }
-        new |= encode8(v) << (8 * byte[c]);
+    for (uint32_t c = 0; c < 4 && shape != REPLACE; c++) {
+        channel[c] =
+            encode8(shape == BLEND ? vf_saturate(blend_channel(target, &in, c))
+                                   : in.source[c] * in.source[3] + in.destination[c] * complement(in.source[3]));
     }
-    return new;
+    return pack_pixels(channel, byte);
+}
+
+/* The new pixels of one vector of a thread. */
+INLINE vu new_pixels_of(const struct g4_target *target, vu old, uint32_t half, const struct colors *colors,
+                        const uint32_t byte[4], enum wide_blend_shape shape) {
+    vf color[4];
+    for (uint32_t c = 0; c < 4; c++) {
+        color[c] = load_color(colors, half, c);
+    }
+    return new_pixels(target, old, color, byte, shape);
 }
 
 /* ---- threads that are a row ---- */
@@ -213,9 +254,84 @@ INLINE void write_vector(const struct g4_target *target, const struct pieces *pi
     if (reads(shape) || !all) {
         old = load_pieces(pieces, half);
     }
-    const vu new = new_pixels(target, old, half, colors, byte, shape);
+    const vu new = new_pixels_of(target, old, half, colors, byte, shape);
     store_pieces(pieces, half, all ? new : choose_lit(lit, new, old));
 }
+
+/* ---- two threads that are neighbours in a row, and lit completely ---- */
+
+#ifdef G4_LANES_WIDE
+
+/* Whether thread t and the next one are such threads, and write_pair() can store their pixels. */
+INLINE bool is_pair(const struct g4_wide_message *message, uint32_t left, uint32_t t, const struct pieces *at) {
+    return (left & message->rows) >> t >> 1 & 1 && (message->live[t] & message->live[t + 1]) == UINT16_MAX &&
+           message->half && at->adjacent >= ROW_PIXELS && message->x[t + 1][0] == message->x[t][0] + ROW_PIXELS &&
+           message->y[t + 1][0] == message->y[t][0] && (at->step == PIECE || at->lower == at->upper + PIECE);
+}
+
+/* The pixels of a pair: the first half of those of both threads, then the second. */
+struct pixel_pair {
+    __m512i first, second;
+};
+
+/* The indices say where the dwords of the upper and of the lower row are in a pair, and the other way round. */
+#define UPPER_ROW  _mm512_setr_epi32(0, 1, 4, 5, 16, 17, 20, 21, 8, 9, 12, 13, 24, 25, 28, 29)
+#define LOWER_ROW  _mm512_setr_epi32(2, 3, 6, 7, 18, 19, 22, 23, 10, 11, 14, 15, 26, 27, 30, 31)
+#define FIRST_HALF _mm512_setr_epi32(0, 1, 16, 17, 2, 3, 18, 19, 8, 9, 24, 25, 10, 11, 26, 27)
+#define OTHER_HALF _mm512_setr_epi32(4, 5, 20, 21, 6, 7, 22, 23, 12, 13, 28, 29, 14, 15, 30, 31)
+
+INLINE __m512i load_columns(const uint8_t *left, const uint8_t *right) {
+    const __m512i columns = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)left));
+    const __m256i other = _mm256_loadu_si256((const __m256i *)(const void *)right);
+    return _mm512_permutex_epi64(_mm512_inserti64x4(columns, other, 1), _MM_SHUFFLE(3, 1, 2, 0));
+}
+
+INLINE void store_columns(uint8_t *left, uint8_t *right, __m512i pixels) {
+    const __m512i columns = _mm512_permutex_epi64(pixels, _MM_SHUFFLE(3, 1, 2, 0));
+    _mm256_storeu_si256((__m256i *)(void *)left, _mm512_castsi512_si256(columns));
+    _mm256_storeu_si256((__m256i *)(void *)right, _mm512_extracti64x4_epi64(columns, 1));
+}
+
+INLINE struct pixel_pair load_pair(const struct pieces *at) {
+    if (at->step == PIECE) { /* rows of sixteen pixels */
+        const __m512i upper = _mm512_loadu_si512(at->upper);
+        const __m512i lower = _mm512_loadu_si512(at->lower);
+        return (struct pixel_pair){_mm512_permutex2var_epi32(upper, FIRST_HALF, lower),
+                                   _mm512_permutex2var_epi32(upper, OTHER_HALF, lower)};
+    }
+    return (struct pixel_pair){load_columns(at->upper, at->upper + 2 * at->step),
+                               load_columns(at->upper + at->step, at->upper + 3 * at->step)};
+}
+
+INLINE void store_pair(const struct pieces *at, struct pixel_pair pixels) {
+    if (at->step == PIECE) {
+        _mm512_storeu_si512(at->upper, _mm512_permutex2var_epi32(pixels.first, UPPER_ROW, pixels.second));
+        _mm512_storeu_si512(at->lower, _mm512_permutex2var_epi32(pixels.first, LOWER_ROW, pixels.second));
+        return;
+    }
+    store_columns(at->upper, at->upper + 2 * at->step, pixels.first);
+    store_columns(at->upper + at->step, at->upper + 3 * at->step, pixels.second);
+}
+
+INLINE void write_pair(const struct g4_target *target, const struct pieces *at, const struct colors *colors,
+                       const uint32_t byte[4], enum wide_blend_shape shape) {
+    struct pixel_pair pixels = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    vf first[4];
+    vf second[4];
+
+    if (reads(shape)) {
+        pixels = load_pair(at);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        first[c] = vf_load(colors->channel[c]);
+        second[c] = vf_load(colors->channel[c] + colors->half);
+    }
+    pixels.first = (__m512i)new_pixels(target, (vu)pixels.first, first, byte, shape);
+    pixels.second = (__m512i)new_pixels(target, (vu)pixels.second, second, byte, shape);
+    store_pair(at, pixels);
+}
+
+#endif
 
 /* ---- threads of other subspans ---- */
 
@@ -223,10 +339,25 @@ enum {
     SUBSPANS = LANES / 4, /* of a vector */
 };
 
+/* Whether subspan s is in the image and in the same tile as the one before it, to its right. */
+INLINE bool is_next(const struct g4_pixel_map *map, const uint16_t x[4], const uint16_t y[4], uint32_t s) {
+    const uint32_t sx = x[s] + map->dx;
+    return s && x[s] == x[s - 1] + 2 && y[s] == y[s - 1] && map->tiling != G4_TILING_LINEAR && !map->line_shift &&
+           (map->x0 + sx) * BYTES % g4_tile_width(map->tiling) != 0 && sx <= map->width - 2;
+}
+
 /* The rows of a thread's subspans; those that are not lit have none. */
 static __attribute__((noinline)) bool find_subspans(struct g4_target *target, struct g4_port *port, const uint16_t x[4],
                                                     const uint16_t y[4], uint32_t live, uint8_t *row[8]) {
+    const struct g4_pixel_map *const map = &target->map;
+
     for (uint32_t s = 0; s < 4; s++) {
+        if (is_next(map, x, y, s) && (live >> (4 * s) & 15) && (live >> (4 * s - 4) & 15)) {
+            const bool column = map->tiling == G4_TILING_Y && (map->x0 + x[s] + map->dx) * BYTES % PIECE == 0;
+            row[2 * s] = row[2 * s - 2] + (column ? NEXT_COLUMN - PIECE / 2 : PIECE / 2);
+            row[2 * s + 1] = row[2 * s - 1] + (column ? NEXT_COLUMN - PIECE / 2 : PIECE / 2);
+            continue;
+        }
         if ((live >> (4 * s) & 15) && !g4_pixel_map_subspan(&target->map, port, x[s], y[s], &row[2 * s])) {
             return false;
         }
@@ -272,7 +403,7 @@ INLINE void write_subspans(const struct g4_target *target, uint8_t *const row[8]
     if (reads(shape) || !all) {
         old = load_subspans(row, lit);
     }
-    const vu new = new_pixels(target, old, half, colors, byte, shape);
+    const vu new = new_pixels_of(target, old, half, colors, byte, shape);
     store_subspans(row, lit, all ? new : choose_lit(lit, new, old));
 }
 
@@ -291,6 +422,14 @@ INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, co
             if (!find_pieces(target, port, message->x[t][0], message->y[t][0], &pieces)) {
                 break;
             }
+#ifdef G4_LANES_WIDE
+            if (is_pair(message, left, t, &pieces)) {
+                write_pair(target, &pieces, &colors, byte, shape);
+                left &= left - 1;
+                (void)step_right(message->x[t + 1][0], message->y[t + 1][0], &pieces);
+                continue;
+            }
+#endif
             for (uint32_t half = 0; half < HALVES; half++) {
                 const uint32_t lit = live >> (LANES * half) & ((1u << LANES) - 1);
                 if (lit) {
