@@ -97,6 +97,82 @@ static void add_subspans(struct g4_thread_start *start, const struct g4_pixel_bl
     }
 }
 
+/* Whether a mode has a queue of its own. */
+static inline bool has_queue(enum g4_wm_mode mode) {
+    return mode <= G4_WM_32;
+}
+
+/* The object of all waiting threads; NULL: there are several. */
+static const struct g4_setup *common_object(const struct g4_wm *wm) {
+    const struct g4_setup *const first = wm->thread[0].block[0].setup;
+    bool same = true;
+    for (uint32_t t = 1; t < wm->waiting; t++) {
+        same &= wm->thread[t].block[0].setup == first;
+    }
+    return same ? first : NULL;
+}
+
+/* Whether the waiting threads are a gang of which every channel runs. */
+static bool fills_gang(const struct g4_wm *wm) {
+    bool is_full = wm->waiting == G4_GANG_THREADS && wm->mode < G4_WM_CONTIGUOUS_32;
+    for (uint32_t t = 0; t < G4_GANG_THREADS && is_full; t++) {
+        is_full = g4_whole_subspans(wm->thread[t].block[0].lit) == UINT16_MAX &&
+                  (wm->mode != G4_WM_32 || g4_whole_subspans(wm->thread[t].block[1].lit) == UINT16_MAX);
+    }
+    return is_full;
+}
+
+/* A set without the registers that all threads of an object have in common. */
+static struct g4_row_set without_common(struct g4_row_set set, struct g4_common_rows common) {
+    for (uint32_t r = 0; r < common.count; r++) {
+        g4_row_set_remove(&set, common.first + r);
+    }
+    return set;
+}
+
+const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct g4_dispatch *dispatch,
+                                          const struct g4_kernel *kernel, struct g4_common_rows common) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_gang *const gang = worker->gang;
+    struct g4_held_payload *const held = &wm->held;
+    const struct g4_start_state *const state = &kernel->start;
+    const struct g4_setup *const object = wm->are_rows ? wm->setup : common_object(wm);
+    const bool is_full = wm->are_rows || fills_gang(wm);
+
+    if (object && gang->holder == wm && held->of == object && held->kernel == kernel && held->mode == wm->mode &&
+        held->threads >= wm->waiting) {
+        g4_gang_start_again(gang, kernel, (int)wm->waiting, is_full, &held->cleared[is_full]);
+        return is_full ? &state->stale_if_full : &state->stale;
+    }
+    g4_gang_start_for(gang, dispatch, kernel, (int)wm->waiting, is_full);
+    if (object && state->can_start_again && has_queue(wm->mode) && common.own <= common.first &&
+        !dispatch->exceptions && !dispatch->observed) {
+        gang->holder = wm;
+        *held = (struct g4_held_payload){
+            object,
+            kernel,
+            wm->mode,
+            wm->waiting,
+            {without_common(state->stale, common), without_common(state->stale_if_full, common)},
+        };
+    }
+    return NULL;
+}
+
+void g4_wm_set_masks(const struct g4_wm *wm, struct g4_gang *gang) {
+    g4_lanes enabled[2] = {~(g4_lanes)0, ~(g4_lanes)0};
+
+    if (!wm->are_rows) {
+        enabled[0] = enabled[1] = 0;
+        for (uint32_t t = 0; t < wm->waiting; t++) {
+            const uint16_t dmask = g4_whole_subspans(wm->thread[t].block[0].lit);
+            enabled[0] |= (g4_lanes)(dmask & 0xff) << (8 * t);
+            enabled[1] |= (g4_lanes)(dmask >> 8) << (8 * t);
+        }
+    }
+    g4_gang_set_all_dmasks(gang, enabled);
+}
+
 static enum g4_status notify_start(struct g4_worker *worker) {
     const struct g4_wm *const wm = worker->wm;
     struct g4_hooks *const hooks = worker->eu.hooks;
@@ -142,11 +218,6 @@ static bool is_parked(const struct g4_wm *wm) {
         parked |= wm->parked[mode];
     }
     return parked != 0;
-}
-
-/* Whether a mode has a queue of its own. */
-static inline bool has_queue(enum g4_wm_mode mode) {
-    return mode <= G4_WM_32;
 }
 
 /* Make the queue of a mode the current one. */
@@ -243,23 +314,40 @@ static void find_coverage(const struct g4_wm *wm, struct g4_pixel_block *block, 
     }
 }
 
-static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uint32_t first, uint32_t count) {
-    const struct g4_subspan *const s = &wm->subspan[first];
-    uint64_t x = 0; /* one store, because loads of all four cannot forward from several stores */
-    uint64_t y = 0;
-    uint32_t lit = 0;
-
+/* The subspans of a block.  Positions are one store, because loads of all four cannot forward from several stores. */
+static inline void put_subspans(const struct g4_wm *wm, struct g4_pixel_block *block, uint64_t x, uint64_t y,
+                                uint32_t lit) {
     block->setup = wm->setup;
     block->iz_mode = wm->iz.mode;
     block->alpha_passed = 0;
+    memcpy(block->x, &x, sizeof block->x);
+    memcpy(block->y, &y, sizeof block->y);
+    block->lit = lit;
+    memset(block->coverage, 0, sizeof block->coverage);
+}
+
+static inline __attribute__((always_inline)) void collect_subspans(const struct g4_wm *wm, struct g4_pixel_block *block,
+                                                                   const struct g4_subspan *s, uint32_t count) {
+    uint64_t x = 0;
+    uint64_t y = 0;
+    uint32_t lit = 0;
+
     for (uint32_t i = 0; i < count; i++) {
         x |= (uint64_t)s[i].x << (16 * i);
         y |= (uint64_t)s[i].y << (16 * i);
         lit |= s[i].lit << (4 * i);
     }
-    memcpy(block->x, &x, sizeof block->x);
-    memcpy(block->y, &y, sizeof block->y);
-    block->lit = lit;
+    put_subspans(wm, block, x, y, lit);
+}
+
+static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uint32_t first, uint32_t count) {
+    const struct g4_subspan *const s = &wm->subspan[first];
+
+    if (count == G4_BLOCK_SUBSPANS) { /* without a loop */
+        collect_subspans(wm, block, s, G4_BLOCK_SUBSPANS);
+    } else {
+        collect_subspans(wm, block, s, count);
+    }
     if (wm->iz.source_depth_eu) {
         memcpy(block->z, wm->z[first], count * sizeof wm->z[0]);
         memset(block->z + (size_t)4 * count, 0, (G4_BLOCK_SUBSPANS - (size_t)count) * sizeof wm->z[0]);
@@ -270,18 +358,80 @@ static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uin
         memcpy(block->covered, wm->covered[first], count * sizeof wm->covered[0]);
         memcpy(block->sample, &wm->sample[first], count);
     }
-    memset(block->coverage, 0, sizeof block->coverage);
     if (wm->setup->antialias) {
         find_coverage(wm, block, s, count);
     }
+}
+
+/* ---- gangs of two whole rows of subspans ---- */
+
+enum {
+    ROW_SUBSPANS = G4_TILE_SIZE / 2,
+    GANG_SUBSPANS = G4_GANG_THREADS * G4_BLOCK_SUBSPANS, /* of threads of 16 pixels */
+};
+
+_Static_assert(GANG_SUBSPANS == 2 * ROW_SUBSPANS, "the threads of a gang draw two rows of subspans");
+
+/* Whether subspans from one on are two whole rows, with all pixels lit.  They are in order. */
+static bool are_rows(const struct g4_subspan *s) {
+    const struct g4_subspan *const last = &s[GANG_SUBSPANS - 1];
+    uint32_t lit = 15;
+
+    if (last->y != s->y + 2 || last->x != s->x + 2 * (ROW_SUBSPANS - 1)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < GANG_SUBSPANS; i++) {
+        lit &= s[i].lit;
+    }
+    return lit == 15;
+}
+
+/* Whether threads of the draw have 16 pixels as long as four subspans are left, and need nothing but places. */
+static bool has_plain_threads(const struct g4_wm *wm) {
+    return wm->dispatch.enabled[G4_WM_16] && !wm->dispatch.enabled[G4_WM_32] && !wm->single_subspan &&
+           !wm->iz.source_depth_eu && wm->draw->multisampling.samples <= 1 && !wm->setup->antialias;
+}
+
+/* Run threads for whole rows of the current object, from subspan `first` on.  Returns the next subspan. */
+static uint32_t run_rows(struct g4_worker *worker, uint32_t first, enum g4_status *status) {
+    const uint64_t each = UINT64_C(0x0001000100010001);
+    const uint64_t next = UINT64_C(0x0006000400020000);
+    struct g4_wm *const wm = worker->wm;
+
+    if (wm->slots[wm->dispatch.entry[G4_WM_16]].count != G4_GANG_THREADS ||
+        (wm->mode != G4_WM_16 && wm->parked[G4_WM_16])) {
+        return first;
+    }
+    if (wm->mode != G4_WM_16) {
+        use_queue(wm, G4_WM_16);
+    }
+    while (*status == G4_OK && wm->waiting == 0 && first + GANG_SUBSPANS <= wm->subspans &&
+           are_rows(&wm->subspan[first])) {
+        for (uint32_t t = 0; t < G4_GANG_THREADS; t++, first += G4_BLOCK_SUBSPANS) {
+            const struct g4_subspan *const s = &wm->subspan[first];
+            put_subspans(wm, &wm->thread[t].block[0], s->x * each + next, s->y * each, UINT16_MAX);
+        }
+        wm->waiting = G4_GANG_THREADS;
+        wm->are_rows = true;
+        *status = run_waiting(worker);
+        wm->are_rows = false;
+    }
+    return first;
 }
 
 static enum g4_status queue_normal(struct g4_worker *worker) {
     static const uint8_t capacity[] = {[G4_WM_8] = 2, [G4_WM_16] = 4, [G4_WM_32] = 8};
     struct g4_wm *const wm = worker->wm;
     enum g4_status status = G4_OK;
+    const bool plain = !wm->clash && !worker->eu.observed && has_plain_threads(wm);
 
     for (uint32_t first = 0; first < wm->subspans;) {
+        if (plain && wm->waiting == 0) {
+            first = run_rows(worker, first, &status);
+            if (status != G4_OK || first == wm->subspans) {
+                return status;
+            }
+        }
         const uint32_t left = wm->subspans - first;
         const enum g4_wm_mode mode = choose(&wm->dispatch, &wm->ctx->model->quirks, left);
         const uint32_t most = wm->single_subspan ? 1 : capacity[mode];

@@ -7,7 +7,8 @@
 #include "raster/windower_state.h"
 
 enum {
-    ALL_PIXELS = 0xffff
+    ALL_PIXELS = 0xffff,
+    HEADER_REGISTERS = 2, /* and one more of threads of 32 pixels */
 };
 
 static void put_words(struct g4_gang *gang, int t, uint32_t grf, const void *words, size_t size) {
@@ -35,6 +36,12 @@ static void put_coverage_stencil(const struct g4_wm *wm, struct g4_gang *gang, i
 static bool has_optional(const struct g4_wm *wm, const struct g4_setup *setup) {
     const struct g4_iz *const iz = &wm->iz;
     return iz->source_depth_eu || iz->dest_depth || iz->dest_stencil || setup->antialias;
+}
+
+/* The number of optional registers of four subspans. */
+static uint32_t count_optional(const struct g4_wm *wm, const struct g4_setup *setup) {
+    const struct g4_iz *const iz = &wm->iz;
+    return (iz->source_depth_eu ? 2u : 0) + (setup->antialias || iz->dest_stencil ? 1u : 0) + (iz->dest_depth ? 2u : 0);
 }
 
 /* The optional registers of four subspans: source depth, coverage and stencil, destination depth. */
@@ -108,21 +115,22 @@ static void start_object(const struct g4_wm *wm, const struct g4_setup *setup, s
     }
 }
 
-/* R0 and R1 of a thread.  The thread's own dwords replace zeros of the object's registers: loading them as a vector
- * right after they were stored one by one took a quarter of the time of all payloads. */
-static inline void put_header(struct g4_gang *gang, int t, const struct g4_pixel_block *block,
-                              const struct headers *object) {
-    uint32_t position[4]; /* of subspans, a dword for each */
-
-    for (int s = 0; s < 4; s++) {
-        position[s] = (uint32_t)block->x[s] << G4_PAYLOAD_PS_R1_SUBSPAN_0_X_SHIFT |
-                      (uint32_t)block->y[s] << G4_PAYLOAD_PS_R1_SUBSPAN_0_Y_SHIFT;
-    }
+/* R0 and R1 of a thread, but for put_pixels(). */
+static inline void put_header(struct g4_gang *gang, int t, const struct headers *object) {
     memcpy(gang->grf[0].ud[t], object->r0[t], sizeof object->r0[t]);
+    memcpy(gang->grf[1].ud[t], object->r1, sizeof object->r1);
+}
+
+_Static_assert(G4_PAYLOAD_PS_R1_SUBSPAN_0_X_SHIFT == 0 && G4_PAYLOAD_PS_R1_SUBSPAN_0_Y_SHIFT == 16 &&
+                   G4_PAYLOAD_PS_R1_SUBSPAN_3_X_DWORD == G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD + 3,
+               "positions are those of g4_wm_put_positions()");
+
+/* The dwords of R0 and R1 that belong to the thread alone.  They replace zeros of the object's registers: loading them
+ * as a vector right after they were stored one by one took a quarter of the time of all payloads. */
+static inline void put_pixels(struct g4_gang *gang, int t, const struct g4_pixel_block *block) {
     gang->grf[0].ud[t][G4_PAYLOAD_PS_R0_PIXEL_MASK_DWORD] =
         block->lit << G4_PAYLOAD_PS_R0_PIXEL_MASK_SHIFT | block->lit << G4_PAYLOAD_PS_R0_PIXEL_MASK_COPY_SHIFT;
-    memcpy(gang->grf[1].ud[t], object->r1, sizeof object->r1);
-    memcpy(&gang->grf[1].ud[t][G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD], position, sizeof position);
+    g4_wm_put_positions(block, &gang->grf[1].ud[t][G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD]);
 }
 
 /* Returns the channels that run. */
@@ -131,7 +139,7 @@ static uint16_t put_normal(struct g4_worker *worker, int t, struct g4_pixel_thre
     struct g4_gang *const gang = worker->gang;
     const bool optional = has_optional(wm, thread->block[0].setup);
     uint16_t dmask = g4_whole_subspans(thread->block[0].lit);
-    uint32_t grf = optional ? put_optional(worker, t, &thread->block[0], 2) : 2;
+    uint32_t grf = optional ? put_optional(worker, t, &thread->block[0], HEADER_REGISTERS) : HEADER_REGISTERS;
 
     if (wm->mode == G4_WM_32) {
         const struct g4_pixel_block *const block = &thread->block[1];
@@ -187,31 +195,64 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *d
     }
 }
 
-/* Copy registers first..next-1 of thread `from` to the threads after it, up to `to`. */
-static void copy_registers(struct g4_gang *gang, int from, int to, uint32_t first, uint32_t next) {
-    for (uint32_t grf = first; grf < next; grf++) {
-        uint32_t row[8];
-        memcpy(row, gang->grf[grf].ud[from], sizeof row);
-        for (int t = from + 1; t <= to; t++) {
-            memcpy(gang->grf[grf].ud[t], row, sizeof row);
+/* Constants and coefficients: those registers that are missing. */
+static void put_common(const struct g4_wm *wm, struct g4_gang *gang, const struct g4_row_set *missing,
+                       struct g4_common_rows common) {
+    const struct g4_stage *const stage = &wm->draw->stage[G4_STAGE_WM];
+    const int threads = (int)wm->waiting;
+
+    for (uint32_t r = 0; r < common.count && common.first + r < G4_GRF_COUNT; r++) {
+        const uint32_t grf = common.first + r;
+        const uint32_t input = stage->input_offset + r - stage->constant_rows;
+        if (!g4_is_missing(missing, grf)) {
+            continue;
+        }
+        if (r < stage->constant_rows) {
+            (void)g4_payload_constants(gang, threads, &wm->draw->curbe, stage->constant_offset + r, 1, grf);
+            continue;
+        }
+        for (int t = 0; t < threads; t++) {
+            static const uint32_t nothing[8]; /* beyond the entry: undefined on hardware */
+            const struct g4_setup *const from = wm->thread[t].block[0].setup;
+            memcpy(gang->grf[grf].ud[t], input < from->entry_rows ? from->entry[input] : nothing, sizeof nothing);
         }
     }
 }
 
+/* All that differs between threads of an object without optional registers. */
+static void put_positions(const struct g4_wm *wm, struct g4_gang *gang) {
+    for (uint32_t t = 0; t < wm->waiting; t++) {
+        put_pixels(gang, (int)t, &wm->thread[t].block[0]);
+    }
+    g4_wm_set_masks(wm, gang);
+}
+
 void g4_wm_payloads(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
-    const struct g4_stage *const stage = &wm->draw->stage[G4_STAGE_WM];
     const uint32_t entry = wm->dispatch.entry[wm->mode];
+    const struct g4_kernel *const kernel = wm->draw->wm_kernel[entry];
     struct g4_gang *const gang = worker->gang;
     const int threads = (int)wm->waiting;
-    const uint32_t start = stage->grf_start * (wm->mode == G4_WM_32 ? 2u : 1u);
     const struct g4_setup *setup = NULL;
     g4_lanes enabled[2] = {0, 0};
     struct headers object;
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];
 
-    g4_gang_start_for(gang, &wm->draw->dispatch[G4_STAGE_WM], wm->draw->wm_kernel[entry], threads, g4_fills_gang(wm));
+    const struct g4_stage *const stage = &wm->draw->stage[G4_STAGE_WM];
+    const uint32_t blocks = wm->mode == G4_WM_32 ? 2 : 1;
+    const struct g4_common_rows common = {
+        .own = HEADER_REGISTERS - 1 + blocks * (1 + count_optional(wm, wm->thread[0].block[0].setup)),
+        .first = stage->grf_start * blocks,
+        .count = stage->constant_rows + stage->input_rows,
+    };
+    const struct g4_row_set *const missing = g4_wm_start_gang(worker, &wm->draw->dispatch[G4_STAGE_WM], kernel, common);
+    const bool has_headers = !g4_is_missing(missing, 0) && !g4_is_missing(missing, 1);
+    if (has_headers && wm->mode == G4_WM_16 && !has_optional(wm, wm->held.of)) {
+        put_positions(wm, gang);
+        put_common(wm, gang, missing, common);
+        return;
+    }
     gang->owner = (struct g4_gang_owner){0};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];
@@ -222,13 +263,16 @@ void g4_wm_payloads(struct g4_worker *worker) {
                 gang->grf[0].ud[t][i] |= wm->pointers[entry][t][i];
             }
         } else {
-            if (thread->block[0].setup != setup) {
-                setup = thread->block[0].setup;
-                start_object(wm, setup, &object);
+            if (!has_headers) {
+                if (thread->block[0].setup != setup) {
+                    setup = thread->block[0].setup;
+                    start_object(wm, setup, &object);
+                }
+                put_header(gang, t, &object);
             }
             x[t] = thread->block[0].x[0];
             y[t] = thread->block[0].y[0];
-            put_header(gang, t, &thread->block[0], &object);
+            put_pixels(gang, t, &thread->block[0]);
             dmask = put_normal(worker, t, thread);
         }
         enabled[0] |= (g4_lanes)(dmask & 0xff) << (8 * t);
@@ -240,16 +284,5 @@ void g4_wm_payloads(struct g4_worker *worker) {
     if (wm->mode < G4_WM_CONTIGUOUS_32) {
         g4_cc_prefetch(worker, wm->waiting, x, y);
     }
-    const uint32_t grf =
-        g4_payload_constants(gang, threads, &wm->draw->curbe, stage->constant_offset, stage->constant_rows, start);
-    for (int t = 0; t < threads; t++) {
-        const struct g4_setup *const from = wm->thread[t].block[0].setup;
-        const uint32_t next =
-            g4_payload_rows(gang, t, from->entry, from->entry_rows, stage->input_offset, stage->input_rows, grf);
-        const int first = t;
-        while (t + 1 < threads && wm->thread[t + 1].block[0].setup == from) {
-            t++;
-        }
-        copy_registers(gang, first, t, grf, next);
-    }
+    put_common(wm, gang, missing, common);
 }

@@ -293,20 +293,24 @@ static uint32_t put_optional(const struct g4_wm *wm, struct g4_gang *gang, int t
 
 /* ---- push constants and attributes ---- */
 
-static uint32_t put_constants(struct g4_gang *gang, int threads, const struct g4_stage *stage, uint32_t grf) {
+static uint32_t put_constants(struct g4_gang *gang, int threads, const struct g4_stage *stage,
+                              const struct g4_row_set *missing, uint32_t grf) {
     for (uint32_t r = 0; r < stage->constant_rows && stage->constants && grf < G4_GRF_COUNT; r++, grf++) {
-        for (int t = 0; t < threads; t++) {
+        for (int t = 0; t < threads && g4_is_missing(missing, grf); t++) {
             memcpy(gang->grf[grf].ud[t], stage->constants[r], sizeof stage->constants[r]);
         }
     }
     return grf;
 }
 
-static void put_attributes(const struct g4_wm *wm, struct g4_gang *gang, int threads, uint32_t grf) {
+static void put_attributes(const struct g4_wm *wm, struct g4_gang *gang, int threads, const struct g4_row_set *missing,
+                           uint32_t grf) {
     for (int t = 0; t < threads; t++) {
         const struct g4_setup *const setup = wm->thread[t].block[0].setup;
         for (uint32_t r = 0; r < setup->entry_rows && grf + r < G4_GRF_COUNT; r++) {
-            memcpy(gang->grf[grf + r].ud[t], setup->entry[r], sizeof setup->entry[r]);
+            if (g4_is_missing(missing, grf + r)) {
+                memcpy(gang->grf[grf + r].ud[t], setup->entry[r], sizeof setup->entry[r]);
+            }
         }
     }
 }
@@ -410,6 +414,34 @@ static void put_pointers(struct g4_gang *gang, int t, const uint32_t pointers[8]
     }
 }
 
+_Static_assert(GEN7_PAYLOAD_PS_R1_SUBSPAN_0_X_SHIFT == 0 && GEN7_PAYLOAD_PS_R1_SUBSPAN_0_Y_SHIFT == 16 &&
+                   GEN7_PAYLOAD_PS_R1_SUBSPAN_3_X_DWORD == GEN7_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD + 3,
+               "positions are those of g4_wm_put_positions()");
+
+/* Whether threads of 8 or 16 pixels of an object differ only in their positions, and the values at the centers of
+ * their pixels. */
+static bool differ_in_positions(const struct g4_wm *wm, const struct g4_center_path *centers) {
+    return wm->mode != G4_WM_32 && centers->usable && !wm->draw->windower.dispatches_samples &&
+           !wm->draw->windower.inner_coverage;
+}
+
+/* Put all that differs between such threads. */
+static void put_positions(const struct g4_wm *wm, struct g4_gang *gang, const struct g4_center_path *centers) {
+    for (uint32_t t = 0; t < wm->waiting; t++) {
+        const struct g4_pixel_block *const block = &wm->thread[t].block[0];
+        uint32_t *const r1 = gang->grf[1].ud[t];
+        g4_wm_put_positions(block, &r1[GEN7_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD]);
+        r1[GEN7_PAYLOAD_PS_R1_LIT_PIXELS_DWORD] =
+            block->lit << GEN7_PAYLOAD_PS_R1_LIT_PIXELS_SHIFT | (uint32_t)g4_whole_subspans(block->lit)
+                                                                    << GEN7_PAYLOAD_PS_R1_DISPATCHED_PIXELS_SHIFT;
+        if (centers->rows.count) {
+            centers->ops->centers(&centers->rows, block->setup->planes, &block->depth, block->x, block->y,
+                                  gang->grf[HEADER].f[t], sizeof gang->grf[0] / sizeof(float));
+        }
+    }
+    g4_wm_set_masks(wm, gang);
+}
+
 void g4_pixel_payload_gen7(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_draw_state *const draw = wm->draw;
@@ -426,7 +458,21 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];
 
-    g4_gang_start_for(gang, &draw->wm_dispatch[width], draw->wm_kernel[width], threads, g4_fills_gang(wm));
+    const uint32_t blocks = wm->mode == G4_WM_32 ? 2 : 1;
+    const struct g4_common_rows common = {
+        .own = centers->usable ? HEADER - 1 + blocks * (1 + centers->rows.count) : G4_GRF_COUNT,
+        .first = draw->windower.grf_start[width],
+        .count = (stage->constants ? stage->constant_rows : 0) + wm->thread[0].block[0].setup->entry_rows,
+    };
+    const struct g4_row_set *const missing =
+        g4_wm_start_gang(worker, &draw->wm_dispatch[width], draw->wm_kernel[width], common);
+    const bool has_header = !g4_is_missing(missing, 0);
+    if (has_header && !g4_is_missing(missing, 1) && differ_in_positions(wm, centers)) {
+        put_positions(wm, gang, centers);
+        const uint32_t grf = put_constants(gang, threads, stage, missing, draw->windower.grf_start[width]);
+        put_attributes(wm, gang, threads, missing, grf);
+        return;
+    }
     gang->owner = (struct g4_gang_owner){.interpolate = interpolate, .data = wm};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];
@@ -442,8 +488,10 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         if (wm->mode == G4_WM_32) {
             start_block(block + 1, &depth);
         }
-        put(gang, t, 0, r0);
-        put_pointers(gang, t, wm->pointers[width][t]);
+        if (!has_header || draw->windower.dispatches_samples) {
+            put(gang, t, 0, r0);
+            put_pointers(gang, t, wm->pointers[width][t]);
+        }
         put_slots(wm, gang, t, 1, block);
         uint32_t grf = HEADER;
         if (wm->mode == G4_WM_32) {
@@ -468,6 +516,6 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         g4_gang_set_all_dmasks(gang, enabled);
     }
     g4_cc_prefetch(worker, wm->waiting, x, y);
-    const uint32_t grf = put_constants(gang, threads, stage, draw->windower.grf_start[width]);
-    put_attributes(wm, gang, threads, grf);
+    const uint32_t grf = put_constants(gang, threads, stage, missing, draw->windower.grf_start[width]);
+    put_attributes(wm, gang, threads, missing, grf);
 }

@@ -19,7 +19,7 @@ enum {
 };
 
 void g4_wm_begin_batch(struct g4_wm *wm) {
-    wm->color.of = wm->depth.of = NULL;
+    wm->color.of = wm->depth.of = wm->held.of = NULL;
 }
 
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "color/pixel_rows.h"
+#include "eu/kernel.h"
 #include "geometry/coverage.h"
 #include "geometry/lines.h"
 #include "geometry/payload.h"
@@ -82,6 +83,15 @@ struct g4_center_path {
     const struct g4_barycentric_ops *ops;
 };
 
+/* What the registers of the gang hold if the windower is its holder. */
+struct g4_held_payload {
+    const struct g4_setup *of; /* the object of all threads; NULL: none in this batch */
+    const struct g4_kernel *kernel;
+    enum g4_wm_mode mode;
+    uint32_t threads;
+    struct g4_row_set cleared[2]; /* registers to be cleared before the kernel runs again, and in a full gang */
+};
+
 struct g4_wm {
     const struct g4_context *ctx;
     const struct g4_draw_state *draw;
@@ -114,11 +124,13 @@ struct g4_wm {
     uint32_t waiting;
     enum g4_wm_mode mode;
     struct g4_pixel_thread *thread; /* the queue of the mode; contiguous dispatch has the first one */
+    bool are_rows;                  /* they are a gang of whole rows of the current object, with all pixels lit */
     bool parks;                     /* threads of several modes may wait at the same time */
     uint32_t parked[G4_WM_QUEUES];
     struct g4_pixel_thread queue[G4_WM_QUEUES][G4_GANG_THREADS];
     int32_t tile_x, tile_y;
-    const uint32_t *first_number;   /* as in g4_tile */
+    const uint32_t *first_number; /* as in g4_tile */
+    struct g4_held_payload held;
     uint32_t claimed[G4_TILE_SIZE]; /* pixels of waiting threads of earlier objects, and possibly more */
     bool clash;                     /* the current object has claimed pixels */
     struct g4_center_path centers[G4_BLOCK_HALVES]; /* of blocks with one half, and with two; from Gen7 on */
@@ -131,13 +143,16 @@ static inline uint16_t g4_whole_subspans(uint32_t lit) {
     return (uint16_t)(any * 15);
 }
 
-/* Whether the waiting threads are a gang of which every channel runs. */
-static inline bool g4_fills_gang(const struct g4_wm *wm) {
-    bool is_full = wm->waiting == G4_GANG_THREADS && wm->mode < G4_WM_CONTIGUOUS_32;
-    for (uint32_t t = 0; t < G4_GANG_THREADS && is_full; t++) {
-        is_full = g4_whole_subspans(wm->thread[t].block[0].lit) == UINT16_MAX;
-    }
-    return is_full;
+/* The positions of the subspans of a block as dwords of a payload: x in the lower word. */
+static inline void g4_wm_put_positions(const struct g4_pixel_block *block, uint32_t dwords[4]) {
+    typedef uint16_t four __attribute__((vector_size(8)));
+    four x;
+    four y;
+
+    memcpy(&x, block->x, sizeof x);
+    memcpy(&y, block->y, sizeof y);
+    const uint16_t position __attribute__((vector_size(16))) = __builtin_shufflevector(x, y, 0, 4, 1, 5, 2, 6, 3, 7);
+    memcpy(dwords, &position, sizeof position);
 }
 
 /* Forget the threads that wait. */
@@ -205,6 +220,20 @@ void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *covera
 enum g4_status g4_wm_flush(struct g4_worker *worker);
 /* Prepare the parts that all payloads of a draw share. */
 void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
+/* The part of the payload that all threads of an object have in common: `count` registers.  Those before `own` are
+ * written for each thread; if the parts overlap, all are. */
+struct g4_common_rows {
+    uint32_t own, first, count;
+};
+/* Start the gang for the waiting threads.  If it has just run threads of the same object, in the same places of the
+ * queue, it still holds what their payloads have in common: returns the registers that it does not.  NULL: all. */
+const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct g4_dispatch *dispatch,
+                                          const struct g4_kernel *kernel, struct g4_common_rows common);
+static inline bool g4_is_missing(const struct g4_row_set *missing, unsigned grf) {
+    return !missing || g4_row_set_has(missing, grf);
+}
+/* Set the dispatch masks of the waiting threads, which have at most sixteen channels. */
+void g4_wm_set_masks(const struct g4_wm *wm, struct g4_gang *gang);
 /* Start the waiting threads in the worker's gang, with their payloads. */
 g4_start_pixels_fn g4_wm_payloads;
 g4_start_pixels_fn g4_pixel_payload_gen7;

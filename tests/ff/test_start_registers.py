@@ -45,6 +45,25 @@ KERNELS = {
                         "(+f0) if(16) 3 0 { align1 };\nmov(16) g40<1>F 1.0F { align1 compr };\n"
                         "else(16) 2 1 { align1 };\nendif(16) 1 { align1 };", {ZERO}),
 }
+# Kernels that change what they have read.  Gangs of an object are started again without storing what they have in
+# common.
+CHANGING = {
+    "a register": ("add(16) g40<1>F g40<8,8,1>F 0.5F { align1 compr };", {HALF}),
+    "coefficients": ("mov(16) g40<1>F g8<0,1,0>F { align1 compr };\nmov(8) g8<1>F 0.5F { align1 nomask };", {ZERO}),
+    "words of a register": ("mov(16) g44<1>UW g40<16,16,1>UW { align1 };\n"
+                            "mov(16) g40<1>UW 0x3800UW { align1 };\n"
+                            "mov(8) g40<1>F g44<8,8,1>UW { align1 };\n"
+                            "mov(8) g41<1>F g44.8<8,8,1>UW { align1 sechalf };", {ZERO}),
+    "the header": ("mov(16) g40<1>F g1<0,1,0>F { align1 compr };\nadd(1) g1<1>F g1<0,1,0>F 0.5F { align1 nomask };",
+                   {ZERO}),
+    "a flag": ("(+f0) mov(16) g40<1>F 1.0F { align1 compr };\n"
+               "cmp.e.f0(16) null<1>F g30<8,8,1>F g30<8,8,1>F { align1 compr };", {ZERO}),
+    "an address": ("mov(16) g44<1>UW a0<0,1,0>UW { align1 };\nadd(1) a0<1>UW a0<0,1,0>UW 32UW { align1 nomask };\n"
+                   "mov(8) g40<1>F g44<8,8,1>UW { align1 };\nmov(8) g41<1>F g44.8<8,8,1>UW { align1 sechalf };",
+                   {ZERO}),
+    "an accumulator": ("mac(16) g40<1>F g30<8,8,1>F g30<8,8,1>F { align1 compr };\n"
+                       "add(16) null<1>F g40<8,8,1>F 0.5F { align1 compr };", {ZERO}),
+}
 
 
 def draw(scene: Scene, kernel: str) -> set[int]:
@@ -63,3 +82,14 @@ def test_registers_start_with_zeros(name: str) -> None:
     for _ in range(3):  # at first by the interpreter, later as machine code
         assert draw(scene, FILL) == {HALF}
         assert draw(scene, f"{kernel}\n{WRITE}") == expected
+
+
+@pytest.mark.parametrize("general", [False, True])
+@pytest.mark.parametrize("name", CHANGING)
+def test_threads_of_an_object_start_alike(name: str, general: bool) -> None:
+    kernel, expected = CHANGING[name]
+    scene = Scene(GEN, 64, 64, options=Options(workers=1, general_only=general),
+                  wm={"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True})
+    place = "add(16) g18<1>F g1.4<2,4,0>UW 0.0F { align1 compr };\n"  # or one thread would do for all
+    for _ in range(3):
+        assert draw(scene, f"{kernel}\n{place}{WRITE}") == expected
