@@ -351,6 +351,9 @@ void g4_debug_draw_started(struct g4_hooks *hooks) {
     for (int s = 0; s < G4_STAGES; s++) {
         draw->dispatch[s].observed = true;
     }
+    for (int i = 0; i < G4_WM_ENTRIES; i++) {
+        draw->wm_dispatch[i].observed = true;
+    }
     const uint64_t vertices = (uint64_t)draw->primitive.vertex_count * draw->primitive.instance_count;
     debug->draw_vertices = draw->primitive.indirect ? 0 : (uint32_t)vertices;
 }
