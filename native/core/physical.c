@@ -2,7 +2,7 @@
  *
  * Lookups take no lock.  An allocated page does not move until all are freed.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
 #include "core/physical.h"
 
 #include <pthread.h>
@@ -121,12 +121,17 @@ bool g4_physical_charge(struct g4_mem_physical *physical, size_t bytes) {
     return false;
 }
 
-/* Chunks come from mmap: zeroed, and resident only where used. */
+/* Chunks come from mmap: zeroed, and resident only where used.  Pages are cut one after the other, so large pages of
+ * the host, which it provides faster than small ones, are soon used as a whole. */
 static bool map_chunk(struct chunk *chunk, uint32_t pages, size_t distance) {
     void *const bytes =
         mmap(NULL, pages * distance, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     *chunk = (struct chunk){.bytes = bytes, .pages = pages};
-    return bytes != MAP_FAILED;
+    if (bytes == MAP_FAILED) {
+        return false;
+    }
+    (void)madvise(bytes, pages * distance, MADV_HUGEPAGE);
+    return true;
 }
 
 /* The next page of the newest chunk, or of a new one. */
