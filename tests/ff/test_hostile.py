@@ -16,7 +16,7 @@ from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.harness.canvas_gen7 import TARGETS, VERTICES, Canvas7, color, send
+from tests.harness.canvas_gen7 import TARGETS, Canvas7, color, send
 from tests.harness.commands import command
 from tests.harness.depth_only import DEPTH, SIDE, DepthOnly, corners
 from tests.harness.scene import STATE, TARGET, Scene, vertex
@@ -146,14 +146,9 @@ def fast_clear(name: str, topology: T, points: list[tuple[float, float]]) -> NDA
     one = 0x3F800000 if name == "kbl" else 1
     canvas.surface(0, width=128, height=128, surface_pitch=512, red_clear_color=one, alpha_clear_color=one)
     kind = {"primitive_topology_type": topology}
-    vertices = b"".join(struct.pack("<4I4f", 0, 0, 0, 0, x, y, 0.5, 1.0) for x, y in points)
-    canvas.device.memory.write(VERTICES + 96, vertices)
-    canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write()), commands={
+    canvas.draw(color(1.0, 0.5, 0.0, 1.0) + send(canvas.write()), vertices=[(x, y, 0.5) for x, y in points], commands={
         "3DSTATE_PS": {"render_target_fast_clear_enable": True},
         "3DSTATE_DRAWING_RECTANGLE": {"clipped_drawing_rectangle_x_max": 127, "clipped_drawing_rectangle_y_max": 127},
-        "3DSTATE_VERTEX_BUFFERS": {"vertex_buffers": [{
-            "address_modify_enable": True, "buffer_pitch": 32, "buffer_starting_address": VERTICES + 96,
-            **({"buffer_size": 96} if name == "kbl" else {"end_address": VERTICES + 96 + 95})}]},
         **({"3DSTATE_VF_TOPOLOGY": kind} if name == "kbl" else {"3DPRIMITIVE": kind})})
     return np.frombuffer(bytes(canvas.device.memory.read(TARGETS, 4 * 128 * 128)), np.uint32).reshape(128, 128)
 

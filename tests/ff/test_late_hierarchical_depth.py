@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 
 from gen4emu.core_enums import HierarchicalDepthMode
 from gen4emu.isa import assemble
-from tests.harness.canvas_gen7 import SIDE, VERTICES, Canvas7, color, send
+from tests.harness.canvas_gen7 import SIDE, Canvas7, color, send
 from tests.harness.commands import command
 
 DEPTH, ENTRIES = 0x200000, 0x210000
@@ -34,13 +32,8 @@ class Killing(Canvas7):
                                         "{ align1 1H EOT };\n")
 
     def rectangles(self, *chosen: Rectangle) -> None:
-        vertices = b"".join(struct.pack("<4I4f", 0, 0, 0, 0, x, y, z, 1.0) for x1, y1, x2, y2, z in chosen
-                            for x, y in ((x2, y2), (x1, y2), (x1, y1)))
-        self.device.memory.write(VERTICES + 96, vertices)
-        self.draw(self.shaders, commands={
-            "3DSTATE_VERTEX_BUFFERS": {"vertex_buffers": [{
-                "address_modify_enable": True, "buffer_pitch": 32, "buffer_starting_address": VERTICES + 96,
-                "buffer_size": len(vertices)}]},
+        vertices = [(x, y, z) for x1, y1, x2, y2, z in chosen for x, y in ((x2, y2), (x1, y2), (x1, y1))]
+        self.draw(self.shaders, vertices=vertices, commands={
             "3DSTATE_PS": {"dispatch_8_pixel_enable": True, "dispatch_16_pixel_enable": True,
                            "kernel_start_pointer_2": self.second},
             "3DSTATE_PS_EXTRA": {"pixel_shader_valid": True, "pixel_shader_kills_pixel": True},
@@ -49,8 +42,7 @@ class Killing(Canvas7):
             "3DSTATE_DEPTH_BUFFER": {"surface_type": "SURFTYPE_2D", "surface_format": "D32_FLOAT",
                                      "depth_write_enable": True, "width": SIDE, "height": SIDE, "depth": 1,
                                      "surface_pitch": 4 * SIDE, "surface_qpitch": SIDE, "surface_base_address": DEPTH,
-                                     "hierarchical_depth_buffer_enable": True},
-            "3DPRIMITIVE": {"vertex_count_per_instance": 3 * len(chosen)}})
+                                     "hierarchical_depth_buffer_enable": True}})
 
 
 @pytest.mark.parametrize("order", [(LARGE, SMALL), (SMALL, LARGE)], ids=["large first", "small first"])

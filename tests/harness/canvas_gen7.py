@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,10 +84,11 @@ class Canvas7(Machine):
         return target_write(self.gen, length, kind, **fields)
 
     def draw(self, kernel: str, x1: int = 0, y1: int = 0, x2: int = SIDE, y2: int = SIDE, *,
-             blend: dict[str, Any] | None = None,
+             vertices: Sequence[tuple[float, float, float]] | None = None, blend: dict[str, Any] | None = None,
              commands: dict[str, dict[str, Any] | None] | None = None) -> NDArray[np.uint8]:
         """Draw a rectangle with a shader of eight pixels; returns the image of target 0.
 
+        `vertices` are drawn instead: x, y and z of each; they are rectangles unless `commands` says otherwise.
         `blend` are fields of the entries of BLEND_STATE.  `commands` overrides fields of commands by name, and adds
         other commands before the draw; None leaves one out.
         """
@@ -94,9 +96,9 @@ class Canvas7(Machine):
         memory.write(KERNEL, assemble(kernel, self.gen))
         memory.write(DYNAMIC + 0x100, block_named("BLEND_STATE", self.gen).build(
             self.gen, entries=[blend or {}] * len(self.pixel_bytes)))
-        memory.write(VERTICES, b"".join(struct.pack("<4I4f", 0, 0, 0, 0, x, y, 0.5, 1.0)
-                                        for x, y in ((x2, y2), (x1, y2), (x1, y1))))
-        fields = self._commands()
+        vertices = vertices or [(x2, y2, 0.5), (x1, y2, 0.5), (x1, y1, 0.5)]
+        memory.write(VERTICES, b"".join(struct.pack("<4I4f", 0, 0, 0, 0, *vertex, 1.0) for vertex in vertices))
+        fields = self._commands(len(vertices))
         primitive = fields.pop("3DPRIMITIVE")
         for name, values in (commands or {}).items():
             if values is None:
@@ -109,14 +111,14 @@ class Canvas7(Machine):
         self.run(*(command(name, self.gen, **values) for name, values in fields.items()))
         return self.image()
 
-    def _commands(self) -> dict[str, dict[str, Any]]:
+    def _commands(self, vertices: int) -> dict[str, dict[str, Any]]:
         gen9 = bool(self.gen & Gen.GEN9)
         bases = {f"{name}_base_address": value for name, value in (
             ("surface_state", SURFACES), ("dynamic_state", DYNAMIC), ("instruction", KERNEL))}
         elements = [{"valid": True, "source_element_format": SurfaceFormat[name], "source_element_offset": 16 * i,
                      **_STORE_SRC} for i, name in enumerate(("R32G32B32A32_UINT", "R32G32B32A32_FLOAT"))]
         buffer = {"address_modify_enable": True, "buffer_pitch": 32, "buffer_starting_address": VERTICES,
-                  **({"buffer_size": 96} if gen9 else {"end_address": VERTICES + 95})}
+                  **({"buffer_size": 32 * vertices} if gen9 else {"end_address": VERTICES + 32 * vertices - 1})}
         topology = {"primitive_topology_type": PrimitiveTopology.RECTLIST}
         threads = {"maximum_number_of_threads_per_psd": 32} if gen9 else {"maximum_number_of_threads": 32}
         own: dict[str, dict[str, Any]] = {
@@ -141,5 +143,5 @@ class Canvas7(Machine):
             "3DSTATE_SAMPLE_MASK": {"sample_mask": 1},
             "3DSTATE_DRAWING_RECTANGLE": {"clipped_drawing_rectangle_x_max": SIDE - 1,
                                           "clipped_drawing_rectangle_y_max": SIDE - 1},
-            "3DPRIMITIVE": {"vertex_count_per_instance": 3, "instance_count": 1, **({} if gen9 else topology)},
+            "3DPRIMITIVE": {"vertex_count_per_instance": vertices, "instance_count": 1, **({} if gen9 else topology)},
         }
