@@ -452,7 +452,6 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
     const int threads = (int)wm->waiting;
     const struct g4_setup *setup = NULL;
     struct g4_plane depth;
-    g4_lanes enabled[2] = {0, 0};
     const struct g4_center_path *const centers = center_path(wm, halves);
     uint32_t r0[8];
     uint16_t x[G4_GANG_THREADS];
@@ -502,10 +501,6 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
             (void)put_optional(wm, gang, t, block + 1, halves, centers, grf);
             const uint32_t upper = g4_whole_subspans(block[1].lit);
             g4_gang_set_wide_dmask(gang, t, g4_whole_subspans(block->lit) | upper << 16);
-        } else {
-            const uint16_t dmask = g4_whole_subspans(block->lit);
-            enabled[0] |= (g4_lanes)(dmask & 0xff) << (8 * t);
-            enabled[1] |= (g4_lanes)(dmask >> 8) << (8 * t);
         }
         gang->unit_data[t] = block;
         gang->slot[t] = wm->slots[width].first + (uint32_t)t;
@@ -513,7 +508,7 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         y[t] = block->y[0];
     }
     if (wm->mode != G4_WM_32) {
-        g4_gang_set_all_dmasks(gang, enabled);
+        g4_wm_set_masks(wm, gang);
     }
     g4_cc_prefetch(worker, wm->waiting, x, y);
     const uint32_t grf = put_constants(gang, threads, stage, missing, draw->windower.grf_start[width]);
