@@ -49,3 +49,44 @@ def test_threads_of_two_widths_may_share_a_kernel(name: str) -> None:
     lit = {(int(x), int(y)) for y, x in zip(*image.any(axis=2).nonzero(), strict=True)}
     assert lit == {(x, y) for x in (0, 1, 2, 3, 8, 9) for y in (0, 1)}
     assert image.shape == (SIDE, SIDE, 4)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_attributes_may_replace_barycentric_coordinates(name: str) -> None:
+    """Their coefficients begin at g2, where the payload has put the coordinates of each pixel."""
+    canvas = Canvas7(name)
+    kernel = PLACE + "add(8) g50<1>F g2<8,8,1>F 0.5F { align1 1Q };\n" + filled(50) + send(canvas.write())
+    image = canvas.draw(kernel, commands={
+        "3DSTATE_SBE": {"number_of_sf_output_attributes": 1}, "3DSTATE_WM": {"barycentric_interpolation_mode": 1},
+        **AFTER_HEADER})
+    assert (image == 0x80).all()
+
+
+@pytest.mark.parametrize(("name", "split"), [*((name, False) for name in PARTS), ("kbl", True)])
+def test_a_payload_that_wraps_around_has_the_registers_of_a_start(name: str, split: bool) -> None:
+    """Red is g127, and so is green of a split payload.  The others are the header, whose integers are tiny as floats,
+    and g2."""
+    canvas = Canvas7(name, ("R8G8B8A8_UNORM",) * 2)
+    wrapped = send(canvas.write(last=False), 127, last=False)
+    if split:  # three of four registers are the second payload
+        message, function = canvas.write(1, last=False).split()
+        wrapped = f"sendsc(8) nullUD g127UD g127UD {message} 0x{3 << 6:08x} {function} {{ align1 1Q }};\n"
+    changes = "".join(f"mov(8) g{register}<1>F 0.5F {{ align1 1Q WE_all }};\n" for register in range(3))
+    kernel = PLACE + "mov(8) g127<1>F 0.5F { align1 1Q };\n" + wrapped + changes + send(canvas.write(target=1))
+    for _ in range(3):
+        assert (canvas.draw(kernel, commands=AFTER_HEADER) == (0x80, 0x80 * split, 0, 0)).all()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_gang_is_full_only_with_the_second_halves_of_its_threads(name: str) -> None:
+    """The rectangle has 60 subspans: the last of eight threads of 32 pixels has only the first half."""
+    canvas = Canvas7(name)
+    kernel = PLACE + "".join([
+        "mov(16) g40<1>F 1.0F { align1 2H };\n",
+        *(f"mov(16) g{_COLOR + 2 * i}<1>F g40<8,8,1>F {{ align1 1H WE_all }};\n" for i in range(4)),
+        "mov(16) g40<1>F 0.5F { align1 1H WE_all };\n",
+        f"sendc(16) null<1>UW g{_COLOR}<8,8,1>UD {canvas.write(8, 'SIMD16')} {{ align1 1H EOT }};\n"])
+    for _ in range(3):
+        image = canvas.draw(kernel, 0, 0, 24, 10, commands={
+            "3DSTATE_PS": {"dispatch_8_pixel_enable": False, "dispatch_32_pixel_enable": True, f"{FIRST}2": 3}})
+        assert set(image.flat) == {0, 0xFF}  # 0 also where only second halves draw

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
-from tests.harness.messages import WRITE_16
+from tests.harness.messages import INVERSE, WRITE_16
 from tests.harness.scene import Scene, vertex
 
 GEN = Gen.CTG
@@ -29,6 +31,7 @@ mul(16) g18<1>F g18<8,8,1>F 0.0F { align1 compr };
 mov(1) a0<1>UW 1280UW { align1 };
 mov(16) g60<1>F g[a0]<8,8,1>F { align1 compr };
 """ + WRITE
+PLACE = "add(16) g18<1>F g1.4<2,4,0>UW 0.0F { align1 compr };\n"  # or one thread would do for all
 
 KERNELS = {
     "never written": ("", {ZERO}),
@@ -66,6 +69,12 @@ CHANGING = {
 }
 
 
+def scene_of_16(*, general: bool = False, **wm: Any) -> Scene:
+    """Its pixel shader has threads of 16 pixels."""
+    return Scene(GEN, 64, 64, options=Options(workers=1, general_only=general),
+                 wm={"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True} | wm)
+
+
 def draw(scene: Scene, kernel: str) -> set[int]:
     """The colors of the pixels of a rectangle, which has gangs of which all channels run."""
     scene.pixel_kernel = assemble(kernel, GEN)
@@ -77,8 +86,7 @@ def draw(scene: Scene, kernel: str) -> set[int]:
 @pytest.mark.parametrize("name", KERNELS)
 def test_registers_start_with_zeros(name: str) -> None:
     kernel, expected = KERNELS[name]
-    scene = Scene(GEN, 64, 64, options=Options(workers=1),
-                  wm={"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True})
+    scene = scene_of_16()
     for _ in range(3):  # at first by the interpreter, later as machine code
         assert draw(scene, FILL) == {HALF}
         assert draw(scene, f"{kernel}\n{WRITE}") == expected
@@ -88,8 +96,34 @@ def test_registers_start_with_zeros(name: str) -> None:
 @pytest.mark.parametrize("name", CHANGING)
 def test_threads_of_an_object_start_alike(name: str, general: bool) -> None:
     kernel, expected = CHANGING[name]
-    scene = Scene(GEN, 64, 64, options=Options(workers=1, general_only=general),
-                  wm={"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True})
-    place = "add(16) g18<1>F g1.4<2,4,0>UW 0.0F { align1 compr };\n"  # or one thread would do for all
+    scene = scene_of_16(general=general)
     for _ in range(3):
-        assert draw(scene, f"{kernel}\n{place}{WRITE}") == expected
+        assert draw(scene, f"{kernel}\n{PLACE}{WRITE}") == expected
+
+
+def test_coefficients_may_replace_the_source_depth() -> None:
+    """They begin at g2, where the payload has put the depths of the pixels."""
+    scene = scene_of_16(pixel_shader_uses_source_depth=True, dispatch_grf_start_register=2)
+    assert draw(scene, f"mov(16) g40<1>F g2<8,8,1>F {{ align1 compr }};\n{PLACE}{WRITE}") == {ZERO}
+
+
+def test_a_payload_that_wraps_around_starts_with_zeros() -> None:
+    """Red of eight pixels is m15; the colors of the next eight are m3 to m6, which another kernel has written."""
+    scene = scene_of_16()
+    assert draw(scene, FILL) == {HALF}
+    assert draw(scene, PLACE + f"""
+        mov(8) m14<1>UD g1<8,8,1>UD {{ align1 nomask }};
+        mov(8) m15<1>F 0.5F {{ align1 }};
+        send(16) 13 null<1>UW g0<8,8,1>UW {WRITE_16} write {{ align1 EOT }};
+    """) == {ZERO, HALF & 0x00FF0000}
+
+
+def test_a_response_that_wraps_around_changes_the_header() -> None:
+    """The response to the second half of a message is in g0, after g127."""
+    scene = scene_of_16()
+    assert draw(scene, PLACE + f"""
+        mov(16) g40<1>F g0.5<0,1,0>F {{ align1 compr }};
+        mov(8) g30<1>UD g0<8,8,1>UD {{ align1 nomask }};
+        mov(16) g20<1>F 2.0F {{ align1 compr }};
+        send(16) 1 g127<1>F g20<8,8,1>F {INVERSE} math {{ align1 compr }};
+    """ + WRITE.replace(" g0<", " g30<")) == {ZERO}
