@@ -239,10 +239,9 @@ struct g4_cc {
     struct g4_target target[G4_TARGETS];
     const struct g4_target *recent;         /* the target that was written last; NULL: none yet */
     uint16_t alpha_passed[G4_GANG_THREADS]; /* of threads without a pixel block */
-    struct g4_srgb_tables srgb;
 };
 
-/* The state of the worker's draw; NULL before the first g4_cc_begin(). */
+/* The state of the worker's draw; NULL before the first g4_cc_make(). */
 static inline struct g4_cc *g4_cc_of(const struct g4_worker *worker) {
     return worker->eu.cc;
 }

@@ -87,8 +87,7 @@ static bool encodable(const struct g4_format_channel *channel) {
 }
 
 /* False if the format's pixels do not consist of channels. */
-static bool set_channels(struct g4_target *target, struct g4_srgb_tables *srgb, const struct g4_format *format,
-                         const struct g4_surface *surface) {
+static bool set_channels(struct g4_target *target, const struct g4_format *format, const struct g4_surface *surface) {
     uint32_t taken[4] = {0};
     bool good = true;
 
@@ -112,7 +111,7 @@ static bool set_channels(struct g4_target *target, struct g4_srgb_tables *srgb, 
         to->written = !((surface->color_write_disable | target->state->write_disable) >> c & 1);
         to->mask = UINT32_MAX >> (32 - from->bits);
         to->scale = (float)(from->type == G4_CHANNEL_SNORM ? to->mask >> 1 : to->mask);
-        to->srgb = format->srgb && c < 3 ? g4_srgb_get(srgb, from->bits) : NULL;
+        to->srgb = format->srgb && c < 3 ? g4_srgb_get(from->bits) : NULL;
         if (to->plane > 3 || (taken[to->plane] & to->mask << to->shift)) {
             good = false;
             to->plane &= 3;
@@ -367,7 +366,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
     }
     target->integer = format->data_class != G4_CLASS_FLOAT;
     const bool plain = format->encoding == G4_ENCODING_PLAIN || yuv;
-    if (!plain || !set_channels(target, &cc->srgb, format, surface)) {
+    if (!plain || !set_channels(target, format, surface)) {
         complain(target, G4_EVENT_BAD_FORMAT, surface->format_code);
         return;
     }

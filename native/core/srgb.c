@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* ---- the curve ---- */
 
@@ -112,10 +113,19 @@ static void build_channel(struct g4_srgb *srgb, uint32_t bits) {
     }
 }
 
-const struct g4_srgb *g4_srgb_get(struct g4_srgb_tables *tables, uint32_t bits) {
-    struct g4_srgb *const srgb = &tables->of_bits[bits <= G4_SRGB_BITS && bits ? bits : 8];
-    if (srgb->bits == 0) {
-        build_channel(srgb, bits <= G4_SRGB_BITS && bits ? bits : 8);
+const struct g4_srgb *g4_srgb_get(uint32_t bits) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct g4_srgb of_bits[G4_SRGB_BITS + 1];
+    static _Atomic bool is_built[G4_SRGB_BITS + 1];
+    const uint32_t usable = bits <= G4_SRGB_BITS && bits ? bits : 8;
+
+    if (!atomic_load_explicit(&is_built[usable], memory_order_acquire)) {
+        pthread_mutex_lock(&lock);
+        if (!atomic_load_explicit(&is_built[usable], memory_order_relaxed)) {
+            build_channel(&of_bits[usable], usable);
+            atomic_store_explicit(&is_built[usable], true, memory_order_release);
+        }
+        pthread_mutex_unlock(&lock);
     }
-    return srgb;
+    return &of_bits[usable];
 }

@@ -36,18 +36,15 @@ enum {
 
 /* Decodes codes, and finds the code of a number by the exact positions of the steps of the rounded curve. */
 struct g4_srgb {
-    uint32_t bits; /* 0: not built */
+    uint32_t bits;
     float decode[G4_SRGB_CODES];
     float first[G4_SRGB_CODES + 1];  /* the smallest number of each code; infinity after the last */
     uint8_t bucket[G4_SRGB_BUCKETS]; /* 8 bits only: the code at the start of a bucket, which has at most one step */
 };
 
-struct g4_srgb_tables {
-    struct g4_srgb of_bits[G4_SRGB_BITS + 1];
-};
-
-/* The tables of channels of `bits` bits, built on first use. */
-const struct g4_srgb *g4_srgb_get(struct g4_srgb_tables *tables, uint32_t bits);
+/* The tables of channels of `bits` bits, which all devices of the process share, built on first use; any thread may ask
+ * for them. */
+const struct g4_srgb *g4_srgb_get(uint32_t bits);
 
 /* The curve itself, for values that are dithered before they become codes. */
 float g4_srgb_curve(float linear);
