@@ -12,6 +12,7 @@ enum {
     MOST_BYTES = 1 << 28, /* of one range: checking each page of more is not worth it */
     PLACES = 1 << 14,     /* for written pages: twice the 32 MiB that fit */
     MOST_PAGES = PLACES / 2,
+    NEIGHBOURS = 64,
     CHECKED = 64,     /* ranges that are known to be unread by the waiting draws' writes */
     MOST_OFFSET = 32, /* of the last byte of a vertex element from its start */
     TALLEST_TILE = 64,
@@ -340,15 +341,19 @@ void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use 
 
 /* ---- pages ---- */
 
+struct written_page {
+    uintptr_t page;
+    uint64_t number; /* the graphics page through which it is written */
+    uint32_t stamp;  /* the place is taken if it is the epoch */
+    uint32_t owner;  /* the image that it belongs to */
+};
+
 struct g4_written_pages {
     uint32_t count;
     uint32_t epoch;
     uint32_t colors;
     struct g4_target_image image[G4_DRAW_IMAGES];
-    uint32_t stamp[PLACES]; /* the place is taken if it is the epoch */
-    uintptr_t page[PLACES];
-    uint64_t number[PLACES]; /* the graphics page through which it is written */
-    uint8_t owner[PLACES];   /* the image that it belongs to */
+    struct written_page place[PLACES];
     /* Ranges without written pages. */
     uint32_t checked_epoch[CHECKED];
     g4_address checked[CHECKED];
@@ -372,7 +377,7 @@ void g4_written_pages_clear(struct g4_written_pages *pages) {
     pages->colors = 0;
     memset(pages->image, 0, sizeof pages->image);
     if (++pages->epoch == 0) {
-        memset(pages->stamp, 0, sizeof pages->stamp);
+        memset(pages->place, 0, sizeof pages->place);
         memset(pages->checked_epoch, 0, sizeof pages->checked_epoch);
         pages->epoch = 1;
     }
@@ -384,14 +389,17 @@ static uintptr_t page_at(struct g4_mem *mem, g4_address address) {
     return (uintptr_t)host % G4_PAGE_SIZE ? 0 : (uintptr_t)host;
 }
 
+/* Neighbours have places side by side, as images are pages in a row. */
 static uint32_t place_of(uintptr_t page) {
-    return (uint32_t)((page >> G4_PAGE_SHIFT) * UINT64_C(0x9e3779b97f4a7c15) >> 40) % PLACES;
+    const uint64_t number = page >> G4_PAGE_SHIFT;
+    const uint64_t scattered = (number / NEIGHBOURS) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+    return (uint32_t)(scattered * NEIGHBOURS + number % NEIGHBOURS) % PLACES;
 }
 
 static bool is_written(const struct g4_written_pages *pages, uintptr_t page) {
     uint32_t at = place_of(page);
-    while (pages->stamp[at] == pages->epoch) {
-        if (pages->page[at] == page) {
+    while (pages->place[at].stamp == pages->epoch) {
+        if (pages->place[at].page == page) {
             return true;
         }
         at = (at + 1) % PLACES;
@@ -409,16 +417,13 @@ static bool add_page(struct g4_written_pages *pages, struct g4_mem *mem, g4_addr
         (atomic_load_explicit(&entry->flags, memory_order_relaxed) & G4_PAGE_READ_ONLY)) {
         return false;
     }
-    while (pages->stamp[at] == pages->epoch) {
-        if (pages->page[at] == page) {
-            return pages->owner[at] == owner && pages->number[at] == address >> G4_PAGE_SHIFT;
+    while (pages->place[at].stamp == pages->epoch) {
+        if (pages->place[at].page == page) {
+            return pages->place[at].owner == owner && pages->place[at].number == address >> G4_PAGE_SHIFT;
         }
         at = (at + 1) % PLACES;
     }
-    pages->stamp[at] = pages->epoch;
-    pages->page[at] = page;
-    pages->number[at] = address >> G4_PAGE_SHIFT;
-    pages->owner[at] = (uint8_t)owner;
+    pages->place[at] = (struct written_page){page, address >> G4_PAGE_SHIFT, pages->epoch, owner};
     pages->count++;
     return true;
 }
