@@ -262,6 +262,7 @@ class Device:
     def prepare(self) -> None:
         """Do now what the first batch of the render engine would do on demand.  Results do not depend on it."""
         self.streamers[events.Engine.RENDER].prepare()
+        lib.g4_device_prepare(self.native)
 
     def write_register(self, offset: int, value: int) -> None:
         """A register write by the CPU; the TAIL of a ring starts execution."""

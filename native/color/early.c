@@ -148,16 +148,18 @@ void g4_begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, 
     }
 }
 
-enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
-    struct g4_cc *cc = worker->eu.cc;
-
-    if (!cc) {
-        cc = calloc(1, sizeof *cc);
-        if (!cc) {
-            return G4_NO_MEMORY;
-        }
-        worker->eu.cc = cc;
+bool g4_cc_make(struct g4_worker *worker) {
+    if (!worker->eu.cc) {
+        worker->eu.cc = g4_new_cleared(sizeof(struct g4_cc));
     }
+    return worker->eu.cc != NULL;
+}
+
+enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
+    if (!g4_cc_make(worker)) {
+        return G4_NO_MEMORY;
+    }
+    struct g4_cc *const cc = g4_cc_of(worker);
     cc->depth_ops = depth_variants[g4_variant_current()];
     cc->color_ops = color_variants[g4_variant_current()];
     cc->fill_ops = fill_variants[g4_variant_current()];

@@ -5,7 +5,16 @@
 #define G4_UTIL_H
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Cleared memory for free(), with pages that the system provides now and not, as calloc's, on first use; NULL: there is
+ * none. */
+static inline void *g4_new_cleared(size_t bytes) {
+    const size_t whole = (bytes + 63) & ~(size_t)63;
+    void *const memory = aligned_alloc(64, whole);
+    return memory ? memset(memory, 0, whole) : NULL;
+}
 
 static inline float g4_hw_float(uint32_t bits) {
     float f;

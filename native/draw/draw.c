@@ -10,6 +10,7 @@
 #include "color/hiz_buffer.h"
 #include "core/clock.h"
 #include "core/hooks.h"
+#include "core/util.h"
 #include "draw/device.h"
 #include "draw/memory_use.h"
 #include "eu/counters.h"
@@ -31,6 +32,7 @@ enum {
     SMALL_DRAWS = 8,         /* with this many waiting draws of few tiles, WORTH_FETCHING applies */
     WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state other threads must fetch into their caches */
     MOST_WRITES = 64,        /* that wait */
+    PREPARED_DRAWS = 16,     /* for which there is room before the first one */
     MOST_BINNED = 1 << 23,   /* entries of all bins, of 9 bytes each */
 };
 
@@ -154,11 +156,10 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
 static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
     struct g4_draw_frame *const frame = device->frame;
     if (!frame->draw[d]) {
-        struct pending_draw *const draw = aligned_alloc(64, (sizeof *draw + 63) & ~(size_t)63);
+        struct pending_draw *const draw = g4_new_cleared(sizeof *draw);
         if (!draw) {
             return NULL;
         }
-        memset(draw, 0, sizeof *draw);
         draw->pixels = calloc(device->workers, sizeof *draw->pixels);
         if (!draw->pixels) {
             free(draw);
@@ -201,6 +202,27 @@ static enum g4_status begin_pixels(struct g4_worker *worker, struct pending_draw
     pixels->cc = worker->eu.cc;
     pixels->begun = status == G4_OK;
     return status;
+}
+
+static bool make_pixels(struct g4_device *device, struct pending_draw *draw) {
+    bool made = true;
+    for (uint32_t i = 0; i < device->workers && made; i++) {
+        struct g4_worker *const worker = device->worker[i];
+        enter_draw(worker, draw);
+        made = g4_wm_make(worker);
+        draw->pixels[i].wm = worker->wm;
+        draw->pixels[i].cc = worker->eu.cc;
+    }
+    return made;
+}
+
+void g4_device_prepare(struct g4_device *device) {
+    const uint32_t draws = device->workers > 1 ? PREPARED_DRAWS : 1;
+    bool made = true;
+    for (uint32_t d = 0; d < draws && made; d++) {
+        struct pending_draw *const draw = place_of(device, d);
+        made = draw && make_pixels(device, draw);
+    }
 }
 
 /* ---- phase 1: geometry ---- */

@@ -1,10 +1,10 @@
 #include "raster/windower.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "color/state.h"
 #include "core/hooks.h"
+#include "core/util.h"
 #include "eu/counters.h"
 #include "eu/pixel_maps.h"
 #include "geometry/coverage.h"
@@ -57,12 +57,16 @@ static bool can_park(const struct g4_worker *worker, const struct g4_draw_state 
     return parks;
 }
 
-enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
+bool g4_wm_make(struct g4_worker *worker) {
     if (!worker->wm) {
-        worker->wm = calloc(1, sizeof *worker->wm);
-        if (!worker->wm) {
-            return G4_NO_MEMORY;
-        }
+        worker->wm = g4_new_cleared(sizeof *worker->wm);
+    }
+    return worker->wm && g4_cc_make(worker);
+}
+
+enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
+    if (!g4_wm_make(worker)) {
+        return G4_NO_MEMORY;
     }
     g4_wm_prepare(worker->wm, worker->ctx, draw);
     g4_wm_payload_begin(worker, draw);
