@@ -10,10 +10,15 @@
 
 enum {
     G4_POOL_MAX = 64,
-    ALONE_NS = 15000,   /* about the time to wake a thread */
-    SPIN_NS = 30000,    /* at most, for the next round: small draws follow each other within some microseconds */
-    EXPECT_NS = 300000, /* at most, for a round that is announced */
-    SPINS = 32,         /* between two reads of the clock */
+    ALONE_NS = 15000,  /* about the time to wake a thread */
+    FINISH_NS = 30000, /* for which the caller spins until threads have finished a round */
+    SPINS = 32,        /* between two reads of the clock */
+    /* How long threads spin for the next round, at most: small draws follow each other within some microseconds, small
+     * frames within SMALL_FRAMES_NS; the round after an announced one comes when its objects are set up. */
+    SMALL_DRAWS_NS = 15000,
+    SMALL_FRAMES_NS = 200000,
+    ANNOUNCED_NS = 300000,
+    SOON_NS = 300000, /* a gap between rounds that spinning is worth, including the time to wake */
 };
 
 struct g4_pool_thread {
@@ -145,7 +150,7 @@ static bool spin(struct g4_pool *pool, uint64_t seen, uint64_t ns) {
             pause_briefly();
         }
         (void)sched_yield(); /* on a busy machine, other threads come first */
-        limit = atomic_load_explicit(&pool->announced, memory_order_relaxed) ? EXPECT_NS : ns;
+        limit = atomic_load_explicit(&pool->announced, memory_order_relaxed) ? ANNOUNCED_NS : ns;
     } while (g4_now_ns() - start < limit);
     return false;
 }
@@ -172,15 +177,14 @@ static void *thread_main(void *argument) {
     struct g4_pool_thread *const self = argument;
     struct g4_pool *const pool = self->pool;
     uint64_t seen = 0;
-    uint64_t patience = 0; /* grows when spinning pays off */
+    uint64_t patience = 0; /* ns to spin: small frames are only expected after a round that came soon */
 
     for (;;) {
-        if (patience && spin(pool, seen, patience)) {
-            patience = SPIN_NS;
-        } else {
+        const uint64_t start = g4_now_ns();
+        if (!patience || !spin(pool, seen, patience)) {
             sleep_until_new(pool, seen);
-            patience = SPIN_NS / 2;
         }
+        patience = g4_now_ns() - start < SOON_NS ? SMALL_FRAMES_NS : SMALL_DRAWS_NS;
         if (atomic_load(&pool->stop)) {
             return NULL;
         }
@@ -251,7 +255,7 @@ static void wake(struct g4_pool *pool) {
 
 /* Wait until no thread is at work: most finish within microseconds of each other. */
 static void wait_for_threads(struct g4_pool *pool) {
-    const uint64_t end = g4_now_ns() + SPIN_NS;
+    const uint64_t end = g4_now_ns() + FINISH_NS;
     while (atomic_load(&pool->busy)) {
         if (g4_now_ns() < end) {
             (void)sched_yield();

@@ -18,9 +18,10 @@
 #include "shim/base/real.h"
 #include "shim/device/memfd.h"
 
-/* Waking a process takes about as long as a small frame, so short waits spin. */
-static const int64_t longest_spin = 100000; /* ns */
-static const int64_t short_wait = 200000;   /* ns, part of which was spent on waking processes */
+/* Waking a process takes a tenth of such waits, or more, so they spin.  Where processors are scarce, the server's
+ * threads come first (spin). */
+static const int64_t longest_spin = 400000; /* ns */
+static const int64_t short_wait = 500000;   /* ns, part of which was spent on waking processes */
 
 static const uint64_t progress_bytes = 4096; /* a page, because other connections may use the next one */
 
