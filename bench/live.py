@@ -3,7 +3,7 @@
 Each scene of tests/live/programs under `gen4emu run`, llvmpipe and softpipe, in turn, in the same run: milliseconds per
 frame, our time as a multiple of each of theirs.  Then the first frame: the same work with kernels, textures and state
 that are new.  Much of it is the driver's compiler, which runs in the program's process, so the rest is shown, too:
-elapsed time without the processor time of that process, as a multiple of the rest of another frame.
+without the processor time that this process needs beyond that of another frame.
 
 A scene may have a size of its own, as in `triangle-64`.  Wants the packages that tests marked `client` want.
 """
@@ -42,11 +42,8 @@ class Times:
     first_process: float
     others_process: float
 
-    def first_rest(self) -> float:
-        return max(self.first - self.first_process, 0.0)
-
-    def others_rest(self) -> float:
-        return max(self.others - self.others_process, 0.001)
+    def first_without_driver(self) -> float:
+        return self.first - max(self.first_process - self.others_process, 0.0)
 
 
 def measure(scene: str, size: int, frames: int, environment: dict[str, str]) -> Times:
@@ -85,11 +82,11 @@ def main() -> None:
         best = {name: min(each.others for each in found) for name, found in times.items()}
         ours = times["gen4emu"]
         first = {name: found[0].first for name, found in times.items()}  # later rounds find the server's caches filled
-        rest = min(each.others_rest() for each in ours)
+        rest = ours[0].first_without_driver()
         print(f"{scene:14}" + "".join(f"{best[name]:10.3f}" for name in places)
               + f"{best['gen4emu'] / best['llvmpipe']:12.2f}{best['gen4emu'] / best['softpipe']:12.2f}"
               + f"{first['gen4emu']:13.2f}{first['gen4emu'] / best['gen4emu']:10.2f}"
-              + f"{ours[0].first_rest():16.2f}{ours[0].first_rest() / rest:10.2f}"
+              + f"{rest:16.2f}{rest / best['gen4emu']:10.2f}"
               + f"{first['llvmpipe']:17.2f}{first['llvmpipe'] / best['llvmpipe']:10.2f}", flush=True)
 
 
