@@ -43,11 +43,11 @@ class Run:
     memory: bytes
 
 
-def replayed(path: Path, *listeners: Listener, prepared: bool = False) -> Run:
+def replayed(path: Path, *listeners: Listener, prepared: bool = False, workers: int = 1) -> Run:
     """Replay a trace; with listeners, each draw comes from Python."""
     stream = list(open_trace(str(path)))
     header = next(e for e in stream if isinstance(e, events.Header))
-    with Device(BY_PCI_ID[header.pci_id or 0], Options(workers=1), listeners, finds_targets=False) as device:
+    with Device(BY_PCI_ID[header.pci_id or 0], Options(workers=workers), listeners, finds_targets=False) as device:
         if prepared:
             device.prepare()
         for event in stream:
@@ -67,9 +67,10 @@ def test_draws_of_the_core_are_those_of_python(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gears-g4x", "gears-brw", "stencil-g4x", "fbo-brw"])
-def test_a_device_that_is_prepared_draws_the_same(name: str) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_device_that_is_prepared_draws_the_same(name: str, workers: int) -> None:
     path = TRACES / f"{name}.aub.xz"
-    assert replayed(path, prepared=True) == replayed(path)
+    assert replayed(path, prepared=True, workers=workers) == replayed(path, workers=workers)
 
 
 @pytest.mark.parametrize("chip", [chip for chip in BY_NAME.values() if chip.executes], ids=lambda chip: chip.name)
