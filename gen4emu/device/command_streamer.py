@@ -31,6 +31,7 @@ Handler = Callable[[Words], None]
 _IDLE = 0xFFFFFFFF
 _PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
+_USUAL_ITEMS = 6  # of commands with arrays
 _FETCH_DWORDS, _MOST_FETCH_DWORDS = 1024, 1 << 14
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
 _MAX_JUMPS = 1 << 14  # the same for tight loops, of which millions of dwords would take minutes
@@ -192,14 +193,20 @@ def _least_dwords(header: int, gen: Gen, engine: Engine) -> int:
     return min(command.size(parts) for command, parts in found if command is not None)
 
 
+def _usual_arrays(command: Command, gen: Gen) -> list[dict[str, list[list[int]]]]:
+    """The arrays of a command as drivers write them: whole, or with a few items."""
+    found = []
+    for array in command.arrays_for(gen):
+        counts = [array.count] if array.count else range(1, _USUAL_ITEMS + 1)
+        found += [{array.name: [[0] * array.item.size(gen)] * count} for count in counts]
+    return found or [{}]
+
+
 @cache
 def _usual_headers(gen: Gen) -> tuple[int, ...]:
-    """The headers of commands of the pipelines without options, in the length that drivers write."""
-    found = []
-    for command in catalogue_of(gen).commands:
-        if command.client == Client.GFXPIPE and command.written and not command.array_by_name(gen):
-            found.append(command.pack(gen)[0])
-    return tuple(found)
+    """The headers of commands of the pipelines without options, in the lengths that drivers write."""
+    return tuple(command.pack(gen, **arrays)[0] for command in catalogue_of(gen).commands
+                 if command.client == Client.GFXPIPE and command.written for arrays in _usual_arrays(command, gen))
 
 
 class CommandStreamer:
