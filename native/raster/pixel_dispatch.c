@@ -145,8 +145,9 @@ const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct
         return is_full ? &state->stale_if_full : &state->stale;
     }
     g4_gang_start_for(gang, dispatch, kernel, (int)wm->waiting, is_full);
-    if (object && state->can_start_again && has_queue(wm->mode) && common.own <= common.first &&
-        !dispatch->exceptions && !dispatch->observed) {
+    const bool overlaps = common.count && common.first < common.own;
+    if (object && state->can_start_again && has_queue(wm->mode) && !overlaps && !dispatch->exceptions &&
+        !dispatch->observed) {
         gang->holder = wm;
         *held = (struct g4_held_payload){
             object,
