@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Any, BinaryIO, Protocol
 
 _LOG_BYTES = 16 << 10  # bytes of the last output of a process
 _MESSAGE_BYTES = 64 << 20
-_GRACE_SECONDS = 10.0  # for a child that is asked to end
+_GRACE_SECONDS = 10.0  # for a child that is asked to end, and for the rest of a message
 _POLL_SECONDS = 0.002
 _PR_SET_PDEATHSIG = 1  # of Linux: the signal that the end of the parent sends
 
@@ -51,6 +52,19 @@ class Child:
         self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the child
         self._process = start(theirs.fileno(), self._log)
         theirs.close()
+
+    def receive_bytes(self, most: int, seconds: float) -> bytes:
+        """The next message, which has begun.  A process that does not send the rest is killed after `seconds`.
+
+        Raises EOFError if the process has ended, OSError if the message has more than `most` bytes or is not whole.
+        """
+        watch = threading.Timer(max(0.0, seconds), self._process.kill)
+        watch.start()
+        try:
+            return self.connection.recv_bytes(most)
+        finally:
+            watch.cancel()
+            watch.join()  # this process may fork again
 
     def end(self, patience: float = 0.0) -> tuple[str, str]:
         """Kill the process if it does not end by itself; returns its exit and its last output."""
@@ -170,7 +184,7 @@ def messages(works: Sequence[Callable[[Tell], object]], most: int, idle: Callabl
                 assert isinstance(connection, Connection)
                 index, child = busy[connection]
                 try:
-                    message = _receive(connection)
+                    message = _message(child, _GRACE_SECONDS)
                 except EOFError:
                     del busy[connection]
                     message = Ended(*child.end(1.0))
@@ -179,16 +193,17 @@ def messages(works: Sequence[Callable[[Tell], object]], most: int, idle: Callabl
         for _, child in busy.values():
             child.ask_to_end()
         for connection, (index, child) in busy.items():
+            end = time.monotonic() + _GRACE_SECONDS
             with contextlib.suppress(EOFError):
-                while connection.poll(_GRACE_SECONDS):
-                    late(index, _receive(connection))
+                while (left := end - time.monotonic()) > 0 and connection.poll(left):
+                    late(index, _message(child, left))
             child.kill()
 
 
-def _receive(connection: Connection) -> Any:
+def _message(child: Child, seconds: float) -> Any:
     """Raises EOFError if the child has ended, or sends anything but a message."""
     try:
-        return json.loads(connection.recv_bytes(_MESSAGE_BYTES))
+        return json.loads(child.receive_bytes(_MESSAGE_BYTES, seconds))
     except (OSError, ValueError, RecursionError):
         raise EOFError from None
 

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -98,7 +97,8 @@ class _Worker(Child):
         """The result, None if the process has died, nothing if it has only become ready."""
         assert self.running is not None
         try:
-            answer = json.loads(self._received())
+            left = self.deadline - time.monotonic()  # a process that its trace has taken over could send half an answer
+            answer = json.loads(self.receive_bytes(_ANSWER_BYTES, left))
             if answer is not None:
                 yield Result.from_json(self.running.case, answer, self._results)
                 return
@@ -107,16 +107,6 @@ class _Worker(Child):
             return
         self._is_ready = True
         self.running.started = time.monotonic()
-
-    def _received(self) -> bytes:
-        """The answer.  One that its trace has taken over could send half of it: it is killed at the deadline."""
-        watch = threading.Timer(max(0.0, self.deadline - time.monotonic()), self._process.kill)
-        watch.start()
-        try:
-            return self.connection.recv_bytes(_ANSWER_BYTES)
-        finally:
-            watch.cancel()
-            watch.join()  # this process may fork again
 
 
 def _spawn(handle: int, log: BinaryIO) -> Process:
