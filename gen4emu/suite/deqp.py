@@ -16,7 +16,8 @@ from gen4emu.suite.programs import Execution, execute, pool, results
 
 _STEP = b"Test case '"
 _BEGINS = re.compile(r"^Test case '([^']+)'\.\.$", re.MULTILINE)
-_RESULT = re.compile(r"^  (\w+) \((.*?)\)$", re.MULTILINE | re.DOTALL)  # some reasons have several lines
+_RESULT = re.compile(r"^  (\w+) \(", re.MULTILINE)
+_RESULT_END = re.compile(r"\)$", re.MULTILINE)  # some reasons have several lines
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 # Results of dEQP, and piglit's words for them.  Anything else is a failure.
 RESULTS = {"Pass": "pass", "NotSupported": "skip", "QualityWarning": "warn", "CompatibilityWarning": "warn",
@@ -141,6 +142,7 @@ def parse(text: str) -> list[tuple[str, str, str]]:
     for i, begin in enumerate(begins):
         end = begins[i + 1].start() if i + 1 < len(begins) else len(text)
         said = _RESULT.search(text, begin.end(), end)
-        found.append((begin[1], "crash" if said is None else RESULTS.get(said[1], "fail"),
-                      "" if said is None else f"{said[1]}: {said[2]}"))
+        close = said and _RESULT_END.search(text, said.end(), end)
+        found.append((begin[1], RESULTS.get(said[1], "fail"), f"{said[1]}: {text[said.end():close.start()]}")
+                     if said and close else (begin[1], "crash", ""))
     return found

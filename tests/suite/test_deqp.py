@@ -111,6 +111,12 @@ def test_the_output_gives_results() -> None:
     assert parse("FATAL ERROR: no display\n") == []
 
 
+def test_results_without_an_end_take_no_time() -> None:
+    start = time.monotonic()
+    assert parse("Test case 'a.b'..\n" + "  Fail (\n" * 200000) == [("a.b", "crash", "")]
+    assert time.monotonic() - start < 10  # and not minutes
+
+
 def test_a_list_holds_names_only(tmp_path: Path) -> None:
     path = tmp_path / "list"
     path.write_text("# tests\na.b-c_d.1\n\na.b-c_d.1\nx.y # why\n")

@@ -98,9 +98,12 @@ def warnings(stderr: str) -> list[str]:
 def parse(text: str, status: int) -> tuple[str, dict[str, str]]:
     """A test's result and its subtests', from what it printed and its exit status."""
     result, subtests = "", {}
-    for report in _REPORT.findall(text):
+    for line in text.split("\n"):
+        report = _REPORT.search(line, 0, line.rfind("}") + 1)
+        if report is None:
+            continue
         with suppress(ValueError, RecursionError):
-            said = json.loads(report)
+            said = json.loads(report[1])
             if isinstance(found := said.get("result"), str):
                 result = found
             if isinstance(found := said.get("subtest"), dict):
