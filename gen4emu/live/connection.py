@@ -225,6 +225,7 @@ class AddressSpace:
         self._bytes = size
         self._memory: Memory | BufferMemory | None = None
         self._keeps_arena = False
+        self.largest = 0  # bytes of the largest file so far, which no buffer exceeds
 
     def attach(self, memory: Memory | BufferMemory) -> None:
         self._memory = memory
@@ -235,6 +236,7 @@ class AddressSpace:
             raise ProtocolError(f"invalid file number {number}")
         self.remove(number)
         self._files[number] = MappedFile(descriptor, size)
+        self.largest = max(self.largest, size)
 
     def remove(self, number: int) -> tuple[int, int] | None:
         """Remove a file and return its device and inode numbers; None if there is none."""
@@ -249,11 +251,6 @@ class AddressSpace:
         del self._files[number]
         old.close()
         return old.inode
-
-    @property
-    def largest(self) -> int:
-        """The bytes of the largest file, which no buffer exceeds."""
-        return max((file.size for file in self._files.values()), default=0)
 
     def progress(self, offset: int) -> Any:
         """The `struct g4_live_progress *` at an offset of the arena, which stays mapped from now on."""
