@@ -52,8 +52,10 @@ struct g4_chunk {
 
 /* The position of g4_draw_plan in a draw.  All zero at the start. */
 struct g4_plan_cursor {
+    bool begun; /* `count` is valid */
     bool done;
-    bool inside; /* a primitive is being split into ranges */
+    bool inside;    /* a primitive is being split into ranges */
+    uint32_t count; /* vertices per instance; read once, because the memory of an indirect draw may change meanwhile */
     uint32_t instance;
     uint32_t position; /* of the current or next primitive's first vertex */
     uint32_t vertices; /* of the current primitive, those of incomplete objects included */

@@ -69,7 +69,9 @@ static uint32_t most_planned(const struct g4_draw_state *draw) {
 enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_port *port,
                             struct g4_report_log *log, struct g4_plan_cursor *cursor, struct g4_plan *plan) {
     const uint32_t topology = draw->primitive.topology;
-    const uint32_t count = vertex_count(draw, port);
+    cursor->count = cursor->begun ? cursor->count : vertex_count(draw, port);
+    cursor->begun = true;
+    const uint32_t count = cursor->count;
     const uint64_t limit = g4_watchdog(&ctx->options) / INSTRUCTIONS_PER_VERTEX;
     struct g4_vertex_fetch fetch;
 

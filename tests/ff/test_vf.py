@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from tests.harness.front_end import INDICES, STORE, VERTICES, FrontEnd, numbered, tuples
+from tests.harness.scene import TARGET, Scene, vertex
 
 
 def fetched(name: str, data: bytes) -> list[int]:
@@ -250,3 +253,15 @@ def test_statistics_count_fetched_vertices_and_whole_objects() -> None:
     end.run(end.command("3DPRIMITIVE", primitive_topology_type=T.TRISTRIP, vertex_count_per_instance=11,
                         instance_count=1, vertex_access_type=1))
     assert (end.state.counter[0], end.state.counter[1]) == (9, 3)
+
+
+def test_an_indirect_draw_reads_its_number_of_vertices_once() -> None:
+    """The first point overwrites it with 0.  More objects than are planned at once are left then."""
+    scene = Scene(Gen.CTG)
+    scene.memory.write(TARGET, struct.pack("<I", 40000))
+    batch = scene.prepare([vertex(0.5, 0.5, color=(0.0, 0.0, 0.0, 0.0))], [0] * 40000)
+    scene.run(batch + command_named("3DPRIMITIVE", Gen.CTG).build(
+        Gen.CTG, primitive_topology_type=T.POINTLIST, vertex_access_type=1, indirect_vertex_count=True,
+        vertex_count_address=TARGET, instance_count=1))
+    assert scene.pixel(0, 0) == 0
+    assert scene.device.counts()["objects"] == 40000
