@@ -41,6 +41,10 @@ struct g4_context {
 #define G4_WATCHDOG_UNIT UINT64_C(1000000)
 #endif
 
+enum {
+    G4_INSTRUCTIONS_PER_VERTEX = 64, /* cost of a vertex for the watchdog */
+};
+
 /* Instructions that the threads of one draw may execute before it counts as a hang. */
 static inline uint64_t g4_watchdog(const struct g4_options *options) {
     return (options->watchdog ? options->watchdog : 20000u) * G4_WATCHDOG_UNIT;

@@ -419,7 +419,22 @@ static bool cut_strips(const struct gs_run *run, const uint32_t (*entry)[8], uin
     return true;
 }
 
-static bool take_entry(struct gs_run *run, int t, uint32_t u) {
+/* Take the cost of vertices from the watchdog's budget, because a thread of few instructions can have many.  False:
+ * there is too little left. */
+static bool take_cost(const struct gs_run *run, uint32_t vertices) {
+    struct g4_eu *const eu = &run->worker->eu;
+    const uint64_t cost = (uint64_t)vertices * G4_INSTRUCTIONS_PER_VERTEX;
+
+    if (cost > eu->instruction_budget) {
+        eu->fault = (struct g4_fault){
+            .unit = G4_UNIT_GS, .address = run->draw->dispatch[G4_STAGE_GS].kernel_address, .what = G4_EVENTS};
+        return false;
+    }
+    eu->instruction_budget -= cost;
+    return true;
+}
+
+static enum g4_status take_entry(struct gs_run *run, int t, uint32_t u) {
     const struct gs_thread *const thread = &run->thread[t];
     const uint32_t first_row = thread->entry[u] + entry_has_count(run->gs);
     const uint32_t(*const entry)[8] = (const uint32_t(*)[8])(thread->window + first_row);
@@ -434,11 +449,14 @@ static bool take_entry(struct gs_run *run, int t, uint32_t u) {
     }
     const uint32_t first = out->strips;
     if (count == 0) {
-        return true;
+        return G4_OK;
+    }
+    if (!take_cost(run, count)) {
+        return G4_HANG;
     }
     if (!cut_strips(run, entry, count, run->object[number].primitive_id, out) ||
         !copy_vertices(run, entry, count, out)) {
-        return false;
+        return G4_NO_MEMORY;
     }
     for (uint32_t s = first; s < out->strips && run->stage->statistics; s++) {
         const struct g4_strip *const strip = &out->strip[s];
@@ -450,7 +468,7 @@ static bool take_entry(struct gs_run *run, int t, uint32_t u) {
         hooks->vertex_emitted(hooks, run->worker->gang, t, v, out->vertex[out->vertices + v].rows);
     }
     out->vertices += count;
-    return true;
+    return G4_OK;
 }
 
 static enum g4_status run_threads(struct gs_run *run, uint32_t objects, uint32_t first, uint32_t threads) {
@@ -464,7 +482,7 @@ static enum g4_status run_threads(struct gs_run *run, uint32_t objects, uint32_t
     }
     for (uint32_t t = 0; t < threads && status == G4_OK; t++) {
         for (uint32_t u = 0; u < run->thread[t].units && status == G4_OK; u++) {
-            status = take_entry(run, (int)t, u) ? G4_OK : G4_NO_MEMORY;
+            status = take_entry(run, (int)t, u);
         }
     }
     return status;

@@ -16,7 +16,6 @@ enum {
     PLAN_OBJECTS = 32768, /* set up before their tiles are drawn */
     FEWEST_OBJECTS = 8,   /* of a range whose objects become many */
     FEWEST_PLANNED = 128,
-    INSTRUCTIONS_PER_VERTEX = 64, /* cost of a vertex for the watchdog */
 };
 
 static uint32_t vertex_count(const struct g4_draw_state *draw, struct g4_port *port) {
@@ -72,7 +71,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
     cursor->count = cursor->begun ? cursor->count : vertex_count(draw, port);
     cursor->begun = true;
     const uint32_t count = cursor->count;
-    const uint64_t limit = g4_watchdog(&ctx->options) / INSTRUCTIONS_PER_VERTEX;
+    const uint64_t limit = g4_watchdog(&ctx->options) / G4_INSTRUCTIONS_PER_VERTEX;
     struct g4_vertex_fetch fetch;
 
     plan->count = 0;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gen4emu.errors import HangError
 from gen4emu.hw.gen6.pipeline import ReorderMode
 from gen4emu.hw.gen7.messages import UrbOpcodeGen7
 from gen4emu.hw.gen7.pipeline import ControlDataFormat, DispatchMode
@@ -138,6 +139,15 @@ def test_more_vertices_than_fit_into_the_entry_are_dropped() -> None:
     machine = Stages()
     machine.draw(T.POINTLIST, 1, machine.gs(start(20) + end_gs(20, 1000)))
     assert len(machine.vertices()) == 32  # 16 * 64 bytes
+
+
+def test_vertices_count_against_the_watchdog() -> None:
+    """Each of the 6,400 threads says that it has written 2,046 vertices; 15,625 are allowed."""
+    machine = Stages(watchdog=1)
+    shader = machine.gs(start(20) + end_gs(20, 2046), instance_control=32, output_vertex_size=1)
+    shader[0] = machine.do("3DSTATE_URB_GS", gs_urb_entry_allocation_size=512, gs_number_of_urb_entries=64)
+    with pytest.raises(HangError, match=r"threads do not end .*unit GS"):
+        machine.draw(T.POINTLIST, 200, shader)
 
 
 def test_many_objects_keep_their_order() -> None:
