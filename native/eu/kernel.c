@@ -68,19 +68,24 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache) {
 
 /* ---- the walk ---- */
 
+/* As g4_kernel_fetch(); `raw` receives the instruction as it is in memory.  Returns its length in bytes. */
+static uint32_t fetch_raw(const struct g4_model *model, struct g4_port *port, g4_address address, uint32_t raw[4],
+                          uint32_t words[4]) {
+    raw[0] = g4_mem_read32(port, address);
+    raw[1] = g4_mem_read32(port, address + 4);
+    if (model->expand_instruction(raw, words)) {
+        return 8;
+    }
+    raw[2] = g4_mem_read32(port, address + 8);
+    raw[3] = g4_mem_read32(port, address + 12);
+    memcpy(words, raw, 16);
+    return 16;
+}
+
 void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, g4_address address, uint32_t words[4],
                      uint32_t *length) {
-    const uint32_t low[2] = {g4_mem_read32(port, address), g4_mem_read32(port, address + 4)};
-
-    if (model->expand_instruction(low, words)) {
-        *length = 8;
-        return;
-    }
-    *length = 16;
-    words[0] = low[0];
-    words[1] = low[1];
-    words[2] = g4_mem_read32(port, address + 8);
-    words[3] = g4_mem_read32(port, address + 12);
+    uint32_t raw[4];
+    *length = fetch_raw(model, port, address, raw, words);
 }
 
 void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, g4_address address) {
@@ -176,24 +181,36 @@ enum {
     MAX_OPS = G4_KERNEL_MAX_BYTES / 8 + 1
 };
 
+/* Make ops and content large enough for this number of ops. */
+static bool reserve(struct g4_kernel *kernel, uint32_t capacity) {
+    struct g4_op *const ops = realloc(kernel->ops, capacity * sizeof *ops);
+    kernel->ops = ops ? ops : kernel->ops;
+    uint8_t *const content = realloc(kernel->content, capacity * (size_t)16);
+    kernel->content = content ? content : kernel->content;
+    return ops && content;
+}
+
+/* Ops and content come from the same read of an instruction: a program that shares the memory may change it meanwhile.
+ */
 static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4_model *model) {
     uint32_t capacity = 64;
     uint32_t ip = 0;
     uint32_t furthest = 0;
 
-    kernel->ops = malloc(capacity * sizeof *kernel->ops);
-    while (kernel->ops && ip < G4_KERNEL_MAX_BYTES) {
+    if (!reserve(kernel, capacity)) {
+        return false;
+    }
+    while (ip < G4_KERNEL_MAX_BYTES) {
+        uint32_t raw[4];
         uint32_t words[4];
-        uint32_t length;
         if (kernel->count + 1 >= capacity) {
-            struct g4_op *const more = realloc(kernel->ops, 2 * capacity * sizeof *more);
-            if (!more) {
+            capacity *= 2;
+            if (!reserve(kernel, capacity)) {
                 return false;
             }
-            kernel->ops = more;
-            capacity *= 2;
         }
-        g4_kernel_fetch(model, port, kernel->address + ip, words, &length);
+        const uint32_t length = fetch_raw(model, port, kernel->address + ip, raw, words);
+        memcpy(kernel->content + ip, raw, length);
         struct g4_op *const op = &kernel->ops[kernel->count++];
         model->decode_instruction(op, words, model, kernel->base + ip, length);
         g4_kernel_finish_branch(model, port, op, kernel->address + ip);
@@ -207,11 +224,10 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4
         }
     }
     kernel->bytes = ip;
-    if (!kernel->ops) {
-        return false;
-    }
-    struct g4_op *const fitting = realloc(kernel->ops, (kernel->count + 1) * sizeof *fitting);
-    kernel->ops = fitting ? fitting : kernel->ops;
+    struct g4_op *const ops = realloc(kernel->ops, (kernel->count + 1) * sizeof *ops);
+    uint8_t *const content = realloc(kernel->content, kernel->bytes);
+    kernel->ops = ops ? ops : kernel->ops;
+    kernel->content = content ? content : kernel->content;
     return true;
 }
 
@@ -570,8 +586,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     }
     const size_t slots = kernel->bytes / 8 + 1;
     kernel->index = malloc(slots * sizeof *kernel->index);
-    kernel->content = malloc(kernel->bytes);
-    if (!kernel->index || !kernel->content || !find_targets(kernel)) {
+    if (!kernel->index || !find_targets(kernel)) {
         g4_kernel_free(kernel);
         return NULL;
     }
@@ -609,7 +624,6 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
         mark_upper(kernel);
         mark_joins(kernel);
     }
-    (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
     kernel->memory = own_memory(kernel);
     return kernel;
 }
