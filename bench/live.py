@@ -2,8 +2,8 @@
 
 Each scene of tests/live/programs under `gen4emu run`, llvmpipe and softpipe, in turn, in the same run: milliseconds per
 frame, our time as a multiple of each of theirs.  Then the first frame: the same work with kernels, textures and state
-that are new.  Much of it is the driver's compiler, which runs in the program's process, so the rest is shown, too:
-without the processor time that this process needs beyond that of another frame.
+that are new.  Much of it is the driver's compiler, which runs in the program's process.  The columns `without driver`
+leave out the processor time that this process needs beyond that of another frame.
 
 A scene may have a size of its own, as in `triangle-64`.  Wants the packages that tests marked `client` want.
 """
@@ -43,7 +43,7 @@ class Times:
     others_process: float
 
     def first_without_driver(self) -> float:
-        return self.first - max(self.first_process - self.others_process, 0.0)
+        return max(self.first - max(self.first_process - self.others_process, 0.0), 0.0)
 
 
 def measure(scene: str, size: int, frames: int, environment: dict[str, str]) -> Times:

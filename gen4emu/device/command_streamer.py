@@ -31,7 +31,7 @@ Handler = Callable[[Words], None]
 _IDLE = 0xFFFFFFFF
 _PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
-_USUAL_ITEMS = 6  # of commands with arrays
+_MOST_USUAL_ITEMS = 6  # of arrays without a fixed length
 _FETCH_DWORDS, _MOST_FETCH_DWORDS = 1024, 1 << 14
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
 _MAX_JUMPS = 1 << 14  # the same for tight loops, of which millions of dwords would take minutes
@@ -194,10 +194,10 @@ def _least_dwords(header: int, gen: Gen, engine: Engine) -> int:
 
 
 def _usual_arrays(command: Command, gen: Gen) -> list[dict[str, list[list[int]]]]:
-    """The arrays of a command as drivers write them: whole, or with a few items."""
+    """The arrays of a command as drivers write them: with their fixed length, or with a few items."""
     found = []
     for array in command.arrays_for(gen):
-        counts = [array.count] if array.count else range(1, _USUAL_ITEMS + 1)
+        counts = [array.count] if array.count else range(1, _MOST_USUAL_ITEMS + 1)
         found += [{array.name: [[0] * array.item.size(gen)] * count} for count in counts]
     return found or [{}]
 

@@ -66,8 +66,8 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
 void g4_device_free(struct g4_device *device);
 /* Set the state that draws use.  The caller keeps ownership. */
 void g4_device_use(struct g4_device *device, struct g4_state *state);
-/* Make room for the first draws, so that the first batch takes less time.  What there is no memory for is made on
- * demand. */
+/* Allocate what the first draws need, so that the first batch takes less time.  If memory is short, the rest is
+ * allocated on demand. */
 void g4_device_prepare(struct g4_device *device);
 /* Run one 3DPRIMITIVE, a whole command. G4_HANG: the watchdog expired. */
 enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);

@@ -60,12 +60,12 @@ g4_begin_depth_fn g4_begin_depth;
 g4_decide_tests_fn g4_decide_tests_gen6;
 g4_begin_depth_fn g4_begin_depth_gen6;
 
-/* Makes room for worker->eu.cc, if there is none; false: no memory. */
-bool g4_cc_make(struct g4_worker *worker);
+/* Allocates worker->eu.cc, unless there is one; false: no memory. */
+bool g4_cc_allocate(struct g4_worker *worker);
 /* Sets up worker->eu.cc: depth buffer and color calculator state.  Once per draw and worker. */
 enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 
-/* Frees what g4_cc_make() allocated. */
+/* Frees what g4_cc_allocate() allocated. */
 void g4_cc_end(struct g4_worker *worker);
 
 /* True if an early test can have an effect: change memory, drop pixels or count. */

@@ -148,7 +148,7 @@ void g4_begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, 
     }
 }
 
-bool g4_cc_make(struct g4_worker *worker) {
+bool g4_cc_allocate(struct g4_worker *worker) {
     if (!worker->eu.cc) {
         worker->eu.cc = g4_new_cleared(sizeof(struct g4_cc));
     }
@@ -156,7 +156,7 @@ bool g4_cc_make(struct g4_worker *worker) {
 }
 
 enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
-    if (!g4_cc_make(worker)) {
+    if (!g4_cc_allocate(worker)) {
         return G4_NO_MEMORY;
     }
     struct g4_cc *const cc = g4_cc_of(worker);

@@ -241,7 +241,7 @@ struct g4_cc {
     uint16_t alpha_passed[G4_GANG_THREADS]; /* of threads without a pixel block */
 };
 
-/* The state of the worker's draw; NULL before the first g4_cc_make(). */
+/* The state of the worker's draw; NULL before the first g4_cc_allocate(). */
 static inline struct g4_cc *g4_cc_of(const struct g4_worker *worker) {
     return worker->eu.cc;
 }

@@ -42,10 +42,10 @@ struct g4_context {
 #endif
 
 enum {
-    G4_INSTRUCTIONS_PER_VERTEX = 64, /* cost of a vertex for the watchdog */
+    G4_WATCHDOG_VERTEX_COST = 64, /* instructions that a vertex counts as */
 };
 
-/* Instructions that the threads of one draw may execute before it counts as a hang. */
+/* Instructions that the threads of one draw may execute on each worker before it counts as a hang. */
 static inline uint64_t g4_watchdog(const struct g4_options *options) {
     return (options->watchdog ? options->watchdog : 20000u) * G4_WATCHDOG_UNIT;
 }

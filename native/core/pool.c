@@ -10,15 +10,13 @@
 
 enum {
     G4_POOL_MAX = 64,
-    ALONE_NS = 15000,  /* about the time to wake a thread */
-    FINISH_NS = 30000, /* for which the caller spins until threads have finished a round */
-    SPINS = 32,        /* between two reads of the clock */
-    /* How long threads spin for the next round, at most: small draws follow each other within some microseconds, small
-     * frames within SMALL_FRAMES_NS; the round after an announced one comes when its objects are set up. */
-    SMALL_DRAWS_NS = 15000,
-    SMALL_FRAMES_NS = 200000,
-    ANNOUNCED_NS = 300000,
-    SOON_NS = 300000, /* a gap between rounds that spinning is worth, including the time to wake */
+    ALONE_NS = 15000,         /* about the time to wake a thread */
+    FINISH_NS = 30000,        /* for which the caller spins until threads have finished a round */
+    SPINS = 32,               /* between two reads of the clock */
+    SMALL_DRAWS_NS = 15000,   /* to spin for the next round: small draws follow each other within some microseconds */
+    SMALL_FRAMES_NS = 200000, /* the same if the last round came soon, as those of small frames do */
+    ANNOUNCED_NS = 300000,    /* the same if the next round is announced: its objects are being set up */
+    SOON_NS = 300000,         /* the longest gap between rounds that is worth spinning for, with the time to wake */
 };
 
 struct g4_pool_thread {

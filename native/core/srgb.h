@@ -42,8 +42,8 @@ struct g4_srgb {
     uint8_t bucket[G4_SRGB_BUCKETS]; /* 8 bits only: the code at the start of a bucket, which has at most one step */
 };
 
-/* The tables of channels of `bits` bits, which all devices of the process share, built on first use; any thread may ask
- * for them. */
+/* The tables of channels of `bits` bits, which all devices of the process share, built on first use; any thread may
+ * call this. */
 const struct g4_srgb *g4_srgb_get(uint32_t bits);
 
 /* The curve itself, for values that are dithered before they become codes. */

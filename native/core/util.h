@@ -1,5 +1,5 @@
 /*
- * Small arithmetic helpers.
+ * Small helpers: arithmetic, and memory that is touched when it is allocated.
  */
 #ifndef G4_UTIL_H
 #define G4_UTIL_H
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cleared memory for free(), with pages that the system provides now and not, as calloc's, on first use; NULL: there is
- * none. */
+/* Allocate zeroed memory, to be freed with free().  Its pages are touched here, so that its first use causes no page
+ * faults.  NULL: no memory. */
 static inline void *g4_new_cleared(size_t bytes) {
     const size_t whole = (bytes + 63) & ~(size_t)63;
     void *const memory = aligned_alloc(64, whole);

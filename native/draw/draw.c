@@ -32,7 +32,7 @@ enum {
     SMALL_DRAWS = 8,         /* with this many waiting draws of few tiles, WORTH_FETCHING applies */
     WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state other threads must fetch into their caches */
     MOST_WRITES = 64,        /* that wait */
-    PREPARED_DRAWS = 16,     /* for which there is room before the first one */
+    PREPARED_DRAWS = 16,     /* allocated before the first one */
     MOST_BINNED = 1 << 23,   /* entries of all bins, of 9 bytes each */
 };
 
@@ -204,12 +204,12 @@ static enum g4_status begin_pixels(struct g4_worker *worker, struct pending_draw
     return status;
 }
 
-static bool make_pixels(struct g4_device *device, struct pending_draw *draw) {
+static bool allocate_pixels(struct g4_device *device, struct pending_draw *draw) {
     bool made = true;
     for (uint32_t i = 0; i < device->workers && made; i++) {
         struct g4_worker *const worker = device->worker[i];
         enter_draw(worker, draw);
-        made = g4_wm_make(worker);
+        made = g4_wm_allocate(worker);
         draw->pixels[i].wm = worker->wm;
         draw->pixels[i].cc = worker->eu.cc;
     }
@@ -221,7 +221,7 @@ void g4_device_prepare(struct g4_device *device) {
     bool made = true;
     for (uint32_t d = 0; d < draws && made; d++) {
         struct pending_draw *const draw = place_of(device, d);
-        made = draw && make_pixels(device, draw);
+        made = draw && allocate_pixels(device, draw);
     }
 }
 

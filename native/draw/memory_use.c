@@ -12,9 +12,10 @@ enum {
     MOST_BYTES = 1 << 28, /* of one range: checking each page of more is not worth it */
     PLACES = 1 << 14,     /* for written pages: twice the 32 MiB that fit */
     MOST_PAGES = PLACES / 2,
-    NEIGHBOURS = 64,
-    CHECKED = 64,     /* ranges that are known to be unread by the waiting draws' writes */
-    MOST_OFFSET = 32, /* of the last byte of a vertex element from its start */
+    BLOCK_PAGES = 16,  /* adjacent pages with adjacent places */
+    MOST_PROBES = 256, /* of a search among the places */
+    CHECKED = 64,      /* ranges that are known to be unread by the waiting draws' writes */
+    MOST_OFFSET = 32,  /* of the last byte of a vertex element from its start */
     TALLEST_TILE = 64,
 };
 
@@ -389,41 +390,46 @@ static uintptr_t page_at(struct g4_mem *mem, g4_address address) {
     return (uintptr_t)host % G4_PAGE_SIZE ? 0 : (uintptr_t)host;
 }
 
-/* Neighbours have places side by side, as images are pages in a row. */
+/* Adjacent pages get adjacent places, because an image's pages are contiguous. */
 static uint32_t place_of(uintptr_t page) {
     const uint64_t number = page >> G4_PAGE_SHIFT;
-    const uint64_t scattered = (number / NEIGHBOURS) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-    return (uint32_t)(scattered * NEIGHBOURS + number % NEIGHBOURS) % PLACES;
+    const uint64_t block = (number / BLOCK_PAGES) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+    return (uint32_t)(block * BLOCK_PAGES + number % BLOCK_PAGES) % PLACES;
 }
 
-static bool is_written(const struct g4_written_pages *pages, uintptr_t page) {
+/* The place of a page, or the free one where it would be; PLACES: there are too many on the way. */
+static uint32_t find_place(const struct g4_written_pages *pages, uintptr_t page) {
     uint32_t at = place_of(page);
-    while (pages->place[at].stamp == pages->epoch) {
-        if (pages->place[at].page == page) {
-            return true;
+    for (uint32_t probes = 0; probes < MOST_PROBES; probes++) {
+        if (pages->place[at].stamp != pages->epoch || pages->place[at].page == page) {
+            return at;
         }
         at = (at + 1) % PLACES;
     }
-    return false;
+    return PLACES;
 }
 
-/* False: it cannot be written, or another image or page of the image is the same memory, so that pixels of different
- * tiles might be at one place. */
+/* Whether a page is written, or may be. */
+static bool is_written(const struct g4_written_pages *pages, uintptr_t page) {
+    const uint32_t at = find_place(pages, page);
+    return at == PLACES || pages->place[at].stamp == pages->epoch;
+}
+
+/* False: it cannot be written or added, or another image or page of the image is the same memory, so that pixels of
+ * different tiles might be at one place. */
 static bool add_page(struct g4_written_pages *pages, struct g4_mem *mem, g4_address address, uint32_t owner) {
     const uintptr_t page = page_at(mem, address);
     const struct g4_page *const entry = g4_mem_page(mem, address);
-    uint32_t at = place_of(page);
-    if (!page || pages->count == MOST_PAGES ||
+    const uint32_t at = page ? find_place(pages, page) : PLACES;
+    if (at == PLACES || pages->count == MOST_PAGES ||
         (atomic_load_explicit(&entry->flags, memory_order_relaxed) & G4_PAGE_READ_ONLY)) {
         return false;
     }
-    while (pages->place[at].stamp == pages->epoch) {
-        if (pages->place[at].page == page) {
-            return pages->place[at].owner == owner && pages->place[at].number == address >> G4_PAGE_SHIFT;
-        }
-        at = (at + 1) % PLACES;
+    struct written_page *const place = &pages->place[at];
+    if (place->stamp == pages->epoch) {
+        return place->owner == owner && place->number == address >> G4_PAGE_SHIFT;
     }
-    pages->place[at] = (struct written_page){page, address >> G4_PAGE_SHIFT, pages->epoch, owner};
+    *place = (struct written_page){page, address >> G4_PAGE_SHIFT, pages->epoch, owner};
     pages->count++;
     return true;
 }

@@ -190,8 +190,8 @@ static bool reserve(struct g4_kernel *kernel, uint32_t capacity) {
     return ops && content;
 }
 
-/* Ops and content come from the same read of an instruction: a program that shares the memory may change it meanwhile.
- */
+/* Ops and content come from the same read of an instruction, because a program that shares the memory may change it
+ * meanwhile; only the length of the instruction at the second target of `break` is read for itself. */
 static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4_model *model) {
     uint32_t capacity = 64;
     uint32_t ip = 0;

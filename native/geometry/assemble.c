@@ -379,6 +379,20 @@ static enum g4_status run_objects(struct assembly *a, const struct g4_strip *str
     return a->draw->gs_enable ? shade_geometry(a, strip, vertex, chunk) : finish_strip(a, strip, vertex, chunk);
 }
 
+bool g4_take_vertex_cost(struct g4_worker *worker, const struct g4_draw_state *draw, int stage, uint32_t vertices) {
+    const struct g4_dispatch *const dispatch = &draw->dispatch[stage];
+    const uint64_t cost = (uint64_t)vertices * G4_WATCHDOG_VERTEX_COST;
+    struct g4_eu *const eu = &worker->eu;
+
+    if (cost > eu->instruction_budget) {
+        eu->fault = (struct g4_fault){
+            .unit = dispatch->unit, .address = dispatch->kernel_address, .what = G4_EVENTS, .value = vertices};
+        return false;
+    }
+    eu->instruction_budget -= cost;
+    return true;
+}
+
 static enum g4_status tessellate(struct assembly *a, const struct g4_strip *strip, struct g4_chunk *chunk) {
     const struct g4_model *const model = a->worker->ctx->model;
     struct g4_tessellated out = {.patches = 0};

@@ -419,21 +419,6 @@ static bool cut_strips(const struct gs_run *run, const uint32_t (*entry)[8], uin
     return true;
 }
 
-/* Take the cost of vertices from the watchdog's budget, because a thread of few instructions can have many.  False:
- * there is too little left. */
-static bool take_cost(const struct gs_run *run, uint32_t vertices) {
-    struct g4_eu *const eu = &run->worker->eu;
-    const uint64_t cost = (uint64_t)vertices * G4_INSTRUCTIONS_PER_VERTEX;
-
-    if (cost > eu->instruction_budget) {
-        eu->fault = (struct g4_fault){
-            .unit = G4_UNIT_GS, .address = run->draw->dispatch[G4_STAGE_GS].kernel_address, .what = G4_EVENTS};
-        return false;
-    }
-    eu->instruction_budget -= cost;
-    return true;
-}
-
 static enum g4_status take_entry(struct gs_run *run, int t, uint32_t u) {
     const struct gs_thread *const thread = &run->thread[t];
     const uint32_t first_row = thread->entry[u] + entry_has_count(run->gs);
@@ -451,7 +436,7 @@ static enum g4_status take_entry(struct gs_run *run, int t, uint32_t u) {
     if (count == 0) {
         return G4_OK;
     }
-    if (!take_cost(run, count)) {
+    if (!g4_take_vertex_cost(run->worker, run->draw, G4_STAGE_GS, count)) {
         return G4_HANG;
     }
     if (!cut_strips(run, entry, count, run->object[number].primitive_id, out) ||

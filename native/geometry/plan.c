@@ -71,7 +71,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
     cursor->count = cursor->begun ? cursor->count : vertex_count(draw, port);
     cursor->begun = true;
     const uint32_t count = cursor->count;
-    const uint64_t limit = g4_watchdog(&ctx->options) / G4_INSTRUCTIONS_PER_VERTEX;
+    const uint64_t limit = g4_watchdog(&ctx->options) / G4_WATCHDOG_VERTEX_COST;
     struct g4_vertex_fetch fetch;
 
     plan->count = 0;

@@ -58,6 +58,10 @@ g4_read_vertices_fn g4_vertices_read_gen7;
 /* For vertices in clip space, with clip distances in the second row of their entries. */
 g4_prepare_vertices_fn g4_vertices_prepare_gen6;
 
+/* Take the cost of vertices that a stage has made from the watchdog's budget, because few instructions can make many.
+ * False: there is too little left, and the worker has a fault. */
+bool g4_take_vertex_cost(struct g4_worker *worker, const struct g4_draw_state *draw, int stage, uint32_t vertices);
+
 /* The vertices and strips that a thread has written. */
 struct g4_output {
     struct g4_arena *arena;

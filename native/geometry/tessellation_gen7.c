@@ -69,7 +69,7 @@ static bool keep(const struct g4_domain *domain, uint32_t size, struct g4_arena 
     return true;
 }
 
-static enum g4_status tessellate(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_patch *patch,
+static enum g4_status tessellate(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_patch *patch,
                                  uint32_t patches, struct g4_arena *arena) {
     const struct g4_tessellator_state *const state = &draw->tessellation.tessellator;
     struct g4_domain *const domain = g4_arena_alloc(arena, sizeof *domain);
@@ -79,8 +79,11 @@ static enum g4_status tessellate(const struct g4_context *ctx, const struct g4_d
         if (!domain) {
             return G4_NO_MEMORY;
         }
-        read_factors(ctx, state->domain, patch[p].record, &factors);
+        read_factors(worker->ctx, state->domain, patch[p].record, &factors);
         g4_tessellate_patch(state, &factors, domain);
+        if (!g4_take_vertex_cost(worker, draw, G4_STAGE_DS, domain->points)) {
+            return G4_HANG;
+        }
         if (!keep(domain, object_size(state), arena, &patch[p])) {
             return G4_NO_MEMORY;
         }
@@ -126,7 +129,7 @@ enum g4_status g4_tessellate_run_gen7(struct g4_worker *worker, const struct g4_
     }
     enum g4_status status = g4_hull_run_gen7(worker, draw, patch, count, arena);
     if (status == G4_OK) {
-        status = tessellate(worker->ctx, draw, patch, count, arena);
+        status = tessellate(worker, draw, patch, count, arena);
     }
     if (status == G4_OK) {
         status = g4_domain_run_gen7(worker, draw, patch, count, arena, out);

@@ -57,15 +57,15 @@ static bool can_park(const struct g4_worker *worker, const struct g4_draw_state 
     return parks;
 }
 
-bool g4_wm_make(struct g4_worker *worker) {
+bool g4_wm_allocate(struct g4_worker *worker) {
     if (!worker->wm) {
         worker->wm = g4_new_cleared(sizeof *worker->wm);
     }
-    return worker->wm && g4_cc_make(worker);
+    return worker->wm && g4_cc_allocate(worker);
 }
 
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
-    if (!g4_wm_make(worker)) {
+    if (!g4_wm_allocate(worker)) {
         return G4_NO_MEMORY;
     }
     g4_wm_prepare(worker->wm, worker->ctx, draw);

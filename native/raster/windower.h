@@ -25,8 +25,8 @@ enum {
 /* The entry points of the kernel that the enabled thread sizes use: one bit each. */
 uint32_t g4_wm_entries(const struct g4_windower_state *state);
 
-/* Make room for the worker's pixels, if there is none; false: no memory. */
-bool g4_wm_make(struct g4_worker *worker);
+/* Allocate the worker's state of pixels, unless it has one; false: no memory. */
+bool g4_wm_allocate(struct g4_worker *worker);
 /* Prepare the worker for a draw, before its first tile. */
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 /* Forget the objects of the last batch: their memory is used again. */

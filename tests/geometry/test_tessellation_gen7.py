@@ -115,6 +115,13 @@ def test_a_geometry_shader_takes_the_triangles(device: str) -> None:
     assert [(v[4], v[5]) for v in machine.vertices()] == [(T.TRILIST, patch) for patch in (0, 1) for _ in range(6)]
 
 
+def test_points_of_patches_count_against_the_watchdog() -> None:
+    """A patch has some 3,000 points; 15,625 are allowed."""
+    machine = Stages(watchdog=1)
+    with pytest.raises(HangError, match=r"threads do not end .*unit DS"):
+        machine.draw(PATCHES_OF_3, 30, machine.tessellation(hull(64, 64, 64, 64), DOMAIN, **TRI))
+
+
 def test_many_patches_keep_their_order() -> None:
     text = record(1, 1, 1, 1) + write_row(20, 0) + clear(21) + put("g21", "g0.1") + write_row(20, 1) + END
     machine = Stages()

@@ -18,8 +18,8 @@
 #include "shim/base/real.h"
 #include "shim/device/memfd.h"
 
-/* Waking a process takes a tenth of such waits, or more, so they spin.  Where processors are scarce, the server's
- * threads come first (spin). */
+/* Waking costs at least a tenth of a wait of this length, so spin first.  spin() yields, so that the server can run if
+ * there are few processors. */
 static const int64_t longest_spin = 400000; /* ns */
 static const int64_t short_wait = 500000;   /* ns, part of which was spent on waking processes */
 
