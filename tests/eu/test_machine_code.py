@@ -611,3 +611,190 @@ def test_machine_code_divides_by_zero(alternate: bool, stays: bool) -> None:
         assert failures == -1  # this host has no machine code
     else:
         assert (failures == 0) == stays
+
+
+# ---- what is checked for NaN, and in ALT mode for infinities ----
+
+NAN = 0xFFC12345  # the EU gives another pattern to results
+INFINITY = 0x7F800000
+LARGE = 0x7E000000
+NUMBERS = """
+    mul(16) g40<1>F g10<8,8,1>F 0.5F {align1 compr};
+    mul(16) g42<1>F g12<8,8,1>F 0.5F {align1 compr};
+"""  # two rows that need no check
+
+
+def compare_special(case: Case, *, matters: bool) -> None:
+    """The handlers execute the block if a special value matters, and only then."""
+    bench = Bench(case.gen, MANY)
+    compare(bench, case)
+    failures = harness().g4_probe_failures(bench.probe._probe)
+    assert failures == -1 if lib.g4_variant_current() == 0 else (failures > 0) == matters, text(case)
+
+
+@pytest.mark.parametrize("alternate", [False, True])
+@pytest.mark.parametrize("value", [NAN, INFINITY, LARGE], ids=hex)
+@pytest.mark.parametrize("dword", range(8))
+def test_a_special_coefficient_of_a_plane_is_found(dword: int, value: int, alternate: bool) -> None:
+    """In one thread, also if few of its channels are enabled; plane equations leave out two of eight dwords."""
+    case = program(NUMBERS + """
+        pln(16) g20<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};
+        pln(16) g22<1>F g8.4<0,1,0>F g40<8,8,1>F {align1 compr};
+    """, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g12=[5.0])
+    case.alternate = alternate
+    case.grf[-1, 8, dword] = value
+    matters = dword not in (2, 6) and (value == NAN or (value == INFINITY and alternate))
+    compare_special(case, matters=matters)
+    case.dmasks[-1] = 0x0100
+    if matters:
+        compare_special(case, matters=True)
+    else:  # what the other channels hold may raise an exception
+        compare(Bench(Gen.EL, MANY), case)
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITY], ids=hex)
+@pytest.mark.parametrize("row", range(10, 14))
+@pytest.mark.parametrize("half", [0, 1])
+def test_a_special_coordinate_is_found_in_the_half_that_uses_it(half: int, row: int, value: int) -> None:
+    """The first instruction proves nothing about lanes that only the second one enables."""
+    case = program("""
+        pln(8) g20<1>F g8<0,1,0>F g10<8,8,1>F {align1};
+        pln(8) g22<1>F g8.4<0,1,0>F g10<8,8,1>F {align1 sechalf};
+        pln(8) g24<1>F g8.4<0,1,0>F g12<8,8,1>F {align1 sechalf};
+        pln(8) g26<1>F g8.4<0,1,0>F g12<8,8,1>F {align1};
+    """, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g12=[5.0])
+    case.dmasks = [0xFFFF] * (len(case.dmasks) - 1) + [0xFF00 if half else 0x00FF]
+    case.alternate = True
+    case.grf[-1, row, 5] = value
+    compare_special(case, matters=True)
+
+
+@pytest.mark.parametrize("known", ["u", "v"])
+@pytest.mark.parametrize("after_line", [False, True])
+def test_both_coordinates_have_to_be_known(known: str, after_line: bool) -> None:
+    """What line reads says nothing about the next register."""
+    line = "line(8) null<1>F g8<0,1,0>F g39<8,8,1>F {align1};" if after_line else ""
+    case = program(f"""
+        mul(8) {"g40" if known == "u" else "g41"}<1>F g12<8,8,1>F 0.5F {{align1}};
+        mov(8) g22<1>UD g40<8,8,1>UD {{align1}};
+        {line}
+        pln(8) g20<1>F g8<0,1,0>F g40<8,8,1>F {{align1}};
+    """, g8=[1.0, 2.0, 3.0, 4.0], g12=[5.0], g38=[6.0], g40=[6.0])
+    case.grf[-1, 41 if known == "u" else 40, 5] = NAN
+    compare_special(case, matters=True)
+
+
+@pytest.mark.parametrize("first", ["pln(16) g20<1>F g8<0,1,0>F g50<8,8,1>F {align1 compr};",
+                                   "(+f0) pln(16) g20<1>F g8<0,1,0>F g50<8,8,1>F {align1 compr};",
+                                   "pln(4) g20<1>F g8<0,1,0>F g50<4,4,1>F {align1};",
+                                   "mov(8) g50<1>UD g14<8,8,1>UD {align1};",
+                                   "(+f0) mov(16) g50<1>UD g14<8,8,1>UD {align1 compr};",
+                                   "mov(4) g50.4<1>UD g14<4,4,1>UD {align1};",
+                                   "mov(1) g8.7<1>UD g14<0,1,0>UD {align1 nomask};",
+                                   "mov(8) g8<1>UD g14<8,8,1>UD {align1};",
+                                   f"mov(1) g8.4<1>UD 0x{NAN:x}UD {{align1 nomask}};"], ids=str)
+@pytest.mark.parametrize("special", [(50, 0), (50, 5), (53, 7), (14, 0), (14, 7), (30, 0)], ids=str)
+def test_what_is_known_of_rows_that_change_is_right(first: str, special: tuple[int, int]) -> None:
+    case = program(NUMBERS + f"""
+        pln(16) g18<1>F g8.4<0,1,0>F g40<8,8,1>F {{align1 compr}};
+        {first}
+        pln(16) g22<1>F g8.4<0,1,0>F g50<8,8,1>F {{align1 compr}};
+        pln(16) g24<1>F g8<0,1,0>F g50<8,8,1>F {{align1 compr}};
+        pln(16) g26<1>F g8.4<0,1,0>F g40<8,8,1>F {{align1 compr}};
+    """, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g12=[5.0], g14=[7.0], g50=[3.0], g52=[5.0])
+    case.flags = [0] * len(case.flags)
+    case.grf[-1, special[0], special[1]] = NAN
+    compare(Bench(Gen.EL, MANY), case)
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITY], ids=hex)
+@pytest.mark.parametrize("dword", range(8))
+def test_a_special_scalar_is_found(dword: int, value: int) -> None:
+    """One instruction checks all dwords that are used, until the row changes."""
+    case = program("""
+        mul(16) g20<1>F g10<8,8,1>F g8.1<0,1,0>F {align1 compr};
+        add(16) g22<1>F g10<8,8,1>F -g8.6<0,1,0>F {align1 compr};
+        mov(1) g8.4<1>UD g14<0,1,0>UD {align1 nomask};
+        mul(16) g24<1>F g10<8,8,1>F g8.4<0,1,0>F {align1 compr};
+        mul(16) g26<1>F g10<8,8,1>F (abs)g8.3<0,1,0>F {align1 compr};
+        mov(8) g8<1>D g14<8,8,1>D {align1 nomask};
+        mul(16) g28<1>F g10<8,8,1>F g8.5<0,1,0>F {align1 compr};
+    """, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g14=[4.0])
+    case.alternate = value == INFINITY
+    for row in (8, 14):
+        changed = replace(case, grf=case.grf.copy())
+        changed.grf[-1, row, dword] = value
+        compare_special(changed, matters=dword in ((1, 3, 6) if row == 8 else (0, 5)))
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITY, LARGE], ids=hex)
+@pytest.mark.parametrize("special", [None, (8, 0), (8, 1), (8, 3), (9, 0), (9, 2), (9, 3), (9, 6), (10, 5), (12, 5)],
+                         ids=str)
+@pytest.mark.parametrize("width", [8, 16])
+def test_special_values_of_line_and_mac_are_found(width: int, special: tuple[int, int] | None, value: int) -> None:
+    """Without a special operand, the first mac, whose operands are numbers, adds to a sum that is special."""
+    tail = "{align1 compr}" if width == 16 else "{align1}"
+    before = f"""
+        mov(8) acc0<1>F g14<8,8,1>F {{align1}};
+        mac({width}) g30<1>F g8.1<0,1,0>F 0.5F {tail};
+        mul({width}) g32<1>F -g30<8,8,1>F 0.5F {tail};
+    """
+    source = f"""
+        {"" if special else before}
+        line({width}) null<1>F g8<0,1,0>F g10<8,8,1>F {tail};
+        mac({width}) g20<1>F g8.1<0,1,0>F g12<8,8,1>F {tail};
+        line({width}) null<1>F g9<0,1,0>F g10<8,8,1>F {tail};
+        mac({width}) g22<1>F g9.6<0,1,0>F g12<8,8,1>F {tail};
+    """
+    case = program(source, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g12=[5.0], g14=[7.0])
+    row, dword = special or (14, 5)
+    case.grf[-1, row, dword] = value
+    for alternate in (False, True):
+        compare(Bench(Gen.EL, MANY), replace(case, alternate=alternate))
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITY, LARGE], ids=hex)
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("flow", [False, True], ids=["straight", "branch"])
+def test_a_special_source_of_lrp_is_found(flow: bool, place: int, value: int) -> None:
+    """The other two are results of the block."""
+    sources = ["g40<4,4,1>F", "g42<4,4,1>F", "g44<4,4,1>F"]
+    sources[place] = "g10<4,4,1>F"
+    scalars = ["g40<4,4,1>F", "g42<4,4,1>F", "g44<4,4,1>F"]
+    scalars[place] = "g8.2<0,1,0>F"
+    body = f"""
+        mul(16) g40<1>F g12<8,8,1>F 0.5F {{ align1 1H }};
+        mul(16) g42<1>F g12<8,8,1>F 2.5F {{ align1 1H }};
+        mul(16) g44<1>F g12<8,8,1>F 1.5F {{ align1 1H }};
+        lrp(8) g20<1>F {" ".join(sources)} {{ align16 1Q }};
+        lrp(8) g22<1>F {" ".join(scalars)} {{ align16 1Q }};
+        lrp(8) g24<1>F g40<4,4,1>F g42<4,4,1>F g44<4,4,1>F {{ align16 1Q }};
+    """
+    if flow:
+        body = f"""
+            cmp.g.f0.0(16) null<1>F g12<8,8,1>F 0F {{ align1 1H }};
+            (+f0.0) if(16) JIP: END UIP: END {{ align1 1H }};
+            {body}
+            END:
+            endif(16) JIP: REST {{ align1 1H }};
+            REST:
+            mul(16) g46<1>F g12<8,8,1>F 1.5F {{ align1 1H }};
+        """
+    for row, dword in ((8, 2), (10, 5), (8, 3)):
+        case = gen7_program(body, 4, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g12=[5.0])
+        case.grf[-1, row, dword] = value
+        for alternate in (False, True):
+            compare(Bench(Gen.IVB, MANY), replace(case, alternate=alternate))
+
+
+def test_results_of_planes_that_overflow_are_found() -> None:
+    """All sources are numbers; only the conversion of the result may raise an exception."""
+    case = program("""
+        mov(16) g40<1>F g10<8,8,1>D {align1 compr};
+        mov(16) g42<1>F g12<8,8,1>D {align1 compr};
+        pln(16) g20<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};
+    """, g8=[1.0])
+    case.grf[:, 10:14] = 2
+    compare_special(case, matters=False)
+    case.grf[0, 8, 0] = 0x7F7FFFFF
+    compare_special(case, matters=True)

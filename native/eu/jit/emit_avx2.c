@@ -395,12 +395,12 @@ static void mask_up(struct emitter *e, const struct ir_instruction *ins) {
 
 static void largest(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
-    binary(e, X86_PAND, V_TO, a, uniform(e, 0x7fffffff));
+    binary(e, X86_PAND, V_TO, a, operand_of(e, ins->b));
     if (ins->mask != IR_NONE) {
         binary(e, X86_PAND, V_TO, V_TO, operand_of(e, ins->mask));
     }
-    const unsigned to = vector(e, ins->dst, V_A);
-    binary(e, X86_PMAX, to, to, x86_rm_reg(V_TO));
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    binary(e, X86_PMAX, to, V_TO, operand_of(e, ins->dst));
     finish(e, ins->dst, to);
 }
 

@@ -37,10 +37,6 @@ static struct x86_rm element_of(struct emitter *e, uint32_t bits) {
     return x86_rm_at(CONSTANTS_REG, g4_constant(e->constants, &bits, sizeof bits));
 }
 
-static struct x86_rm all_of(struct emitter *e, uint32_t bits) {
-    return x86_rm_all(CONSTANTS_REG, g4_constant(e->constants, &bits, sizeof bits));
-}
-
 static void load(struct emitter *e, unsigned to, struct x86_rm from) {
     emit_evex(e->code, from.broadcast ? X86_BROADCAST : X86_LOAD, to, 0,
               from.broadcast ? x86_rm_at(CONSTANTS_REG, (size_t)from.offset) : from, 0, X86_MERGE);
@@ -199,11 +195,11 @@ static void store_words(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void largest(struct emitter *e, const struct ir_instruction *ins) {
-    const struct x86_rm magnitude = all_of(e, 0x7fffffff);
     const unsigned lanes = mask(e, ins->mask, K_A);
-    emit_evex(e->code, X86_PAND, V_TO, vector(e, ins->a, V_A), magnitude, lanes, lanes ? X86_ZERO : X86_MERGE);
-    const unsigned to = vector(e, ins->dst, V_A);
-    emit_evex(e->code, X86_PMAX, to, to, x86_rm_reg(V_TO), 0, X86_MERGE);
+    emit_evex(e->code, X86_PAND, V_TO, vector(e, ins->a, V_A), operand_of(e, ins->b), lanes,
+              lanes ? X86_ZERO : X86_MERGE);
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    emit_evex(e->code, X86_PMAX, to, V_TO, operand_of(e, ins->dst), 0, X86_MERGE);
     finish_vector(e, ins->dst, to);
 }
 

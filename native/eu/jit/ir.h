@@ -59,7 +59,7 @@ enum ir_op {
     IR_ASR,
     IR_SHR_BY, /* by imm */
     IR_ASR_BY,
-    IR_LARGEST, /* dst = the larger of dst and the magnitude of a, as bits of floats, in the lanes of the mask */
+    IR_LARGEST, /* dst = the larger of dst and a & b, which has no sign, in the lanes of the mask */
 
     /* lanes */
     IR_BLEND,       /* dst = mask ? b : a */

@@ -43,6 +43,7 @@ static void accumulate(struct translator *t, const struct g4_op *op, int part, s
         t->sums[acc].half[half] = sum;
     }
     t->sums[acc].dirty = true;
+    t->sums[acc].numbers = true; /* finish_wide() checks them */
 }
 
 /* ---- double precision: line, pln, dot products ---- */
@@ -64,16 +65,36 @@ static struct wide plus_product(struct translator *t, struct wide sum, struct wi
     return to;
 }
 
-/* Narrow a result, which must not be NaN, and finish it. */
-static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct wide from) {
+/* Narrow a result and finish it.  `numbers`: no source is special.  Then doubles do not overflow, an operation that
+ * makes a NaN of infinities raises `invalid`, and the conversion raises `overflow`, so the result needs no check. */
+static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct wide from, bool numbers) {
     const ir_operand mask = g4_op_lanes(t, op, part, true);
     const ir_operand value = vector_of(t, IR_NARROW, from.half[0], from.half[1], IR_NONE);
     t->raises = true;
-    g4_check_number(t, value, op->acc_write ? g4_whole_threads(t) : mask);
+    if (!numbers || op->acc_write) { /* the conversion is not executed if the value is not used, but sums are stored */
+        g4_check_number(t, value, op->acc_write ? g4_whole_threads(t) : mask);
+    }
     if (op->acc_write) {
         accumulate(t, op, part, from);
     }
     g4_finish_float(t, op, part, mask, value);
+}
+
+/* Before a result is checked that is special if a source is: if the check succeeds, the sources are not, in the lanes
+ * of the part. */
+static void note_numbers(struct translator *t, const struct g4_op *op, int part) {
+    if (t->loop || op->predicate != G4_PRED_NONE || pattern(op) != 0xffff) {
+        return;
+    }
+    for (unsigned s = 0; s < g4_opcode_info[op->opcode].sources; s++) {
+        const struct g4_fast_src *const in = &op->in[s];
+        if (in->load == G4_LOAD_PACKED && in->convert == G4_CONVERT_NONE) {
+            t->rows[in->reg[part]].numbers |= (uint8_t)widest(op, part);
+            if (op->opcode == G4_OPCODE_PLN) { /* the second coordinate */
+                t->rows[in->reg[part] + 1].numbers |= (uint8_t)widest(op, part);
+            }
+        }
+    }
 }
 
 /* sum = other * plane, sum + other * plane, or other + plane, with a dword of a plane equation. */
@@ -93,11 +114,13 @@ static void with_plane(struct translator *t, enum ir_op operation, struct wide s
     }
 }
 
-/* A coordinate of a plane equation. */
-static struct wide coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which) {
+/* A coordinate of a plane equation; *numbers is cleared unless it is known not to be special. */
+static struct wide coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which, bool *numbers) {
     struct g4_op other = *op; /* the second coordinate is in the next register */
     other.in[1].reg[part] = (uint8_t)(other.in[1].reg[part] + which);
-    return g4_widened(t, g4_float_source(t, &other, 1, part, false));
+    const struct wide value = g4_widened(t, g4_float_source(t, &other, 1, part, false));
+    *numbers &= g4_is_known_number(t, &other, 1, part);
+    return value;
 }
 
 static bool lower_plane(struct translator *t, const struct g4_op *op) {
@@ -107,14 +130,21 @@ static bool lower_plane(struct translator *t, const struct g4_op *op) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
-        const unsigned sub = op->in[0].sub[part];
+        const unsigned first = pln ? op->in[0].sub[part] & 16 : op->in[0].sub[part];
+        const unsigned second = (first & 16) + 4;
+        const unsigned constant = (first & 16) + 12;
         const struct wide sum = {{ir_variable(&t->ir, IR_VECTOR), ir_variable(&t->ir, IR_VECTOR)}};
-        with_plane(t, IR_MULPD, sum, coordinate(t, op, part, 0), op, part, pln ? sub & 16 : sub);
+        unsigned dwords = 1u << first / 4 | 1u << constant / 4;
+        bool numbers = !op->acc_write;
+        with_plane(t, IR_MULPD, sum, coordinate(t, op, part, 0, &numbers), op, part, first);
         if (pln) {
-            with_plane(t, IR_MULADDPD, sum, coordinate(t, op, part, 1), op, part, (sub & 16) + 4);
+            with_plane(t, IR_MULADDPD, sum, coordinate(t, op, part, 1, &numbers), op, part, second);
+            dwords |= 1u << second / 4;
         }
-        with_plane(t, IR_ADDPD, sum, sum, op, part, (sub & 16) + 12);
-        finish_wide(t, op, part, sum);
+        with_plane(t, IR_ADDPD, sum, sum, op, part, constant);
+        numbers = numbers && g4_check_elements(t, op->in[0].reg[part], dwords);
+        note_numbers(t, op, part);
+        finish_wide(t, op, part, sum, numbers);
     }
     return true;
 }
@@ -127,11 +157,14 @@ static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const struct wide x = g4_widened(t, g4_float_source(t, op, 0, part, false));
         const struct wide y = g4_widened(t, g4_float_source(t, op, 1, part, false));
-        if (op->opcode == G4_OPCODE_MAC) {
-            finish_wide(t, op, part, plus_product(t, sum_of(t, acc_of(op, part)), x, y));
-        } else {
-            finish_wide(t, op, part, wide_binary(t, op->opcode == G4_OPCODE_ADD ? IR_ADDPD : IR_MULPD, x, y));
-        }
+        const unsigned acc = acc_of(op, part);
+        const bool mac = op->opcode == G4_OPCODE_MAC;
+        const bool numbers = mac && !op->acc_write && t->sums[acc].numbers && g4_are_numbers(t, op, part);
+        note_numbers(t, op, part);
+        finish_wide(t, op, part,
+                    mac ? plus_product(t, sum_of(t, acc), x, y)
+                        : wide_binary(t, op->opcode == G4_OPCODE_ADD ? IR_ADDPD : IR_MULPD, x, y),
+                    numbers);
     }
     return true;
 }
@@ -167,7 +200,7 @@ static bool lower_dot(struct translator *t, const struct g4_op *op) {
     if (op->opcode == G4_OPCODE_DPH) {
         sum = wide_binary(t, IR_ADDPD, sum, tuple(t, y, 3));
     }
-    finish_wide(t, op, 0, sum);
+    finish_wide(t, op, 0, sum, false);
     return true;
 }
 
@@ -199,7 +232,9 @@ static bool lower_interpolate(struct translator *t, const struct g4_op *op) {
         const struct wide one = g4_widened(t, vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, 0x3f800000), IR_NONE));
         const struct wide rest = wide_binary(t, IR_ADDPD, one, g4_widened(t, minus));
         const struct wide second = wide_binary(t, IR_MULPD, rest, g4_widened(t, z));
-        finish_wide(t, op, part, plus_product(t, second, g4_widened(t, x), g4_widened(t, y)));
+        const bool numbers = g4_are_numbers(t, op, part);
+        note_numbers(t, op, part);
+        finish_wide(t, op, part, plus_product(t, second, g4_widened(t, x), g4_widened(t, y)), numbers);
     }
     return true;
 }

@@ -69,6 +69,11 @@ ir_operand g4_negated(struct translator *t, const struct g4_fast_src *in, ir_ope
 ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, int part, bool check);
 ir_operand g4_float_operand(struct translator *t, const struct g4_op *op, int s, int part, bool check);
 
+/* Whether a source of a part, where it is used, is known not to be special. */
+bool g4_is_known_number(struct translator *t, const struct g4_op *op, int s, int part);
+/* Whether all sources of a part are known not to be, or only elements have to be checked, which this does. */
+bool g4_are_numbers(struct translator *t, const struct g4_op *op, int part);
+
 /* Permute the dwords of each thread. */
 ir_operand g4_permuted(struct translator *t, ir_operand from, const int32_t dword[8]);
 

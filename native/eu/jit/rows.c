@@ -77,8 +77,12 @@ void g4_check_number(struct translator *t, ir_operand value, ir_operand mask) {
     if (t->largest == IR_NONE) {
         g4_begin_checks(t);
     }
-    ir_add(&t->ir,
-           (struct ir_instruction){.op = IR_LARGEST, .keep = true, .dst = t->largest, .a = value, .mask = mask});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LARGEST,
+                                           .keep = true,
+                                           .dst = t->largest,
+                                           .a = value,
+                                           .b = g4_uniform(t, 0x7fffffff),
+                                           .mask = mask});
 }
 
 void g4_jump_if_special(struct translator *t, uint32_t label) {
@@ -199,6 +203,27 @@ void g4_join_rows(struct translator *t) {
     }
 }
 
+bool g4_check_elements(struct translator *t, unsigned number, unsigned dwords) {
+    struct row_state *const row = &t->rows[number];
+    int32_t magnitude[8];
+    if (t->loop || (row->value != IR_NONE && !is_valid(row, LANES_GROUP))) {
+        return false;
+    }
+    if (!row->checked) {
+        g4_check_number(t, g4_row(t, number, LANES_GROUP), g4_group(t));
+        row->check = t->ir.count - 1;
+    }
+    row->checked |= (uint8_t)dwords;
+    for (int c = 0; c < 8; c++) {
+        magnitude[c] = row->checked >> c & 1 ? INT32_MAX : 0;
+    }
+    const ir_operand all = g4_by_channel(t, magnitude, 0);
+    if (!t->ir.failed) {
+        t->ir.instructions[row->check].b = all;
+    }
+    return true;
+}
+
 static struct element_state *find_element(struct translator *t, unsigned number, unsigned dword) {
     for (uint32_t i = 0; i < t->element_count; i++) {
         struct element_state *const found = &t->elements[i];
@@ -212,6 +237,11 @@ static struct element_state *find_element(struct translator *t, unsigned number,
 const struct element_state *g4_known_element(const struct translator *t, unsigned number, unsigned dword) {
     const struct element_state *const found = find_element((struct translator *)t, number, dword);
     return found && found->is_constant ? found : NULL;
+}
+
+uint8_t *g4_element_numbers(struct translator *t, unsigned number, unsigned dword) {
+    struct element_state *const found = find_element(t, number, dword);
+    return found ? &found->numbers : NULL;
 }
 
 void g4_know_element(struct translator *t, unsigned number, unsigned dword, uint32_t bits) {
@@ -397,6 +427,7 @@ void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_op
                   ir_operand value, uint8_t numbers) {
     struct row_state *const row = &t->rows[number];
     row->words[0].value = row->words[1].value = IR_NONE;
+    row->checked = 0;
     switch (row->home) {
     case ROW_EARLY:
     case ROW_LATE:

@@ -51,6 +51,8 @@ struct row_state {
     uint8_t home;
     uint8_t valid;       /* enum lanes in which the value is that of the row */
     uint8_t numbers;     /* enum lanes without special values */
+    uint8_t checked;     /* dwords of each thread that an instruction checks, since the last write */
+    uint32_t check;      /* its index */
     bool pending;        /* the value is not in memory or in the variable */
     bool written;        /* by the loop */
     uint32_t last_write; /* number of the instruction */
@@ -139,6 +141,7 @@ struct translator {
     struct {
         ir_operand half[2];
         bool dirty;
+        bool numbers; /* without special values in the threads of the group */
     } sums[2];
     struct row_state rows[ROWS];
     struct element_state elements[ELEMENTS];
@@ -174,6 +177,8 @@ struct wide g4_widened(struct translator *t, ir_operand value);
 void g4_forget_elements(struct translator *t, unsigned number, unsigned dwords);
 /* An element of a row has a known value from now on. */
 void g4_know_element(struct translator *t, unsigned number, unsigned dword, uint32_t bits);
+/* Where the lanes of an element without special values are recorded; NULL: they are not. */
+uint8_t *g4_element_numbers(struct translator *t, unsigned number, unsigned dword);
 /* The known value of an element; NULL: none. */
 const struct element_state *g4_known_element(const struct translator *t, unsigned number, unsigned dword);
 /* Write a row in the lanes of a mask; `whole`: the mask is that of `lanes`.  The caller forgets elements. */
@@ -192,10 +197,14 @@ ir_operand g4_group(struct translator *t);
 /* The lanes of all threads of the group, or in a loop of those that execute the instruction. */
 ir_operand g4_whole_threads(struct translator *t);
 /* Special values: NaN, and in ALT mode infinities.  In IEEE mode, the host computes with infinities as the EU does, and
- * raises `invalid` where the result is NaN. */
+ * raises `invalid` where the result is NaN.  Sums, products and conversions of other operands are only special if they
+ * raise `invalid` or `overflow`, so operands are checked; `numbers` say which of them need no check. */
 void g4_begin_checks(struct translator *t);
 /* Fail if a lane has a special value. */
 void g4_check_number(struct translator *t, ir_operand value, ir_operand mask);
+/* Fail if one of these dwords of a row is special in any thread of the group.  One instruction checks all dwords of a
+ * row.  False: this is a loop, or the value of the row is not right in all lanes. */
+bool g4_check_elements(struct translator *t, unsigned number, unsigned dwords);
 void g4_jump_if_special(struct translator *t, uint32_t label);
 
 /* ---- single instructions (lower.c) ---- */
