@@ -105,19 +105,16 @@ static bool has_work(const struct g4_op *ops, uint32_t count) {
 static void finish(struct translator *t) {
     const uint32_t next = ir_label(&t->ir);
     const uint32_t failure = ir_label(&t->ir);
+    const bool together = t->raises && !g4_stores_late(t);
+    const bool alone = t->raises && !together;
     g4_jump_if_special(t, failure);
-    const uint32_t test = t->ir.count;
-    if (t->raises) {
+    if (alone) {
         ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = failure});
     }
     g4_store_late(t);
-    const bool together = t->raises && !t->stores_late;
-    if (together && !t->ir.failed) {
-        t->ir.instructions[test] = (struct ir_instruction){.op = IR_NOTHING};
-    }
     ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = next});
     ir_add(&t->ir, (struct ir_instruction){.op = IR_NEXT_UNIT, .imm = together});
-    if (t->largest != IR_NONE || (t->raises && !together)) {
+    if (t->largest != IR_NONE || alone) {
         ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = failure});
         ir_add(&t->ir, (struct ir_instruction){.op = IR_FAIL_UNIT, .imm = together, .at = next});
     }

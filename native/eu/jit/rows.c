@@ -10,7 +10,7 @@
 
 void g4_translator_clear(struct translator *t) {
     ir_clear(&t->ir);
-    t->loop = t->failed = t->raises = t->stores_late = t->ieee_only = t->flushes = t->wide_only = false;
+    t->loop = t->failed = t->raises = t->ieee_only = t->flushes = t->wide_only = false;
     t->top = 0;
     t->at = t->end = 0;
     memset(t->exec, 0, sizeof t->exec); /* IR_NONE */
@@ -448,19 +448,34 @@ void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_op
     }
 }
 
+/* Whether a row of a basic block is stored when the block has succeeded. */
+static bool is_stored_late(const struct translator *t, unsigned number) {
+    const struct row_state *const row = &t->rows[number];
+    return row->home == ROW_LATE && row->pending && g4_row_is_live(t, number);
+}
+
+bool g4_stores_late(const struct translator *t) {
+    bool stores = t->sums[0].dirty || t->sums[1].dirty;
+    for (unsigned number = 0; number < ROWS; number++) {
+        stores |= is_stored_late(t, number);
+    }
+    for (unsigned flag = 0; flag < FLAGS; flag++) {
+        stores |= t->flags[flag][0].dirty || t->flags[flag][1].dirty;
+    }
+    return stores;
+}
+
 void g4_store_late(struct translator *t) {
     for (unsigned number = 0; number < ROWS; number++) {
-        struct row_state *const row = &t->rows[number];
+        const struct row_state *const row = &t->rows[number];
         if (row->home == ROW_VARIABLE && row->written && g4_row_is_live(t, number)) {
             store_row(t, number, row->variable, IR_NONE);
-        } else if (row->home == ROW_LATE && row->pending && g4_row_is_live(t, number)) {
+        } else if (is_stored_late(t, number)) {
             store_valid(t, number);
-            t->stores_late = true;
         }
     }
     for (unsigned acc = 0; acc < 2; acc++) {
         for (unsigned half = 0; half < 2 && t->sums[acc].dirty; half++) {
-            t->stores_late = true;
             ir_add(&t->ir, (struct ir_instruction){
                                .op = IR_STORE_SUM, .imm = (uint8_t)half, .a = t->sums[acc].half[half], .at = acc});
         }
@@ -468,7 +483,6 @@ void g4_store_late(struct translator *t) {
     for (unsigned flag = 0; flag < FLAGS; flag++) {
         for (unsigned half = 0; half < 2; half++) {
             if (t->flags[flag][half].dirty) {
-                t->stores_late = true;
                 ir_add(&t->ir, (struct ir_instruction){
                                    .op = IR_STORE_FLAG, .a = t->flags[flag][half].value, .at = flag_at(flag, half)});
             }

@@ -123,7 +123,6 @@ struct translator {
     bool loop;                 /* a loop or branch: variables are loaded at its start */
     bool failed;               /* an instruction cannot be translated where it is */
     bool raises;               /* exceptions say whether a result has overflowed, or is NaN */
-    bool stores_late;          /* something is stored after it is known whether the unit has succeeded */
     bool ieee_only;            /* ALT mode would give other results */
     bool flushes;              /* threads that keep denormals would get other results */
     bool wide_only;            /* uses masks of channels 16 to 31 */
@@ -186,6 +185,8 @@ void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_op
                   ir_operand value, uint8_t numbers);
 /* Store rows, sums and flags whose values are not in memory, after the block has succeeded. */
 void g4_store_late(struct translator *t);
+/* Whether that stores anything for a basic block. */
+bool g4_stores_late(const struct translator *t);
 
 /* The enabled lanes of eight channels: the first, second, third or fourth. */
 ir_operand g4_exec(struct translator *t, unsigned eight);
