@@ -93,6 +93,11 @@ static inline int x86_rounding(unsigned rounding) {
     return immediate[rounding];
 }
 
+/* The instruction of an operation with an element of a row of doubles. */
+static inline enum x86_form element_form(unsigned op) {
+    return op == IR_ADDPD_ELEMENT ? X86_ADDPD : op == IR_MULPD_ELEMENT ? X86_MULPD : X86_MULADDPD_231;
+}
+
 /* Whether MXCSR rounds to nearest while the code runs. */
 static inline bool rounds_to_nearest(const struct emitter *e) {
     return (e->fpenv & X86_MXCSR_ROUNDING) == 0;

@@ -177,15 +177,9 @@ static unsigned double_of_row(struct emitter *e, const struct ir_instruction *in
     return V_B;
 }
 
-static void compute_with_element(struct emitter *e, const struct ir_instruction *ins, enum x86_form form) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
-    binary(e, form, to, double_of_row(e, ins), operand_of(e, ins->a));
-    finish(e, ins->dst, to);
-}
-
-static void multiply_add_element(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = vector(e, ins->dst, V_TO);
-    binary(e, X86_MULADDPD_231, to, double_of_row(e, ins), operand_of(e, ins->a));
+static void compute_with_element(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = ins->c == IR_NONE ? target_of(e, ins->dst, V_TO) : vector(e, ins->c, V_TO);
+    binary(e, element_form(ins->op), to, double_of_row(e, ins), operand_of(e, ins->a));
     finish(e, ins->dst, to);
 }
 
@@ -459,13 +453,9 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         widen_row(e, ins);
         break;
     case IR_ADDPD_ELEMENT:
-        compute_with_element(e, ins, X86_ADDPD);
-        break;
     case IR_MULPD_ELEMENT:
-        compute_with_element(e, ins, X86_MULPD);
-        break;
     case IR_MULADDPD_ELEMENT:
-        multiply_add_element(e, ins);
+        compute_with_element(e, ins);
         break;
     case IR_LOAD_SUM:
         load_from(e, ins, X86_LOAD, sum_in_memory(ins));

@@ -212,15 +212,9 @@ static struct x86_rm double_of_row(struct emitter *e, const struct ir_instructio
     return rm;
 }
 
-static void compute_with_element(struct emitter *e, const struct ir_instruction *ins, enum x86_form form) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
-    emit_evex(e->code, form, to, vector(e, ins->a, V_A), double_of_row(e, ins), 0, X86_MERGE);
-    finish_vector(e, ins->dst, to);
-}
-
-static void multiply_add_element(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = vector(e, ins->dst, V_TO);
-    emit_evex(e->code, X86_MULADDPD_231, to, vector(e, ins->a, V_A), double_of_row(e, ins), 0, X86_MERGE);
+static void compute_with_element(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = ins->c == IR_NONE ? target_of(e, ins->dst, V_TO) : vector(e, ins->c, V_TO);
+    emit_evex(e->code, element_form(ins->op), to, vector(e, ins->a, V_A), double_of_row(e, ins), 0, X86_MERGE);
     finish_vector(e, ins->dst, to);
 }
 
@@ -477,13 +471,9 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         widen_row(e, ins);
         break;
     case IR_ADDPD_ELEMENT:
-        compute_with_element(e, ins, X86_ADDPD);
-        break;
     case IR_MULPD_ELEMENT:
-        compute_with_element(e, ins, X86_MULPD);
-        break;
     case IR_MULADDPD_ELEMENT:
-        multiply_add_element(e, ins);
+        compute_with_element(e, ins);
         break;
     case IR_LOAD_SUM:
         load_from(e, ins, sum_in_memory(ins));
