@@ -798,3 +798,16 @@ def test_results_of_planes_that_overflow_are_found() -> None:
     compare_special(case, matters=False)
     case.grf[0, 8, 0] = 0x7F7FFFFF
     compare_special(case, matters=True)
+
+
+@pytest.mark.parametrize("source", ["g30<8,8,1>F", "-g12<8,8,1>F"])
+@pytest.mark.parametrize("writer", ["line(8) null<1>F g8<0,1,0>F {} {{align1}};",
+                                    "mul(8) g22<1>F g8<0,1,0>F {} {{align1}};",
+                                    "mac(8) g22<1>F g8<0,1,0>F {} {{align1}};"])
+def test_sums_are_written_in_channels_that_are_not_enabled(writer: str, source: str) -> None:
+    """From the registers as they are, although the block has changed their enabled channels."""
+    case = program("mul(8) g30<1>F g10<8,8,1>F 0.5F {align1};\n" + writer.format(source) + """
+        mac(8) g20<1>F g8.1<0,1,0>F g14<8,8,1>F {align1 nomask};
+    """, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g12=[5.0], g14=[7.0], g30=[9.0])
+    case.dmasks = [0x0F0F] * len(case.dmasks)
+    compare(Bench(Gen.EL, MANY), case)

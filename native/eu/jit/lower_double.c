@@ -114,11 +114,19 @@ static void with_plane(struct translator *t, enum ir_op operation, struct wide s
     }
 }
 
+/* A source, in all lanes of the threads if an accumulator is written, for which masks do not apply. */
+static struct wide wide_source(struct translator *t, const struct g4_op *op, int s, int part) {
+    if (op->acc_write && op->in[s].load == G4_LOAD_PACKED) {
+        (void)g4_row(t, op->in[s].reg[part], LANES_GROUP);
+    }
+    return g4_widened(t, g4_float_source(t, op, s, part, false));
+}
+
 /* A coordinate of a plane equation; *numbers is cleared unless it is known not to be special. */
 static struct wide coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which, bool *numbers) {
     struct g4_op other = *op; /* the second coordinate is in the next register */
     other.in[1].reg[part] = (uint8_t)(other.in[1].reg[part] + which);
-    const struct wide value = g4_widened(t, g4_float_source(t, &other, 1, part, false));
+    const struct wide value = wide_source(t, &other, 1, part);
     *numbers &= g4_is_known_number(t, &other, 1, part);
     return value;
 }
@@ -155,8 +163,8 @@ static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
-        const struct wide x = g4_widened(t, g4_float_source(t, op, 0, part, false));
-        const struct wide y = g4_widened(t, g4_float_source(t, op, 1, part, false));
+        const struct wide x = wide_source(t, op, 0, part);
+        const struct wide y = wide_source(t, op, 1, part);
         const unsigned acc = acc_of(op, part);
         const bool mac = op->opcode == G4_OPCODE_MAC;
         const bool numbers = mac && !op->acc_write && t->sums[acc].numbers && g4_are_numbers(t, op, part);
