@@ -222,26 +222,10 @@ bool g4_is_known_number(struct translator *t, const struct g4_op *op, int s, int
     return numbers && is_known_number(*numbers, widest(op, part));
 }
 
-static bool check_element(struct translator *t, const struct g4_op *op, int s, int part) {
-    const struct g4_fast_src *const in = &op->in[s];
-    if (in->load != G4_LOAD_SCALAR || !g4_check_elements(t, in->reg[part], 1u << in->sub[part] / 4)) {
-        return false;
-    }
-    uint8_t *const numbers = g4_element_numbers(t, in->reg[part], in->sub[part] / 4u);
-    if (numbers) {
-        *numbers |= LANES_GROUP;
-    }
-    return true;
-}
-
 bool g4_are_numbers(struct translator *t, const struct g4_op *op, int part) {
-    const int sources = g4_opcode_info[op->opcode].sources;
     bool numbers = true;
-    for (int s = 0; s < sources && numbers; s++) {
-        numbers = op->in[s].load == G4_LOAD_SCALAR || g4_is_known_number(t, op, s, part);
-    }
-    for (int s = 0; s < sources && numbers; s++) {
-        numbers = g4_is_known_number(t, op, s, part) || check_element(t, op, s, part);
+    for (int s = 0; s < g4_opcode_info[op->opcode].sources && numbers; s++) {
+        numbers = g4_is_known_number(t, op, s, part);
     }
     return numbers;
 }
@@ -257,9 +241,7 @@ ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, 
                           IR_NONE, IR_NONE);
     } else if (check && in->load != G4_LOAD_IMM && !(numbers && is_known_number(*numbers, lanes))) {
         const bool whole = op->nomask || (in->load == G4_LOAD_SCALAR && !t->loop); /* once for all halves */
-        if (!check_element(t, op, s, part)) {
-            g4_check_number(t, value, whole ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part)));
-        }
+        g4_check_number(t, value, whole ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part)));
         if (numbers && !t->loop) {
             *numbers |= (uint8_t)(whole ? LANES_GROUP : lanes);
         }

@@ -71,7 +71,7 @@ ir_operand g4_float_operand(struct translator *t, const struct g4_op *op, int s,
 
 /* Whether a source of a part, where it is used, is known not to be special. */
 bool g4_is_known_number(struct translator *t, const struct g4_op *op, int s, int part);
-/* Whether all sources of a part are known not to be, or only elements have to be checked, which this does. */
+/* Whether all sources of a part are known not to be. */
 bool g4_are_numbers(struct translator *t, const struct g4_op *op, int part);
 
 /* Permute the dwords of each thread. */
