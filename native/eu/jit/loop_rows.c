@@ -236,11 +236,10 @@ static void load_elements(struct loop *loop) {
     struct translator *const t = loop->t;
     for (int i = 0; i < loop->element_count; i++) {
         const struct element *const e = &loop->elements[i];
-        uint8_t *numbers;
         if (loop->written[e->row] || t->element_count == ELEMENTS || find_constant(loop, e->row, e->dword)) {
             continue;
         }
-        const ir_operand value = g4_element(t, e->row, e->dword, &numbers);
+        const ir_operand value = g4_element(t, e->row, e->dword);
         t->elements[t->element_count++] = (struct element_state){
             .value = value, .row = e->row, .dword = e->dword, .numbers = e->floats ? LANES_ALL : 0};
     }

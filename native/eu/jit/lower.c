@@ -194,8 +194,8 @@ static bool lower_integer_choice(struct translator *t, const struct g4_op *op) {
 
 static bool lower_move(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
-        uint8_t *numbers;
-        const ir_operand from = g4_raw_source(t, op, 0, part, &numbers);
+        const ir_operand from = g4_raw_source(t, op, 0, part);
+        const uint8_t *const numbers = g4_source_numbers(t, op, 0, part);
         const uint8_t known = numbers ? *numbers : 0;
         const ir_operand value = g4_negated(t, &op->in[0], from);
         g4_finish_int(t, op, part, g4_op_lanes(t, op, part, true), value, value == from ? known : 0);

@@ -167,7 +167,7 @@ static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
         const struct wide y = wide_source(t, op, 1, part);
         const unsigned acc = acc_of(op, part);
         const bool mac = op->opcode == G4_OPCODE_MAC;
-        const bool numbers = mac && !op->acc_write && t->sums[acc].numbers && g4_are_numbers(t, op, part);
+        const bool numbers = mac && t->sums[acc].numbers && g4_are_numbers(t, op, part);
         note_numbers(t, op, part);
         finish_wide(t, op, part,
                     mac ? plus_product(t, sum_of(t, acc), x, y)

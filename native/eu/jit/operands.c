@@ -133,18 +133,15 @@ static ir_operand narrow(struct translator *t, ir_operand from, const struct g4_
     return vector_imm(t, in->is_signed ? IR_ASR_BY : IR_SHR_BY, top, IR_NONE, 32u - 8u * in->size);
 }
 
-ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **numbers) {
+ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part) {
     const struct g4_fast_src *const in = &op->in[s];
     ir_operand value;
 
-    *numbers = NULL;
     switch (in->load) {
     case G4_LOAD_PACKED:
-        value = g4_row(t, in->reg[part], widest(op, part));
-        *numbers = &t->rows[in->reg[part]].numbers;
-        return value;
+        return g4_row(t, in->reg[part], widest(op, part));
     case G4_LOAD_SCALAR:
-        return g4_element(t, in->reg[part], in->sub[part] / 4u, numbers);
+        return g4_element(t, in->reg[part], in->sub[part] / 4u);
     case G4_LOAD_IMM:
         return vector_of(t, IR_CONSTANT, IR_NONE, g4_by_channel(t, &in->imm[8 * part], 0), IR_NONE);
     case G4_LOAD_PERMUTE: {
@@ -157,6 +154,18 @@ ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, in
     default:
         value = written_words(t, op, in, part);
         return value != IR_NONE ? value : narrow(t, g4_row(t, in->reg[part], LANES_GROUP), in, part);
+    }
+}
+
+uint8_t *g4_source_numbers(struct translator *t, const struct g4_op *op, int s, int part) {
+    const struct g4_fast_src *const in = &op->in[s];
+    switch (in->load) {
+    case G4_LOAD_PACKED:
+        return &t->rows[in->reg[part]].numbers;
+    case G4_LOAD_SCALAR:
+        return g4_element_numbers(t, in->reg[part], in->sub[part] / 4u);
+    default:
+        return NULL;
     }
 }
 
@@ -179,8 +188,7 @@ static bool is_uniform(const struct g4_fast_src *in) {
 }
 
 ir_operand g4_int_source(struct translator *t, const struct g4_op *op, int s, int part) {
-    uint8_t *numbers;
-    return g4_negated(t, &op->in[s], g4_raw_source(t, op, s, part, &numbers));
+    return g4_negated(t, &op->in[s], g4_raw_source(t, op, s, part));
 }
 
 /* Whether a source has one value in all lanes that is known now. */
@@ -206,20 +214,13 @@ ir_operand g4_int_operand(struct translator *t, const struct g4_op *op, int s, i
     return g4_int_source(t, op, s, part);
 }
 
-static bool is_known_number(uint8_t numbers, enum lanes lanes) {
-    return numbers & (lanes | LANES_GROUP);
-}
-
 bool g4_is_known_number(struct translator *t, const struct g4_op *op, int s, int part) {
     const struct g4_fast_src *const in = &op->in[s];
     if (in->convert != G4_CONVERT_NONE || in->load == G4_LOAD_IMM) {
         return true;
     }
-    const uint8_t *const numbers = in->load == G4_LOAD_PACKED ? &t->rows[in->reg[part]].numbers
-                                   : in->load == G4_LOAD_SCALAR
-                                       ? g4_element_numbers(t, in->reg[part], in->sub[part] / 4u)
-                                       : NULL;
-    return numbers && is_known_number(*numbers, widest(op, part));
+    const uint8_t *const numbers = g4_source_numbers(t, op, s, part);
+    return numbers && (*numbers & (widest(op, part) | LANES_GROUP));
 }
 
 bool g4_are_numbers(struct translator *t, const struct g4_op *op, int part) {
@@ -232,18 +233,17 @@ bool g4_are_numbers(struct translator *t, const struct g4_op *op, int part) {
 
 ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, int part, bool check) {
     const struct g4_fast_src *const in = &op->in[s];
-    const enum lanes lanes = widest(op, part);
-    uint8_t *numbers;
-    ir_operand value = g4_raw_source(t, op, s, part, &numbers);
+    ir_operand value = g4_raw_source(t, op, s, part);
 
     if (in->convert != G4_CONVERT_NONE) {
         value = vector_of(t, in->convert == G4_CONVERT_UD_TO_FLOAT ? IR_FROM_UD : IR_FROM_D, g4_negated(t, in, value),
                           IR_NONE, IR_NONE);
-    } else if (check && in->load != G4_LOAD_IMM && !(numbers && is_known_number(*numbers, lanes))) {
+    } else if (check && !g4_is_known_number(t, op, s, part)) {
+        uint8_t *const numbers = g4_source_numbers(t, op, s, part);
         const bool whole = op->nomask || (in->load == G4_LOAD_SCALAR && !t->loop); /* once for all halves */
         g4_check_number(t, value, whole ? g4_whole_threads(t) : g4_exec(t, eight_of(op, part)));
         if (numbers && !t->loop) {
-            *numbers |= (uint8_t)(whole ? LANES_GROUP : lanes);
+            *numbers |= (uint8_t)(whole ? LANES_GROUP : widest(op, part));
         }
     }
     if (in->keep != UINT32_MAX) {

@@ -57,9 +57,10 @@ static inline bool g4_is_finite(uint32_t bits) {
 }
 bool g4_is_finite_immediate(const struct g4_fast_src *in);
 
-/* The elements of a part without modifiers.  *numbers: where the lanes without special values are recorded, or NULL.
- */
-ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **numbers);
+/* The elements of a part without modifiers. */
+ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part);
+/* Where the lanes of a source without special values are recorded; NULL: they are not. */
+uint8_t *g4_source_numbers(struct translator *t, const struct g4_op *op, int s, int part);
 /* A source of integer arithmetic, without the bias. */
 ir_operand g4_int_source(struct translator *t, const struct g4_op *op, int s, int part);
 /* A source of integer arithmetic, or its value if it is an immediate. */

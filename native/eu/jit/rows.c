@@ -254,10 +254,9 @@ void g4_know_element(struct translator *t, unsigned number, unsigned dword, uint
     }
 }
 
-ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **numbers) {
+ir_operand g4_element(struct translator *t, unsigned number, unsigned dword) {
     struct element_state *const found = find_element(t, number, dword);
     if (found) {
-        *numbers = &found->numbers;
         return found->is_constant ? vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, found->bits), IR_NONE)
                                   : found->value;
     }
@@ -268,11 +267,9 @@ ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uin
         value = ir_value(&t->ir, IR_VECTOR);
         ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_ELEMENT, .dst = value, .at = row_at(number) + 4 * dword});
     }
-    *numbers = NULL;
     if (!t->loop && t->element_count < ELEMENTS) {
-        struct element_state *const added = &t->elements[t->element_count++];
-        *added = (struct element_state){.value = value, .row = (uint8_t)number, .dword = (uint8_t)dword};
-        *numbers = &added->numbers;
+        t->elements[t->element_count++] =
+            (struct element_state){.value = value, .row = (uint8_t)number, .dword = (uint8_t)dword};
     }
     return value;
 }
@@ -306,8 +303,7 @@ struct wide_element g4_wide_element(struct translator *t, unsigned number, unsig
     if (row) {
         return (struct wide_element){{row->thread[0], row->thread[1]}, true, (uint8_t)dword};
     }
-    uint8_t *numbers;
-    const struct wide wide = g4_widened(t, g4_element(t, number, dword, &numbers));
+    const struct wide wide = g4_widened(t, g4_element(t, number, dword));
     return (struct wide_element){{wide.half[0], wide.half[1]}, false, 0};
 }
 

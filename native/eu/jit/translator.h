@@ -166,8 +166,8 @@ void g4_load_variable(struct translator *t, unsigned number);
 void g4_join_rows(struct translator *t);
 /* Whether a row may be read after the instructions before t->end. */
 bool g4_row_is_live(const struct translator *t, unsigned number);
-/* An element of a row.  *numbers: where the lanes without special values are recorded, or NULL. */
-ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **numbers);
+/* An element of a row. */
+ir_operand g4_element(struct translator *t, unsigned number, unsigned dword);
 /* An element of a row as doubles; of a basic block. */
 struct wide_element g4_wide_element(struct translator *t, unsigned number, unsigned dword);
 /* A value as doubles. */
