@@ -141,8 +141,14 @@ def parse(text: str) -> list[tuple[str, str, str]]:
     found = []
     for i, begin in enumerate(begins):
         end = begins[i + 1].start() if i + 1 < len(begins) else len(text)
-        said = _RESULT.search(text, begin.end(), end)
-        close = said and _RESULT_END.search(text, said.end(), end)
-        found.append((begin[1], RESULTS.get(said[1], "fail"), f"{said[1]}: {text[said.end():close.start()]}")
-                     if said and close else (begin[1], "crash", ""))
+        found.append((begin[1], *_result(text, begin.end(), end)))
     return found
+
+
+def _result(text: str, start: int, end: int) -> tuple[str, str]:
+    """The result and the reason between two offsets of the output."""
+    said = _RESULT.search(text, start, end)
+    close = said and _RESULT_END.search(text, said.end(), end)
+    if said is None or close is None:
+        return "crash", ""
+    return RESULTS.get(said[1], "fail"), f"{said[1]}: {text[said.end():close.start()]}"
