@@ -216,15 +216,6 @@ static bool allocate_pixels(struct g4_device *device, struct pending_draw *draw)
     return made;
 }
 
-void g4_device_prepare(struct g4_device *device) {
-    const uint32_t draws = device->workers > 1 ? PREPARED_DRAWS : 1;
-    bool made = true;
-    for (uint32_t d = 0; d < draws && made; d++) {
-        struct pending_draw *const draw = place_of(device, d);
-        made = draw && allocate_pixels(device, draw);
-    }
-}
-
 /* ---- phase 1: geometry ---- */
 
 static struct g4_touched_tiles tiles_of(const struct g4_setup *setup) {
@@ -954,6 +945,15 @@ static bool may_wait(const struct g4_device *device) {
     return device->workers > 1 && !device->ctx.hooks && !device->counters && !device->mesh && !device->ctx.hiz_watch &&
            device->first_object == 0 && device->last_object >= G4_OBJECT_NUMBERS && !options->draws_apart &&
            !options->watchdog && options->hierarchical_depth == G4_HIERARCHICAL_DEPTH_MODE_OFF;
+}
+
+void g4_device_prepare(struct g4_device *device) {
+    const uint32_t draws = may_wait(device) ? PREPARED_DRAWS : 1;
+    bool made = true;
+    for (uint32_t d = 0; d < draws && made; d++) {
+        struct pending_draw *const draw = place_of(device, d);
+        made = draw && allocate_pixels(device, draw);
+    }
 }
 
 /* Clip kernels loop over vertices, and few draws run them.  If one hangs, no draw after it has pixels, but their
