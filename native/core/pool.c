@@ -179,7 +179,7 @@ static void *thread_main(void *argument) {
 
     for (;;) {
         const uint64_t start = g4_now_ns();
-        if (!patience || !spin(pool, seen, patience)) {
+        if (!spin(pool, seen, patience)) {
             sleep_until_new(pool, seen);
         }
         patience = g4_now_ns() - start < SOON_NS ? SMALL_FRAMES_NS : SMALL_DRAWS_NS;
