@@ -710,7 +710,7 @@ def test_what_is_known_of_rows_that_change_is_right(first: str, special: tuple[i
 @pytest.mark.parametrize("value", [NAN, INFINITY], ids=hex)
 @pytest.mark.parametrize("dword", range(8))
 def test_a_special_scalar_is_found(dword: int, value: int) -> None:
-    """One instruction checks all dwords that are used, until the row changes."""
+    """A check of a dword serves until the row changes."""
     case = program("""
         mul(16) g20<1>F g10<8,8,1>F g8.1<0,1,0>F {align1 compr};
         add(16) g22<1>F g10<8,8,1>F -g8.6<0,1,0>F {align1 compr};
