@@ -71,7 +71,7 @@ class Context:
         number, offset = number + offset // 32, offset % 32
         words = self.thread.grf(number) if file == "g" else self.thread.mrf(number)
         (value,) = struct.unpack_from(f"<{code}", words.tobytes()[offset:offset + size])
-        return value  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]  # struct returns anything
 
     def memory(self, address: Number, code: str) -> Number:
         if not isinstance(address, int):
@@ -82,7 +82,7 @@ class Context:
             raise ExpressionError(f"address 0x{address:x} is beyond {memory.size.bit_length() - 1} bits" if address >= 0
                                   else f"address {address} is negative")
         (value,) = struct.unpack(f"<{code}", memory.read(address, size))
-        return value  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]  # struct returns anything
 
 
 @dataclass(frozen=True, slots=True)

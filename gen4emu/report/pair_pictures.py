@@ -147,7 +147,7 @@ def together(traces: tuple[Trace, Trace], wanted: Sequence[tuple[int, int]]) \
         return
     finally:
         for one in sides:
-            one.close()  # type: ignore[attr-defined]
+            one.close()  # type: ignore[attr-defined]  # they are generators
 
 
 def _up_to(draws: Iterator[Draw], now: Draw | None, number: int) -> Draw | None:

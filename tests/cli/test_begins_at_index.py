@@ -175,7 +175,7 @@ def with_other_texels(trace: str, path: Path) -> str:
     with open_trace(trace) as opened:
         events = [event for event in opened if not isinstance(event, Header | Warning)]
     later = [at for at, event in enumerate(events) if isinstance(event, MemoryWrite) and at > len(events) // 2]
-    largest = max(later, key=lambda at: len(events[at].data))  # type: ignore[union-attr]
+    largest = max(later, key=lambda at: len(events[at].data))  # type: ignore[union-attr]  # memory writes have data
     with CaptureWriter(path, BY_NAME["g45"]) as writer:
         for at, event in enumerate(events):
             if at == largest and isinstance(event, MemoryWrite):

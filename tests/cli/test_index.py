@@ -234,7 +234,7 @@ def payloads(victim: Path) -> Iterator[bytes]:
     for value in (Calls(os.system, f"touch {victim}"), Calls(eval, f"open({str(victim)!r}, 'w')"),
                   Calls(open, str(victim), "w"), Calls(Path.touch, victim), Calls(getattr, "text", "upper")):
         yield pickle.dumps(value)
-        yield pickle.dumps(bookmark_file.Index((), (value,)))  # type: ignore[arg-type]
+        yield pickle.dumps(bookmark_file.Index((), (value,)))  # type: ignore[arg-type]  # wrong on purpose
     for name in (b"replay\nReplay", b"checkpoints\nos.system", b"device\nDevice", b"bookmark_file\nread",
                  b"bookmark_file\nos"):
         yield b"cgen4emu.device." + name + b"\n(V" + str(victim).encode() + b"\ntR."

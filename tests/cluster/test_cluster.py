@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -336,8 +336,8 @@ def scheduler() -> Iterator[tuple[subprocess.Popen[str], str]]:
         raise AssertionError("the scheduler did not start")
 
 
-def worker(address: str, place: Path) -> subprocess.Popen[str]:
-    return dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(place))  # type: ignore[return-value]
+def worker(address: str, place: Path) -> AbstractContextManager[subprocess.Popen[str]]:
+    return dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(place))
 
 
 @pytest.mark.client

@@ -275,4 +275,4 @@ def test_the_stop_before_is_found_near_it(tmp_path: Path, capsys: Text, monkeypa
 def test_an_execution_that_differs_says_where() -> None:
     lost = SimpleNamespace(_moment=object(), draw_stop=SimpleNamespace(at=None), place=lambda: Place(1, 2, 3))
     with pytest.raises(Gen4emuError, match="frame 1, submission 2, draw 3: the instruction was not reached again"):
-        Session.draw_done(lost)  # type: ignore[arg-type]
+        Session.draw_done(lost)  # type: ignore[arg-type]  # a stand-in

@@ -35,7 +35,7 @@ GEARS = TRACES / "gears-g4x.aub.xz"
 
 
 def serving(path: Path, **more: object) -> WebDebugger:
-    made = WebDebugger(lambda: open_trace(str(path), again=True, **more), str(path), None, Options())  # type: ignore[arg-type]
+    made = WebDebugger(lambda: open_trace(str(path), again=True, **more), str(path), None, Options())  # type: ignore[arg-type]  # options by name
     made.start()
     return made
 

@@ -47,7 +47,7 @@ def executed(name: str, batch: list[Words], by_core: bool) -> End:
         device.memory.write(BATCH, joined(*batch, END))
         blits: list[object] = []
         run = device._blit
-        device._blit = lambda c, words: (blits.append(c), run(c, words))[1]  # type: ignore[method-assign]
+        device._blit = lambda c, words: (blits.append(c), run(c, words))[1]  # type: ignore[method-assign]  # a spy
         streamer = device._new_streamer(device._engine)  # which has the spy
         device.streamers.made[device._engine] = streamer
         device.run_batch(BATCH)

@@ -95,7 +95,7 @@ def test_the_core_draws_without_python() -> None:
     scene.device._finds_targets = False
     drawn: list[object] = []
     # A method is replaced: draws that Python runs would be noted here.
-    scene.device._run_draw = drawn.append  # type: ignore[assignment, method-assign]
+    scene.device._run_draw = drawn.append  # type: ignore[assignment, method-assign]  # a spy
     corners = [vertex(2.0, 2.0), vertex(20.0, 2.0), vertex(20.0, 20.0)]
     state = scene.prepare(corners)
     scene.run(state + scene.primitive(PrimitiveTopology.TRILIST, 3) * 5)

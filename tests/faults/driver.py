@@ -27,8 +27,8 @@ def execute(request: dict[str, object], library: ctypes.CDLL) -> dict[str, objec
                 os.chdir(str(request["directory"]))
                 os.dup2(log.fileno(), 2)
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-                library.arm(*request["fault"])  # type: ignore[misc]
-                status = cli.run(list(request["arguments"]))  # type: ignore[call-overload]
+                library.arm(*request["fault"])  # type: ignore[misc]  # JSON that the test has written
+                status = cli.run(list(request["arguments"]))  # type: ignore[call-overload]  # JSON that the test has written
                 calls = library.calls()
                 library.arm(0, 0, 0)
                 sys.stderr.flush()

@@ -180,7 +180,7 @@ def test_a_client_that_scribbles_over_its_progress_deceives_only_itself(server: 
         for words in ((0xFFFFFFFF,) * 4, (0, 7, 0, 0), (0x80000000, 0x80000000, 0, 1)):
             client.words(PROGRESS, *words)
             sequence = client.start(BATCH)
-            wait_until(lambda last=sequence: progress(client)[0] == last)  # type: ignore[misc]
+            wait_until(lambda last=sequence: progress(client)[0] == last)  # type: ignore[misc]  # mypy cannot infer lambdas with defaults
             if words[2]:
                 assert client.receive("result").header.sequence == sequence
     assert server.totals.hangs == 0

@@ -36,8 +36,8 @@ def check_depth(log: int) -> None:
             os.write(log, (json.dumps({"device": self.info.name} | counts) + "\n").encode())
         return end(self)
 
-    Device.__init__ = __init__  # type: ignore[method-assign]
-    Device.release = release  # type: ignore[method-assign]
+    Device.__init__ = __init__  # type: ignore[method-assign]  # replaced in this process only
+    Device.release = release  # type: ignore[method-assign]  # replaced in this process only
 
 
 # Programs that choose a mode themselves keep it.

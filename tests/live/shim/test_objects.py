@@ -96,7 +96,7 @@ def test_create_ext_takes_system_memory_as_the_only_region(d: Device) -> None:
     for wrong in ({"regions": [(1, 0)]}, {"regions": [(0, 1)]}, {"regions": []}, {"regions": [(0, 0), (0, 0)]},
                   {"pad": 1}, {"flags": 1}, {"name": 2}, {"chain": address_of(second)}):
         with fails(errno.EINVAL):
-            create(**{"regions": [(0, 0)], **wrong})  # type: ignore[arg-type]
+            create(**{"regions": [(0, 0)], **wrong})  # type: ignore[arg-type]  # wrong on purpose
     with fails(errno.EFAULT):
         create([(0, 0)], chain=64)
     with fails(errno.ENODEV):  # protected content
