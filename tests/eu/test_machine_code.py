@@ -811,3 +811,129 @@ def test_sums_are_written_in_channels_that_are_not_enabled(writer: str, source: 
     """, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0], g12=[5.0], g14=[7.0], g30=[9.0])
     case.dmasks = [0x0F0F] * len(case.dmasks)
     compare(Bench(Gen.EL, MANY), case)
+
+
+# ---- what is not computed: planes without slopes, inverses of 1, lanes that nothing reads ----
+
+PLACES = """
+    mul(8) g40<1>F g10<8,8,1>F 0.5F {align1};
+    mul(8) g41<1>F g11<8,8,1>F 0.5F {align1};
+    mul(8) g42<1>F g12<8,8,1>F 0.5F {align1 sechalf};
+    mul(8) g43<1>F g13<8,8,1>F 0.5F {align1 sechalf};
+"""  # coordinates of both halves, which need no check
+CONSTANTS = [0x3FC00000, 0xC2F70000, 0x00800000, 0x80800000, 0x007FFFFF, 0x807FFFFF, 1, 0x80000001, 0, 0x80000000,
+             0x7F7FFFFF, INFINITY, NAN]
+
+
+@pytest.mark.parametrize("half", ["", ".4"])
+@pytest.mark.parametrize("slopes", [(0, 0), (0x80000000, 0), (0, 0x80000000), (0x80000000, 0x80000000), (1, 0), (0, 1),
+                                    (0x3F800000, 0), (0, 0x3F800000)], ids=str)
+@pytest.mark.parametrize("constant", CONSTANTS, ids=hex)
+def test_planes_without_slopes_agree(constant: int, slopes: tuple[int, int], half: str) -> None:
+    """Zeros of all signs; coordinates, too, are negative, positive and zero."""
+    case = program(PLACES + f"""
+        pln(16) g20<1>F g8{half}<0,1,0>F g40<8,8,1>F {{align1 compr}};
+        mul(16) g22<1>F g20<8,8,1>F g14<8,8,1>F {{align1 compr}};
+        pln(8) g24<1>F g8{half}<0,1,0>F g40<8,8,1>F {{align1}};
+        (+f0) pln(16) g26<1>F g8{half}<0,1,0>F g40<8,8,1>F {{align1 compr}};
+        pln.sat.l.f0.0(16) g28<1>F g8{half}<0,1,0>F g40<8,8,1>F {{align1 compr}};
+    """, g8=[1.0, 2.0, 3.0, 4.0], g10=[3.0, -1.0, 0.0, -0.0, 2.0], g12=[-5.0, 0.0, 2.0], g14=[7.0, -7.0])
+    first = 4 if half else 0
+    case.grf[:, 8, first:first + 2] = slopes
+    case.grf[:, 8, first + 3] = constant
+    compare(Bench(Gen.EL, MANY), case)
+
+
+@pytest.mark.parametrize("value", [0, 0x3F000000, 0x40000000, 0x80000000], ids=hex)
+@pytest.mark.parametrize("dword", [0, 1, 3])
+@pytest.mark.parametrize("thread", [0, 1, -1])
+def test_planes_without_slopes_of_different_threads_agree(thread: int, dword: int, value: int) -> None:
+    case = program(PLACES + "pln(16) g20<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                   g8=[0.0, 0.0, 3.0, 4.0], g10=[3.0, -1.0], g12=[-5.0, 2.0])
+    case.grf[thread, 8, dword] = value
+    compare_special(case, matters=False)
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITY], ids=hex)
+@pytest.mark.parametrize("row", range(10, 14))
+def test_a_special_coordinate_of_a_plane_without_slopes_is_found(row: int, value: int) -> None:
+    """Zero times infinity is NaN."""
+    case = program("pln(16) g20<1>F g8<0,1,0>F g10<8,8,1>F {align1 compr};", g8=[0.0, 0.0, 3.0, 4.0], g10=[3.0],
+                   g12=[5.0])
+    case.grf[-1, row, 3] = value
+    compare_special(case, matters=True)
+
+
+@pytest.mark.parametrize("line", ["pln(16) g8<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                                  "pln(16) g7<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                                  "pln(16) g40<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                                  "pln(16) g41<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                                  "pln(16) g42<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                                  "pln(16) g43<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                                  "pln(16) g39<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};"], ids=str)
+@pytest.mark.parametrize("slopes", [[0.0, 0.0], [1.0, 2.0]], ids=str)
+def test_planes_whose_first_half_replaces_what_the_second_one_reads_agree(line: str, slopes: list[float]) -> None:
+    case = program(PLACES + line + "\npln(16) g20<1>F g8.4<0,1,0>F g40<8,8,1>F {align1 compr};",
+                   g8=[*slopes, 3.0, 4.0], g10=[3.0, -1.0], g12=[-5.0, 2.0])
+    compare(Bench(Gen.EL, MANY), case)
+
+
+@pytest.mark.parametrize("dmask", [0xFFFF, 0xFF0F, 0x00FF])
+@pytest.mark.parametrize("value", [0x3F800000, 0x3F800001, 0xBF800000, 0x40000000, 0, 0x80000000, NAN, INFINITY], ids=hex)
+@pytest.mark.parametrize("lane", [0, 5, 7, 8])
+def test_inverses_of_1_agree(lane: int, value: int, dmask: int) -> None:
+    """In all lanes but one, which may not be enabled."""
+    case = program(f"""
+        send(16) 2 g16<1>F g10<8,8,1>F {INVERSE} {{align1 compr}};
+        mul(16) g18<1>F g12<8,8,1>F g16<8,8,1>F {{align1 compr}};
+    """, g10=[1.0], g12=[3.0])
+    case.grf[-1, 10 + lane // 8, lane % 8] = value
+    case.dmasks = [dmask] * len(case.dmasks)
+    compare(Bench(Gen.EL, MANY), case)
+
+
+READERS = ["mov(16) g60<1>UD g20<8,8,1>UD {align1 compr};",
+           "mov(16) g60<1>UD g20<8,8,1>UD {align1 compr nomask};",
+           "mov(8) g60<1>UD g20<8,8,1>UD {align1 sechalf};",
+           "mov(8) g60<1>UD g21<8,8,1>UD {align1};",
+           "(+f0) mov(16) g60<1>UD g20<8,8,1>UD {align1 compr};",
+           "(-f0) mov(8) g60<1>UD g20<8,8,1>UD {align1};",
+           "mov(8) g60<1>UD g20.1<0,1,0>UD {align1};",
+           "mov(8) g60<1>UD g20<4,4,1>UW {align1};",
+           "mov(4) g60<1>UD g20.4<4,4,1>UD {align1};",
+           "add(8) g60<1>UD g20<8,8,1>UD g21<8,8,1>UD {align1};",
+           "cmp.g.f0.0(8) g60<1>D g20<8,8,1>D g22<8,8,1>D {align1};",
+           "(+f0) sel(8) g60<1>UD g20<8,8,1>UD g21<8,8,1>UD {align1 nomask};",
+           "dp4(8) g60<1>F g20<4,4,1>F g12<4,4,1>F {align1};",
+           "pln(8) g60<1>F g8<0,1,0>F g20<8,8,1>F {align1 nomask};",
+           "mac(8) g60<1>F g20<8,8,1>F g12<8,8,1>F {align1};"]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_lanes_that_are_not_written_keep_their_values_for_all_readers(seed: int) -> None:
+    """Rows are written in some lanes and read in others; what a reader gets, another one reads again."""
+    rng = random.Random(seed)
+    lines = ["mov(16) g20<1>F g10<8,8,1>F {align1 compr nomask};", "mov(16) g22<1>F g12<8,8,1>F {align1 compr nomask};"]
+    for _ in range(rng.randrange(3, 9)):
+        lines.append(rng.choice((
+            "mul(16) g20<1>F g20<8,8,1>F g14<8,8,1>F {align1 compr};",
+            "add(8) g20<1>F g20<8,8,1>F g22<8,8,1>F {align1};",
+            "mul(8) g21<1>F g22<8,8,1>F g14<8,8,1>F {align1 sechalf};",
+            "(+f0) mov(16) g20<1>F g14<8,8,1>F {align1 compr};",
+            "add(16) g20<1>UW g10<8,8,1>UW 3UW {align1};",
+            "pln(16) g20<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};")))
+        reader = rng.choice(READERS)
+        row = rng.choice((20, 21, 22, 23))
+        lines.append(reader.replace("g60", f"g{row}" if "UW" not in reader else "g60"))
+        lines.append(rng.choice(READERS).replace("g60", f"g{rng.randrange(60, 70)}"))
+    case = program(PLACES + "\n".join(lines), g8=[0.5, 0.25, 3.0, 4.0], g10=[3.0, 1.5], g12=[0.5, 2.0, 1.0],
+                   g14=[1.25, 0.75, 1.0])
+    case.dmasks = [rng.choice((0xFFFF, 0x0F3C, 0x00FF, 0xFF00, 0x8001)) for _ in case.dmasks]
+    bench = Bench(Gen.EL, MANY)
+    compare(bench, case)
+    harness().g4_probe_keep_registers(bench.probe._probe, False)
+    case = with_epilogue(case, [20, 22, *rng.sample(range(60, 70), 3)])
+    expected = bench.run(case, general_only=True)
+    found = bench.run(case, general_only=False)
+    assert np.array_equal(found.mrf, expected.mrf), text(case)
+    assert found.flags == expected.flags, text(case)

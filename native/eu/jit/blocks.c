@@ -131,6 +131,7 @@ static uint32_t translate_from(struct translator *t, const struct g4_op *ops, ui
         t->end = count;
         (void)lower_ops(t, ops, count, is_target);
         finish(t);
+        ir_remove_blends(&t->ir);
         if (g4_emit_block(t)) {
             return count;
         }

@@ -49,6 +49,37 @@ static void test_exceptions(struct emitter *e) {
     emit_test_stack(e->code, BELOW_STACK, X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW);
 }
 
+/* Unless the slopes of a plane equation are zeros, and its constant is the same in all threads, and is a normal number
+ * or +0: the sum of the other zeros, those of the slopes, and a constant -0 depends on their signs. */
+static bool jump_if_sloped(struct emitter *e, size_t plane, uint32_t label) {
+    enum {
+        SLOPES = 0, /* two dwords */
+        CONSTANT = 12,
+    };
+    struct g4_code *const code = e->code;
+    const unsigned threads = e->backend->threads;
+    bool done = true;
+    for (unsigned t = 0; t < threads; t++) {
+        emit_alu_from_memory(code, t ? X86_OR : X86_MOV, true, X86_RAX,
+                             x86_rm_at(ROWS_REG, plane + SLOPES + t * (size_t)G4_REGISTER_BYTES));
+    }
+    emit_mov64_imm(code, TEMP_REG, 0x7fffffff7fffffff);
+    emit_test64(code, X86_RAX, TEMP_REG);
+    done &= jump_to_label(e, X86_JNZ, label);
+    emit_alu_from_memory(code, X86_MOV, false, X86_RAX, x86_rm_at(ROWS_REG, plane + CONSTANT));
+    for (unsigned t = 1; t < threads; t++) {
+        emit_alu_from_memory(code, X86_CMP, false, X86_RAX,
+                             x86_rm_at(ROWS_REG, plane + CONSTANT + t * (size_t)G4_REGISTER_BYTES));
+        done &= jump_to_label(e, X86_JNZ, label);
+    }
+    emit_test_imm(code, X86_RAX, 0x7f800000);
+    const size_t normal = emit_jump(code, X86_JNZ);
+    emit_test_imm(code, X86_RAX, UINT32_MAX);
+    done &= jump_to_label(e, X86_JNZ, label);
+    patch_jump(code, normal);
+    return done;
+}
+
 /* ---- units ---- */
 
 /* A loop over the units of the gang. */
@@ -122,6 +153,8 @@ static bool emit_flow(struct emitter *e, const struct ir_instruction *ins) {
     case IR_JUMP_IF_RAISED:
         test_exceptions(e);
         return jump_to_label(e, X86_JNZ, ins->at);
+    case IR_JUMP_IF_SLOPED:
+        return jump_if_sloped(e, ins->at, ins->imm);
     case IR_BEGIN_TURNS:
         emit_alu(code, X86_XOR, TURN_REG, TURN_REG);
         return true;

@@ -295,6 +295,14 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
         emit_vex_blend(e->code, X86_BLEND_256, V_TO, V_TO, x86_rm_reg(a), lanes);
         a = V_TO;
     }
+    size_t ones = 0;
+    if (ins->op == IR_INVERSE) { /* without perspective, it is that of 1 */
+        binary(e, X86_EQUAL_D_256, V_B, a, uniform(e, 0x3f800000));
+        unary(e, X86_LOAD, to, x86_rm_reg(a));
+        unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(V_B));
+        emit_alu_imm(e->code, X86_CMP, X86_RAX, (1 << LANES) - 1);
+        ones = emit_jump(e->code, X86_JZ);
+    }
     emit_vex_imm(e->code, X86_HIGH_256, a, 0, x86_rm_reg(V_B), 1);
     unary(e, X86_WIDEN, V_A, x86_rm_reg(a));
     unary(e, X86_WIDEN, V_B, x86_rm_reg(V_B));
@@ -314,6 +322,9 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
     unary(e, X86_NARROW, V_A, x86_rm_reg(V_A));
     unary(e, X86_NARROW, V_B, x86_rm_reg(V_B));
     emit_vex_imm(e->code, X86_JOIN_256, to, V_A, x86_rm_reg(V_B), 1);
+    if (ins->op == IR_INVERSE) {
+        patch_jump(e->code, ones);
+    }
     finish(e, ins->dst, to);
 }
 

@@ -253,6 +253,12 @@ static void move_sum(struct emitter *e, const struct ir_instruction *ins) {
     finish_vector(e, ins->dst, to);
 }
 
+static unsigned condition_of_integers(unsigned condition) {
+    static const uint8_t predicate[] = {[IR_EQUAL] = 0,         [IR_NOT_EQUAL] = 4, [IR_GREATER] = 6,
+                                        [IR_GREATER_EQUAL] = 5, [IR_LESS] = 1,      [IR_LESS_EQUAL] = 2};
+    return predicate[condition];
+}
+
 /* ---- rounded to nearest ---- */
 
 static void inverse_root(struct emitter *e, unsigned to, unsigned a, unsigned lanes) {
@@ -273,6 +279,19 @@ static void inverse_root(struct emitter *e, unsigned to, unsigned a, unsigned la
     emit_evex_imm(code, X86_JOIN_512, to, to, x86_rm_reg(V_B), 0, X86_MERGE, 1);
 }
 
+/* Without perspective, it is that of 1. */
+static void inverse(struct emitter *e, unsigned to, unsigned a, unsigned lanes) {
+    struct g4_code *const code = e->code;
+    struct x86_rm one = element_of(e, 0x3f800000);
+    emit_evex(code, X86_BROADCAST, to, 0, one, 0, X86_MERGE);
+    emit_evex_imm(code, X86_COMPARE_D_512, K_B, a, x86_rm_reg(to), lanes, X86_MERGE,
+                  condition_of_integers(IR_NOT_EQUAL));
+    emit_kortest(code, K_B, K_B);
+    const size_t ones = emit_jump(code, X86_JZ);
+    emit_evex_nearest(code, X86_DIVPS, to, to, a, lanes, X86_ZERO);
+    patch_jump(code, ones);
+}
+
 static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned to = target_of(e, ins->dst, V_TO);
     const unsigned a = vector(e, ins->a, V_A);
@@ -280,8 +299,7 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
     if (ins->op == IR_ROOT) { /* a root in double precision, rounded once more, would be the same */
         emit_evex_nearest(e->code, X86_SQRTPS, to, 0, a, lanes, X86_ZERO);
     } else if (ins->op == IR_INVERSE) {
-        emit_evex(e->code, X86_BROADCAST, V_B, 0, element_of(e, 0x3f800000), 0, X86_MERGE);
-        emit_evex_nearest(e->code, X86_DIVPS, to, V_B, a, lanes, X86_ZERO);
+        inverse(e, to, a, lanes);
     } else { /* here it could differ */
         inverse_root(e, to, a, lanes);
     }
@@ -293,12 +311,6 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
 static unsigned condition_of_floats(unsigned condition) {
     static const uint8_t predicate[] = {[IR_EQUAL] = 0x00,         [IR_NOT_EQUAL] = 0x04, [IR_GREATER] = 0x1e,
                                         [IR_GREATER_EQUAL] = 0x1d, [IR_LESS] = 0x11,      [IR_LESS_EQUAL] = 0x12};
-    return predicate[condition];
-}
-
-static unsigned condition_of_integers(unsigned condition) {
-    static const uint8_t predicate[] = {[IR_EQUAL] = 0,         [IR_NOT_EQUAL] = 4, [IR_GREATER] = 6,
-                                        [IR_GREATER_EQUAL] = 5, [IR_LESS] = 1,      [IR_LESS_EQUAL] = 2};
     return predicate[condition];
 }
 

@@ -112,6 +112,7 @@ enum ir_op {
     IR_JUMP_IF_NONE,   /* neither mask a nor b has a lane */
     IR_JUMP_IF_ANY,    /* mask a has a lane */
     IR_JUMP_IF_RAISED, /* `invalid` or `overflow` is raised */
+    IR_JUMP_IF_SLOPED, /* to label imm, unless the plane equation at `at` is its constant wherever it is evaluated */
     IR_BEGIN_TURNS,    /* of the loops of a region */
     IR_TURN,           /* to label `at`, unless this was the last permitted iteration */
     IR_COUNT_THREADS,  /* the counter = the number of threads with lanes in a or b */
@@ -162,6 +163,10 @@ struct ir_value {
     bool variable;     /* assigned more than once */
     uint32_t reads;    /* by other operations than those that assign it */
     bool carried;      /* from one turn of a loop to the next */
+    uint8_t lanes;     /* that are read, or that a mask can have (lanes.c) */
+    bool loaded;       /* a mask that has all of these lanes */
+    uint32_t assigned; /* index of the last instruction that assigns it (lanes.c) */
+    uint16_t same;     /* the value that stands for this one; IR_NONE: itself */
     bool is_row;       /* eight doubles, always in memory */
     bool in_memory;    /* spilled */
     uint8_t place;     /* register, or slot in memory */
@@ -222,6 +227,9 @@ static inline bool ir_is_value(ir_operand operand) {
 static inline bool ir_is_variable(const struct ir *ir, ir_operand value) {
     return !ir->failed && ir->values[value].variable;
 }
+
+/* Of a basic block: remove blends with lanes that are not read, and copies. */
+void ir_remove_blends(struct ir *ir);
 
 /* Remove operations whose results are not used. */
 void ir_remove_unused(struct ir *ir);

@@ -98,11 +98,11 @@ static void note_numbers(struct translator *t, const struct g4_op *op, int part)
 }
 
 /* sum = other * plane, sum + other * plane, or other + plane, with a dword of a plane equation. */
-static void with_plane(struct translator *t, enum ir_op operation, struct wide sum, struct wide other,
-                       const struct g4_op *op, int part, unsigned byte) {
+static void with_plane(struct translator *t, enum ir_op operation, struct wide sum, struct wide other, unsigned row,
+                       unsigned byte) {
     static const uint8_t by_element[IR_OPS] = {
         [IR_MULPD] = IR_MULPD_ELEMENT, [IR_ADDPD] = IR_ADDPD_ELEMENT, [IR_MULADDPD] = IR_MULADDPD_ELEMENT};
-    const struct wide_element plane = g4_wide_element(t, op->in[0].reg[part], (byte & 31) / 4);
+    const struct wide_element plane = g4_wide_element(t, row, (byte & 31) / 4);
 
     for (unsigned half = 0; half < 2; half++) {
         ir_add(&t->ir, (struct ir_instruction){.op = plane.in_row ? by_element[operation] : (uint8_t)operation,
@@ -122,7 +122,17 @@ static struct wide wide_source(struct translator *t, const struct g4_op *op, int
     return g4_widened(t, g4_float_source(t, op, s, part, false));
 }
 
-/* A coordinate of a plane equation; *numbers is cleared unless it is known not to be special. */
+/* A plane equation in one part of an instruction. */
+struct plane {
+    struct wide x, y;  /* coordinates; line has one */
+    unsigned row;      /* of the equation */
+    unsigned first;    /* byte of its slope for x */
+    unsigned slope;    /* byte of its slope for y */
+    unsigned constant; /* byte of its constant */
+    bool numbers;      /* no coordinate is special, and the block checks the equation */
+};
+
+/* A coordinate; *numbers is cleared unless it is known not to be special. */
 static struct wide coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which, bool *numbers) {
     struct g4_op other = *op; /* the second coordinate is in the next register */
     other.in[1].reg[part] = (uint8_t)(other.in[1].reg[part] + which);
@@ -131,28 +141,96 @@ static struct wide coordinate(struct translator *t, const struct g4_op *op, int 
     return value;
 }
 
-static bool lower_plane(struct translator *t, const struct g4_op *op) {
+static struct plane plane_of(struct translator *t, const struct g4_op *op, int part) {
     const bool pln = op->opcode == G4_OPCODE_PLN;
+    const unsigned start = op->in[0].sub[part] & 16;
+    struct plane plane = {.row = op->in[0].reg[part],
+                          .first = pln ? start : op->in[0].sub[part],
+                          .slope = start + 4,
+                          .constant = start + 12,
+                          .numbers = !op->acc_write};
+    plane.x = coordinate(t, op, part, 0, &plane.numbers);
+    if (pln) {
+        plane.y = coordinate(t, op, part, 1, &plane.numbers);
+    }
+    const unsigned dwords = 1u << plane.first / 4 | 1u << plane.constant / 4 | (pln ? 1u << plane.slope / 4 : 0);
+    plane.numbers = plane.numbers && g4_check_elements(t, plane.row, dwords);
+    return plane;
+}
 
-    if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->loop) {
+static struct wide evaluate(struct translator *t, const struct g4_op *op, const struct plane *plane) {
+    const struct wide sum = {{ir_variable(&t->ir, IR_VECTOR), ir_variable(&t->ir, IR_VECTOR)}};
+    with_plane(t, IR_MULPD, sum, plane->x, plane->row, plane->first);
+    if (op->opcode == G4_OPCODE_PLN) {
+        with_plane(t, IR_MULADDPD, sum, plane->y, plane->row, plane->slope);
+    }
+    with_plane(t, IR_ADDPD, sum, sum, plane->row, plane->constant);
+    return sum;
+}
+
+/* Whether all parts evaluate the same equation, whose slopes machine code can test. */
+static bool may_be_flat(struct translator *t, const struct g4_op *op, const struct plane *planes) {
+    bool flat = op->opcode == G4_OPCODE_PLN;
+    for (int part = 0; part < op->parts && flat; part++) {
+        flat = planes[part].numbers && planes[part].row == planes->row && planes[part].first == planes->first;
+    }
+    return flat && g4_wide_element(t, planes->row, planes->constant / 4).in_row;
+}
+
+/* Many equations have slopes of zero: those of colors of flat objects, and of 1 / w without perspective. */
+static void lower_plane_or_constant(struct translator *t, const struct g4_op *op, const struct plane *planes) {
+    const uint32_t sloped = ir_label(&t->ir);
+    const uint32_t done = ir_label(&t->ir);
+    ir_operand value[2];
+
+    ir_add(&t->ir, (struct ir_instruction){
+                       .op = IR_JUMP_IF_SLOPED, .imm = (uint8_t)sloped, .at = g4_row_at(planes->row) + planes->first});
+    for (int part = 0; part < op->parts; part++) {
+        value[part] = ir_variable(&t->ir, IR_VECTOR);
+        ir_add(&t->ir, part ? (struct ir_instruction){.op = IR_MOVE, .dst = value[part], .a = value[0]}
+                            : (struct ir_instruction){.op = IR_LOAD_ELEMENT,
+                                                      .dst = value[0],
+                                                      .at = g4_row_at(planes->row) + planes->constant});
+    }
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP, .at = done});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = sloped});
+    for (int part = 0; part < op->parts; part++) {
+        const struct wide sum = evaluate(t, op, &planes[part]);
+        ir_add(&t->ir,
+               (struct ir_instruction){.op = IR_NARROW, .dst = value[part], .a = sum.half[0], .b = sum.half[1]});
+    }
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = done});
+    t->raises = true;
+    for (int part = 0; part < op->parts; part++) {
+        g4_finish_float(t, op, part, g4_op_lanes(t, op, part, true), value[part]);
+    }
+}
+
+/* Whether the second part reads what the first one has written. */
+static bool reads_first_part(const struct g4_op *op) {
+    const unsigned row = g4_row_of(op, 0);
+    const unsigned coordinates = op->in[1].reg[1];
+    return op->parts == 2 && op->out.store != G4_STORE_NULL &&
+           (row == op->in[0].reg[1] || row == coordinates || row == coordinates + 1);
+}
+
+static bool lower_plane(struct translator *t, const struct g4_op *op) {
+    struct plane planes[2];
+
+    if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->loop || reads_first_part(op)) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
-        const unsigned first = pln ? op->in[0].sub[part] & 16 : op->in[0].sub[part];
-        const unsigned second = (first & 16) + 4;
-        const unsigned constant = (first & 16) + 12;
-        const struct wide sum = {{ir_variable(&t->ir, IR_VECTOR), ir_variable(&t->ir, IR_VECTOR)}};
-        unsigned dwords = 1u << first / 4 | 1u << constant / 4;
-        bool numbers = !op->acc_write;
-        with_plane(t, IR_MULPD, sum, coordinate(t, op, part, 0, &numbers), op, part, first);
-        if (pln) {
-            with_plane(t, IR_MULADDPD, sum, coordinate(t, op, part, 1, &numbers), op, part, second);
-            dwords |= 1u << second / 4;
-        }
-        with_plane(t, IR_ADDPD, sum, sum, op, part, constant);
-        numbers = numbers && g4_check_elements(t, op->in[0].reg[part], dwords);
+        planes[part] = plane_of(t, op, part);
+    }
+    if (may_be_flat(t, op, planes)) {
+        lower_plane_or_constant(t, op, planes);
+        return true;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        const struct wide sum = evaluate(t, op, &planes[part]);
         note_numbers(t, op, part);
-        finish_wide(t, op, part, sum, numbers);
+        finish_wide(t, op, part, sum, planes[part].numbers);
     }
     return true;
 }

@@ -121,7 +121,7 @@ void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand 
 
 /* ---- rows ---- */
 
-static uint32_t row_at(unsigned number) {
+uint32_t g4_row_at(unsigned number) {
     return number * (uint32_t)sizeof(union g4_reg);
 }
 
@@ -131,12 +131,12 @@ bool g4_row_is_live(const struct translator *t, unsigned number) {
 
 static ir_operand load(struct translator *t, unsigned number) {
     const ir_operand value = ir_value(&t->ir, IR_VECTOR);
-    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = value, .at = row_at(number)});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = value, .at = g4_row_at(number)});
     return value;
 }
 
 static void store_row(struct translator *t, unsigned number, ir_operand value, ir_operand mask) {
-    ir_add(&t->ir, (struct ir_instruction){.op = IR_STORE, .a = value, .mask = mask, .at = row_at(number)});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_STORE, .a = value, .mask = mask, .at = g4_row_at(number)});
 }
 
 /* The mask of the lanes in which a value is right. */
@@ -190,7 +190,7 @@ void g4_load_variable(struct translator *t, unsigned number) {
     struct row_state *const row = &t->rows[number];
     row->home = ROW_VARIABLE;
     row->variable = ir_variable(&t->ir, IR_VECTOR);
-    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = row->variable, .at = row_at(number)});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = row->variable, .at = g4_row_at(number)});
 }
 
 void g4_join_rows(struct translator *t) {
@@ -265,7 +265,8 @@ ir_operand g4_element(struct translator *t, unsigned number, unsigned dword) {
         value = vector_imm(t, IR_SPREAD, g4_row(t, number, LANES_GROUP), IR_NONE, dword);
     } else {
         value = ir_value(&t->ir, IR_VECTOR);
-        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_ELEMENT, .dst = value, .at = row_at(number) + 4 * dword});
+        ir_add(&t->ir,
+               (struct ir_instruction){.op = IR_LOAD_ELEMENT, .dst = value, .at = g4_row_at(number) + 4 * dword});
     }
     if (!t->loop && t->element_count < ELEMENTS) {
         t->elements[t->element_count++] =
@@ -290,7 +291,7 @@ static const struct widened_row *widen_row(struct translator *t, unsigned number
         added->thread[thread] = ir_row(&t->ir);
         ir_add(&t->ir,
                (struct ir_instruction){
-                   .op = IR_WIDEN_ROW, .imm = (uint8_t)thread, .dst = added->thread[thread], .at = row_at(number)});
+                   .op = IR_WIDEN_ROW, .imm = (uint8_t)thread, .dst = added->thread[thread], .at = g4_row_at(number)});
     }
     if (t->backend->threads == 1) { /* both halves are channels of one thread */
         added->thread[1] = added->thread[0];

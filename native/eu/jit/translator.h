@@ -166,6 +166,8 @@ void g4_load_variable(struct translator *t, unsigned number);
 void g4_join_rows(struct translator *t);
 /* Whether a row may be read after the instructions before t->end. */
 bool g4_row_is_live(const struct translator *t, unsigned number);
+/* The offset of a row in the gang. */
+uint32_t g4_row_at(unsigned number);
 /* An element of a row. */
 ir_operand g4_element(struct translator *t, unsigned number, unsigned dword);
 /* An element of a row as doubles; of a basic block. */

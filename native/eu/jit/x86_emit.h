@@ -226,6 +226,14 @@ static inline void emit_alu_to_memory(struct g4_code *code, enum x86_alu op, str
     emit_rm(code, src, dst);
 }
 
+/* op dst, [src]: of 32 bits, or of 64 if `wide` */
+static inline void emit_alu_from_memory(struct g4_code *code, enum x86_alu op, bool wide, enum x86_reg dst,
+                                        struct x86_rm src) {
+    emit_rex(code, wide, dst, src.reg);
+    emit_byte(code, op | 3);
+    emit_rm(code, dst, src);
+}
+
 /* mov [dst], src: of 8 bits; AL */
 static inline void emit_store8(struct g4_code *code, struct x86_rm dst, enum x86_reg src) {
     emit_rex(code, false, src, dst.reg);
@@ -306,6 +314,29 @@ static inline void emit_alu8_imm(struct g4_code *code, enum x86_alu op, enum x86
 static inline void emit_mov_imm(struct g4_code *code, enum x86_reg dst, uint32_t value) {
     emit_rex(code, false, 0, dst);
     emit_byte(code, 0xb8 | (dst & 7));
+    emit_dword(code, value);
+}
+
+/* mov dst, value: of 64 bits */
+static inline void emit_mov64_imm(struct g4_code *code, enum x86_reg dst, uint64_t value) {
+    emit_rex(code, true, 0, dst);
+    emit_byte(code, 0xb8 | (dst & 7));
+    emit_dword(code, (uint32_t)value);
+    emit_dword(code, (uint32_t)(value >> 32));
+}
+
+/* test a, b: of 64 bits */
+static inline void emit_test64(struct g4_code *code, enum x86_reg a, enum x86_reg b) {
+    emit_rex(code, true, b, a);
+    emit_byte(code, 0x85);
+    emit_rm(code, b, x86_rm_reg(a));
+}
+
+/* test dst, value: of 32 bits */
+static inline void emit_test_imm(struct g4_code *code, enum x86_reg dst, uint32_t value) {
+    emit_rex(code, false, 0, dst);
+    emit_byte(code, 0xf7);
+    emit_rm(code, 0, x86_rm_reg(dst));
     emit_dword(code, value);
 }
 
