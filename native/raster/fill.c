@@ -176,9 +176,24 @@ static uint32_t rows_of_tile(const struct g4_pixel_map *map, uint32_t y, uint32_
     return left < most ? left : most;
 }
 
-/* Fill rows in X tiles, whose rows have the same distance. */
-static bool fill_x_tiles(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
-                         struct g4_port *port) {
+/* The memory of whole rows, in pieces whose rows have the same distance. */
+struct row_memory {
+    struct g4_filled_rows piece[G4_TILE_SIZE / G4_TILE_X_HEIGHT + 1];
+    uint32_t pieces; /* 0: it is not known */
+};
+
+static void fill_pieces(const struct row_memory *memory, const struct fill *fill) {
+    for (uint32_t i = 0; i < memory->pieces; i++) {
+        fill_memory(fill, &memory->piece[i]);
+    }
+}
+
+/* Find rows in X tiles.  False: they are not directly accessible. */
+static bool find_in_x_tiles(const struct tile_rows *rows, struct g4_pixel_map *map, struct g4_port *port,
+                            struct row_memory *memory) {
+    uint32_t pieces = 0;
+
+    memory->pieces = 0;
     if (map->line_shift || map->height < rows->count || rows->y + map->dy > map->height - rows->count) {
         return false;
     }
@@ -188,10 +203,19 @@ static bool fill_x_tiles(const struct tile_rows *rows, const struct fill *fill, 
         if (!g4_pixel_map_rows(map, port, rows->x, rows->y + y, G4_TILE_SIZE, row)) {
             return false;
         }
-        fill_memory(fill, &(struct g4_filled_rows){row[0], count, G4_TILE_SIZE * fill->bytes, G4_TILE_X_WIDTH});
+        memory->piece[pieces++] = (struct g4_filled_rows){row[0], count, G4_TILE_SIZE * map->bytes, G4_TILE_X_WIDTH};
         y += count;
     }
+    memory->pieces = pieces;
     return true;
+}
+
+static bool fill_x_tiles(const struct tile_rows *rows, const struct fill *fill, struct g4_pixel_map *map,
+                         struct g4_port *port) {
+    struct row_memory memory;
+    const bool found = find_in_x_tiles(rows, map, port, &memory);
+    fill_pieces(&memory, fill);
+    return found;
 }
 
 /* Fill rows in a linear surface. */
@@ -515,10 +539,27 @@ static bool are_mapped(const struct tile_rows *rows, struct g4_pixel_map *map, s
     return mapped;
 }
 
-/* Whether all pixels of the tile are inside an image, and may be accessed. */
-static bool has_tile(const struct tile_rows *tile, struct g4_pixel_map *map, struct g4_port *port) {
-    return (map->fast || map->columns) && are_inside(tile, map) &&
-           (g4_pixel_map_page(map, port, tile->x, tile->y) || are_mapped(tile, map, port));
+/* Whether all pixels of the tile are inside an image, and may be accessed; and their memory, if it is simple. */
+static bool find_tile(const struct tile_rows *tile, struct g4_pixel_map *map, struct g4_port *port,
+                      struct row_memory *memory) {
+    memory->pieces = 0;
+    if (!(map->fast || map->columns) || !are_inside(tile, map)) {
+        return false;
+    }
+    uint8_t *const page = g4_pixel_map_page(map, port, tile->x, tile->y);
+    if (page) {
+        memory->piece[0] = (struct g4_filled_rows){.first = page, .count = 1, .bytes = G4_PAGE_SIZE};
+        memory->pieces = 1;
+        return true;
+    }
+    return (map->tiling == G4_TILING_X && find_in_x_tiles(tile, map, port, memory)) || are_mapped(tile, map, port);
+}
+
+/* Fill a tile that has been found.  False: the pixels cannot be accessed as whole rows; some may have been filled. */
+static bool fill_found(const struct tile_rows *tile, const struct row_memory *memory, const struct fill *fill,
+                       struct g4_pixel_map *map, struct g4_port *port) {
+    fill_pieces(memory, fill);
+    return memory->pieces || fill_tile(tile, fill, map, port);
 }
 
 bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads,
@@ -531,6 +572,8 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     const enum g4_wm_mode mode =
         threads ? g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, G4_TILE_SUBSPANS) : G4_WM_8;
     struct g4_target *target = NULL;
+    struct row_memory colors;
+    struct row_memory depths;
 
     if ((depth->test && wm->depth.of != wm->setup) || (threads && wm->color.of != wm->setup) || depth->hiz.present) {
         return false;
@@ -540,15 +583,15 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     }
     if (threads) {
         target = flat_target(worker, mode);
-        if (!target || tail_of(wm, mode, G4_TILE_SUBSPANS) || !has_tile(&tile, &target->map, port)) {
+        if (!target || tail_of(wm, mode, G4_TILE_SUBSPANS) || !find_tile(&tile, &target->map, port, &colors)) {
             return false;
         }
     }
     if (depth->test) {
         const struct g4_pixel_pattern keep = kept_bits(depth);
         const struct fill fill = fill_of(cc, depth->map.bytes, &wm->depth.value, &keep);
-        if (!has_tile(&tile, &depth->map, port) || !finds_stencil(worker) ||
-            !fill_tile(&tile, &fill, &depth->map, port)) {
+        if (!find_tile(&tile, &depth->map, port, &depths) || !finds_stencil(worker) ||
+            !fill_found(&tile, &depths, &fill, &depth->map, port)) {
             return false;
         }
         fill_stencil(worker, coverage);
@@ -557,7 +600,7 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     if (threads && *status == G4_OK) {
         const struct g4_pixel_pattern keep = unwritten_bits(target);
         const struct fill fill = fill_of(cc, target->map.bytes, &wm->color.value, &keep);
-        if (!fill_tile(&tile, &fill, &target->map, port)) {
+        if (!fill_found(&tile, &colors, &fill, &target->map, port)) {
             return false;
         }
         count_threads(worker, G4_TILE_SUBSPANS);
