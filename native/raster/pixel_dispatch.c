@@ -387,20 +387,46 @@ static bool are_rows(const struct g4_subspan *s) {
     return lit == 15;
 }
 
-/* Whether threads of the draw have 16 pixels as long as four subspans are left, and need nothing but places. */
-static bool has_plain_threads(const struct g4_wm *wm) {
-    return wm->dispatch.enabled[G4_WM_16] && !wm->dispatch.enabled[G4_WM_32] && !wm->single_subspan &&
-           !wm->iz.source_depth_eu && wm->draw->multisampling.samples <= 1 && !wm->setup->antialias;
+/* Whether threads of the current object have 16 pixels as long as four subspans are left, and need nothing but places.
+ */
+static bool has_plain_threads(const struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    return !worker->eu.observed && wm->dispatch.enabled[G4_WM_16] && !wm->dispatch.enabled[G4_WM_32] &&
+           !wm->single_subspan && !wm->iz.source_depth_eu && wm->draw->multisampling.samples <= 1 &&
+           !wm->setup->antialias;
 }
 
-/* Run threads for whole rows of the current object, from subspan `first` on.  Returns the next subspan. */
-static uint32_t run_rows(struct g4_worker *worker, uint32_t first, enum g4_status *status) {
+/* Whether such threads may be a gang. */
+static bool has_gang(const struct g4_wm *wm) {
+    return wm->slots[wm->dispatch.entry[G4_WM_16]].count == G4_GANG_THREADS;
+}
+
+/* Run the threads of two whole rows of subspans of the current object, in the tile at its left edge. */
+static enum g4_status run_two_rows(struct g4_worker *worker, uint16_t x, uint16_t y) {
+    enum {
+        THREADS = ROW_SUBSPANS / G4_BLOCK_SUBSPANS, /* of a row */
+        WIDTH = 2 * G4_BLOCK_SUBSPANS
+    };
     const uint64_t each = UINT64_C(0x0001000100010001);
     const uint64_t next = UINT64_C(0x0006000400020000);
     struct g4_wm *const wm = worker->wm;
 
-    if (wm->slots[wm->dispatch.entry[G4_WM_16]].count != G4_GANG_THREADS ||
-        (wm->mode != G4_WM_16 && wm->parked[G4_WM_16])) {
+    for (uint32_t t = 0; t < G4_GANG_THREADS; t++) {
+        put_subspans(wm, &wm->thread[t].block[0], (x + t % THREADS * WIDTH) * each + next, (y + t / THREADS * 2) * each,
+                     UINT16_MAX);
+    }
+    wm->waiting = G4_GANG_THREADS;
+    wm->are_rows = true;
+    const enum g4_status status = run_waiting(worker);
+    wm->are_rows = false;
+    return status;
+}
+
+/* Run threads for whole rows of the current object, from subspan `first` on.  Returns the next subspan. */
+static uint32_t run_rows(struct g4_worker *worker, uint32_t first, enum g4_status *status) {
+    struct g4_wm *const wm = worker->wm;
+
+    if (!has_gang(wm) || (wm->mode != G4_WM_16 && wm->parked[G4_WM_16])) {
         return first;
     }
     if (wm->mode != G4_WM_16) {
@@ -408,23 +434,35 @@ static uint32_t run_rows(struct g4_worker *worker, uint32_t first, enum g4_statu
     }
     while (*status == G4_OK && wm->waiting == 0 && first + GANG_SUBSPANS <= wm->subspans &&
            are_rows(&wm->subspan[first])) {
-        for (uint32_t t = 0; t < G4_GANG_THREADS; t++, first += G4_BLOCK_SUBSPANS) {
-            const struct g4_subspan *const s = &wm->subspan[first];
-            put_subspans(wm, &wm->thread[t].block[0], s->x * each + next, s->y * each, UINT16_MAX);
-        }
-        wm->waiting = G4_GANG_THREADS;
-        wm->are_rows = true;
-        *status = run_waiting(worker);
-        wm->are_rows = false;
+        *status = run_two_rows(worker, wm->subspan[first].x, wm->subspan[first].y);
+        first += GANG_SUBSPANS;
     }
     return first;
+}
+
+bool g4_wm_runs_whole_tiles(const struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    return has_plain_threads(worker) && !wm->dispatch.any_contiguous && !wm->uniform_color && has_gang(wm);
+}
+
+enum g4_status g4_wm_run_tile(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    enum g4_status status = g4_wm_flush(worker);
+
+    if (wm->mode != G4_WM_16) {
+        use_queue(wm, G4_WM_16);
+    }
+    for (uint32_t row = 0; row < G4_TILE_SIZE && status == G4_OK; row += 4) {
+        status = run_two_rows(worker, (uint16_t)wm->tile_x, (uint16_t)((uint32_t)wm->tile_y + row));
+    }
+    return status;
 }
 
 static enum g4_status queue_normal(struct g4_worker *worker) {
     static const uint8_t capacity[] = {[G4_WM_8] = 2, [G4_WM_16] = 4, [G4_WM_32] = 8};
     struct g4_wm *const wm = worker->wm;
     enum g4_status status = G4_OK;
-    const bool plain = !wm->clash && !worker->eu.observed && has_plain_threads(wm);
+    const bool plain = !wm->clash && has_plain_threads(worker);
 
     for (uint32_t first = 0; first < wm->subspans;) {
         if (plain && wm->waiting == 0) {

@@ -292,6 +292,29 @@ static void prefetch(const struct g4_tile *tile, uint32_t i) {
     }
 }
 
+static bool is_whole_tile(const struct g4_coverage *coverage) {
+    uint32_t lit = UINT32_MAX;
+
+    if (coverage->first != 0 || coverage->last != G4_TILE_SIZE - 1) {
+        return false;
+    }
+    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
+        lit &= coverage->row[j];
+    }
+    return lit == UINT32_MAX;
+}
+
+/* The lit subspans for threads, after all tests of depth before the shader: none is listed if all of a tile run. */
+static void collect_for_threads(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads) {
+    struct g4_wm *const wm = worker->wm;
+    wm->is_whole = threads && is_whole_tile(coverage) && g4_wm_runs_whole_tiles(worker);
+    if (wm->is_whole) {
+        wm->subspans = G4_TILE_SUBSPANS;
+    } else {
+        collect(wm, coverage);
+    }
+}
+
 /* Collect the pixels, interpolate depth, and test it if that comes before the shader. */
 static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage, bool threads) {
     struct g4_wm *const wm = worker->wm;
@@ -299,9 +322,16 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
     const bool flat = early && g4_wm_depth_is_constant(wm);
 
     if (wm->whole_tiles && !flat && test_tile_early(worker, coverage)) {
-        collect(wm, coverage);
+        collect_for_threads(worker, coverage, threads);
         if (threads && wm->iz.source_depth_eu) {
             interpolate_depth(wm); /* to the depths that were tested */
+        }
+        return;
+    }
+    if (!wm->depth_needed && !g4_cc_of(worker)->depth.test) {
+        collect_for_threads(worker, coverage, threads);
+        if (early) {
+            test_early(worker, coverage);
         }
         return;
     }
@@ -396,18 +426,6 @@ static void count_covered(struct g4_worker *worker, struct g4_coverage *coverage
     }
 }
 
-static bool covers_tile(const struct g4_coverage *coverage) {
-    uint32_t lit = UINT32_MAX;
-
-    if (coverage->first != 0 || coverage->last != G4_TILE_SIZE - 1) {
-        return false;
-    }
-    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
-        lit &= coverage->row[j];
-    }
-    return lit == UINT32_MAX;
-}
-
 /* Built twice, so that counting costs nothing when it is off. */
 static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct g4_worker *worker,
                                                                          const struct g4_draw_state *draw,
@@ -433,7 +451,8 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
         }
         wm->setup = setup;
-        if ((wm->color.of == setup || wm->depth.of == setup) && covers_tile(&coverage) &&
+        wm->is_whole = false;
+        if ((wm->color.of == setup || wm->depth.of == setup) && is_whole_tile(&coverage) &&
             g4_wm_fill_tile(worker, &coverage, threads, &status)) {
             continue;
         }
@@ -444,7 +463,9 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         } else {
             work_on_depth(worker, &coverage, threads);
         }
-        if (threads && wm->subspans && !g4_wm_fill_color(worker, &status)) {
+        if (wm->is_whole) {
+            status = g4_wm_run_tile(worker);
+        } else if (threads && wm->subspans && !g4_wm_fill_color(worker, &status)) {
             status = g4_wm_queue(worker, &coverage);
         }
     }

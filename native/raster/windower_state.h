@@ -112,6 +112,7 @@ struct g4_wm {
     /* The current object: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;
     uint32_t subspans;
+    bool is_whole; /* all pixels of the tile are lit, and the subspans are not listed (g4_wm_run_tile()) */
     struct g4_subspan subspan[G4_TILE_SUBSPANS];
     /* With several samples a pixel, as in g4_pixel_block. */
     uint16_t samples[G4_TILE_SUBSPANS][4], covered[G4_TILE_SUBSPANS][4];
@@ -193,6 +194,10 @@ static inline struct g4_early_tile g4_wm_early_tile(const struct g4_wm *wm, cons
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw);
 /* Split the current object's subspans into threads; full gangs run. */
 enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage);
+/* Whether the threads of the current object can run without a list of its subspans in a tile that it covers. */
+bool g4_wm_runs_whole_tiles(const struct g4_worker *worker);
+/* Run the threads of the current object in a tile that it covers, after those that wait. */
+enum g4_status g4_wm_run_tile(struct g4_worker *worker);
 /* Decide which fills of fill.c the draw permits. */
 void g4_wm_fill_begin(struct g4_worker *worker);
 /* Draw an object of one color: run its first thread, and copy its output to all pixels.  False if the object is not

@@ -79,10 +79,11 @@ def scene_of(rng: random.Random, options: Options) -> Scene:
     return scene
 
 
-def outcome(seed: int, variant: int, **options: Any) -> tuple[Any, ...]:
+def outcome(seed: int, variant: int, counting: bool = False, **options: Any) -> tuple[Any, ...]:
     lib.g4_set_variant(variant)
     rng = random.Random(seed)
     scene = scene_of(rng, Options(**options))
+    scene.device.counting = counting
     scene.memory.write(TARGET, rng.randbytes(scene.pitch * scene.height))
     scene.memory.write(DEPTH, rng.randbytes(scene.depth_pitch * scene.height))
     scene.draw(triangles(rng, scene.width, scene.height))
@@ -100,6 +101,15 @@ def general_outcome(seed: int) -> tuple[Any, ...]:
 def test_random_draws_have_the_bits_of_the_general_path(variant: int) -> None:
     for seed in range(60):
         assert outcome(seed, variant, workers=1 + seed % 3) == general_outcome(seed), seed
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_tiles_that_an_object_covers_have_the_bits_of_listed_subspans(variant: int) -> None:
+    """Counters need a list of subspans for each tile.  Objects overlap, so that their order matters, too."""
+    for seed in range(100, 160):
+        pixels, depths, _, statistics = outcome(seed, variant)
+        listed_pixels, listed_depths, _, listed_statistics = outcome(seed, variant, counting=True)
+        assert (pixels, depths, statistics) == (listed_pixels, listed_depths, listed_statistics), seed
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
