@@ -501,6 +501,11 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+/* Most groups are all threads of a gang, and a division takes as long as a short instruction. */
+static uint64_t for_each(uint64_t instructions, unsigned threads) {
+    return threads == G4_GANG_THREADS ? instructions / G4_GANG_THREADS : instructions / threads;
+}
+
 static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                const struct g4_fast_handlers *const *tables, bool translated,
                                const struct g4_fast_handlers *const *counting, bool observed) {
@@ -531,7 +536,7 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
         uint32_t limit;
         const uint8_t threads = lowest(gang, runnable, &ip, &limit);
         const unsigned width = (unsigned)__builtin_popcount(threads);
-        const uint64_t fuel = smaller(eu->instruction_budget, until - eu->instructions + width) / width;
+        const uint64_t fuel = for_each(smaller(eu->instruction_budget, until - eu->instructions + width), width);
 
         if (eu->instruction_budget < width) {
             out_of_budget(&run, runnable);

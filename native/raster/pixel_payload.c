@@ -195,6 +195,12 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *d
     }
 }
 
+/* A register of the coefficients of an object; beyond its entry, hardware leaves it undefined. */
+static const uint32_t *coefficients(const struct g4_setup *setup, uint32_t row) {
+    static const uint32_t nothing[8];
+    return row < setup->entry_rows ? setup->entry[row] : nothing;
+}
+
 /* Constants and coefficients: those registers that are missing. */
 static void put_common(const struct g4_wm *wm, struct g4_gang *gang, const struct g4_row_set *missing,
                        struct g4_common_rows common) {
@@ -211,10 +217,10 @@ static void put_common(const struct g4_wm *wm, struct g4_gang *gang, const struc
             (void)g4_payload_constants(gang, threads, &wm->draw->curbe, stage->constant_offset + r, 1, grf);
             continue;
         }
+        const uint32_t *const shared = missing ? coefficients(wm->held.of, input) : NULL;
         for (int t = 0; t < threads; t++) {
-            static const uint32_t nothing[8]; /* beyond the entry: undefined on hardware */
-            const struct g4_setup *const from = wm->thread[t].block[0].setup;
-            memcpy(gang->grf[grf].ud[t], input < from->entry_rows ? from->entry[input] : nothing, sizeof nothing);
+            memcpy(gang->grf[grf].ud[t], shared ? shared : coefficients(wm->thread[t].block[0].setup, input),
+                   G4_REGISTER_BYTES);
         }
     }
 }
