@@ -21,7 +21,7 @@ from gen4emu.device.command_streamer_gen9 import Gen9CommandStreamer
 from gen4emu.device.counters import CountedDraw, KernelCount, kernel_counts, take
 from gen4emu.device.debug_registers import Debug
 from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
-from gen4emu.device.executing import executing
+from gen4emu.device.executing import Executing
 from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, load_log, log_faults, save_log
@@ -148,6 +148,7 @@ class Device:
         self._counted_media: _Begun | None = None  # the media object whose threads may still run
         self.submissions = 0  # that have ended
         self.frame = 0  # the frame that is being drawn; the owner of the device sets it
+        self._executing = Executing(self)
         self._hook_registers()
         self.observer = Observer(self.native)
         self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state, self.observer,
@@ -268,7 +269,7 @@ class Device:
         """A register write by the CPU; the TAIL of a ring starts execution."""
         engine = events.Engine.BSD if offset in VIDEO_RING_REGISTERS else events.Engine.RENDER
         self._use(engine)
-        with executing(self):
+        with self._executing:
             self.registers.write(offset, value)
 
     def submit(self, submission: events.Submission) -> None:
@@ -276,13 +277,13 @@ class Device:
             self.page_tables.select(submission.page_table)
         streamer = self._use(submission.engine)
         streamer.enter_context(submission.context)
-        with executing(self):
+        with self._executing:
             streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
         self.submissions += 1
 
     def resume(self) -> None:
         """After `load` of a state inside a submission: execute the rest of that."""
-        with executing(self):
+        with self._executing:
             self._active.resume()
         self.submissions += 1
 
@@ -308,7 +309,7 @@ class Device:
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
         streamer = self._use(engine)
-        with executing(self):
+        with self._executing:
             streamer.run_batch(address)
 
     def _use(self, engine: events.Engine) -> CommandStreamer:

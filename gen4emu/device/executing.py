@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Protocol
 
 from gen4emu.device.place import Place
@@ -25,16 +24,22 @@ _lock = threading.Lock()  # while it is held, none of the devices can be closed
 _devices: list[Executes] = []
 
 
-@contextmanager
-def executing(device: Executes) -> Iterator[None]:
-    """Within it, `device` executes a submission or a batch."""
-    with _lock:
-        _devices.append(device)
-    try:
-        yield
-    finally:
+class Executing:
+    """Within a `with` block, `device` executes a submission or a batch."""
+
+    __slots__ = ("_device",)
+
+    def __init__(self, device: Executes) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
         with _lock:
-            _devices.remove(device)
+            _devices.append(self._device)
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        with _lock:
+            _devices.remove(self._device)
 
 
 def now() -> str:
