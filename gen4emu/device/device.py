@@ -103,10 +103,9 @@ class Streamers(Mapping[events.Engine, CommandStreamer]):
         self.made: dict[events.Engine, CommandStreamer] = {}
 
     def __getitem__(self, engine: events.Engine) -> CommandStreamer:
-        found = self.made.get(engine)
-        if found is None:
-            found = self.made[engine] = self._make(engine)
-        return found
+        if engine not in self.made:
+            self.made[engine] = self._make(engine)
+        return self.made[engine]
 
     def __iter__(self) -> Iterator[events.Engine]:
         return iter(events.Engine)

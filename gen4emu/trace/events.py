@@ -19,6 +19,8 @@ class Engine(Enum):
     BLT = "blt"
     VEBOX = "vebox"
 
+    __hash__ = object.__hash__  # that of Enum is executed in Python, and each submission looks its engine up
+
 
 # The engines as layouts of commands name them.
 HARDWARE_ENGINES = {Engine.RENDER: layout.Engine.RENDER, Engine.BSD: layout.Engine.VIDEO,
