@@ -80,8 +80,9 @@ class CommandReader(Generic[T]):
     The first window after a jump has `window_dwords`, and each that follows twice as many, up to `most_dwords`.
     """
 
-    __slots__ = ("_bounds", "_fetch", "_is_stale", "_limit", "_most_dwords", "_moved", "_resumed", "_skip", "_target",
-                 "_window_dwords", "at", "end", "extend", "following", "headers", "loop", "position", "skip", "window")
+    __slots__ = ("_bounds", "_fetch", "_is_stale", "_limit", "_most_dwords", "_moved", "_resumed", "_skip",
+                 "_window_dwords", "at", "end", "extend", "following", "headers", "loop", "position", "skip", "target",
+                 "window")
 
     def __init__(self, headers: Headers[T], fetch: Fetch, window_dwords: int, position: Position | None = None,
                  skip: Skip | None = None, extend: Extend | None = None, most_dwords: int = 0) -> None:
@@ -97,20 +98,15 @@ class CommandReader(Generic[T]):
         self._fetch, self._window_dwords, self._most_dwords = fetch, window_dwords, max(most_dwords, window_dwords)
         self._moved = self._is_stale = False
         self._skip: int | None = None
-        self._target: int | None = None
+        self.target: int | None = None  # the address that `jump` set, until the reader is there
         self._limit: int | None = None
         self._bounds = 0, 0, 0, 0  # of the window: start, requested, stop, left
         self._resumed: ReaderState | None = None
 
     # --- where to continue -----------------------------------------------------------------------------------------
-    @property
-    def target(self) -> int | None:
-        """The address that `jump` set, until the reader is there."""
-        return self._target
-
     def jump(self, address: int, limit: int | None = None) -> None:
         """Continue at another address; no command starts at `limit` or after it.  Memory is read again."""
-        self._target, self._limit, self._moved = address, limit, True
+        self.target, self._limit, self._moved = address, limit, True
 
     def skip_to(self, index: int) -> None:
         """Continue at an index of `window`."""
@@ -118,7 +114,7 @@ class CommandReader(Generic[T]):
 
     def stop(self) -> None:
         """Read no more commands."""
-        self._target, self._moved = None, True
+        self.target, self._moved = None, True
 
     def written(self, address: int, size: int) -> None:
         """Bytes of memory have changed: if commands of the window are among them, read these again."""
@@ -135,13 +131,13 @@ class CommandReader(Generic[T]):
         start, requested, stop, left = self._bounds
         done = self.following
         return ReaderState(start + 4 * done, requested - done, stop - done, left - done, self.window[done:].tobytes(),
-                           self._moved, self._is_stale, self._target, self._limit)
+                           self._moved, self._is_stale, self.target, self._limit)
 
     def resume(self, saved: ReaderState) -> None:
         """Make the next `batch` continue at a state that `save` has returned."""
         self._resumed = saved
         self._bounds = saved.start, saved.requested, saved.stop, saved.left
-        self._moved, self._is_stale, self._target, self._limit = saved.moved, saved.is_stale, saved.target, saved.limit
+        self._moved, self._is_stale, self.target, self._limit = saved.moved, saved.is_stale, saved.target, saved.limit
         self.window = memoryview(bytearray(saved.window)).cast("I")
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -187,11 +183,11 @@ class CommandReader(Generic[T]):
                 self._moved = False
                 if self._skip is not None:
                     at, self._skip = self._skip, None
-                elif self._target is None:
+                elif self.target is None:
                     return
                 else:
                     left -= at + jump_dwords
-                    start, at, stop, self._target = self._target, 0, 0, None
+                    start, at, stop, self.target = self.target, 0, 0, None
                     next_dwords = self._window_dwords
                     if start in targets:
                         self.loop = start
