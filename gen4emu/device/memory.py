@@ -132,6 +132,7 @@ class Memory:
             raise FieldError(f"address_bits: {address_bits} is not between 32 and {MAX_ADDRESS_BITS}")
         self.gtt_entries = gtt_entries
         self.size = 1 << address_bits
+        self.page_count = self.size // PAGE_SIZE if address_bits > 32 else gtt_entries  # that may exist
         self.strict = strict
         self.strict_pte = strict_pte
         max_pages = min(max(limit_bytes, 0) // PAGE_SIZE, 1 << 24)
@@ -141,11 +142,6 @@ class Memory:
         self._mem = ffi.gc(handle, lib.g4_mem_destroy)
         self._port = self._new_port(Unit.CPU, quiet=False)
         self._external: list[tuple[int, int, Any]] = []  # start, end, reference to the buffer; disjoint, sorted
-
-    @property
-    def _end(self) -> int:
-        """The end of the pages that may exist."""
-        return self.size if self.size > _NEAR else self.gtt_entries * PAGE_SIZE
 
     # --- life ---
 
@@ -293,7 +289,7 @@ class Memory:
             if 0 <= address < self.size else lib.G4_BAD_VALUE
         if status != lib.G4_OK:
             raise FieldError(f"0x{address:08x}: {size} bytes cannot be mapped: address and size are multiples of "
-                             f"{PAGE_SIZE} below 0x{self._end:x}, the buffer is aligned to 64 bytes")
+                             f"{PAGE_SIZE} below 0x{self.page_count * PAGE_SIZE:x}, the buffer is aligned to 64 bytes")
         self._forget_external(address, address + size)
         if size:
             insort(self._external, (address, address + size, view), key=itemgetter(0))
@@ -469,11 +465,6 @@ class Memory:
                    for start, size in self.ranges()]
         pages = np.concatenate(numbers) if numbers else np.empty(0, np.uint64)
         return [page * PAGE_SIZE for page in pages[self.written_since(pages, mark)].tolist()]
-
-    @property
-    def page_count(self) -> int:
-        """The size of the address space in pages."""
-        return self._end // PAGE_SIZE
 
     @property
     def faults(self) -> Faults:
