@@ -18,7 +18,7 @@ from gen4emu.device.memory import PAGE_SIZE, Faults, Memory, Missing, PageFlags,
 from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import InterruptNames, Interrupts, RegisterFile
 from gen4emu.device.state import ContextState
-from gen4emu.device.stored_commands import StoredCommand, copy_blit, draw, fill, leave_if, pointer, write_immediate
+from gen4emu.device.stored_commands import StoredCommand, copy_blit, draw, fill, leave_if, write_immediate
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position, ReaderState, Words
@@ -259,8 +259,6 @@ class CommandStreamer:
             for name in {c.name for catalogue in _family(gen) for c in catalogue.commands if c.privileged}:
                 self._handlers[name] = self._privileged(name, self._handlers[name])
         self._headers = tuple(Headers(self._decode, _DECODED_HEADERS) for _ in range(2))  # by `_threads`
-        self._window: Words = memoryview(b"").cast("I")
-        self._window_pointer: Any = ffi.NULL
         self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, skip=self._run,
                                      extend=self._extend_batch, most_dwords=_MOST_FETCH_DWORDS)
         self.state.stored.rewritten = self._reader.read_again
@@ -401,24 +399,20 @@ class CommandStreamer:
         if pause.batch is not None:
             self._load_returns(pause.returns)
             self._reader.resume(pause.batch)
-            self._use_window(pause.batch.start, self._reader.window)
+            self.state.stored.use_window(pause.batch.start, self._reader.window)
             self._continue_batch()
         if pause.ring_at is not None:
             self._run_ring(pause.ring_at)
         else:
             self._wait_for_threads(finish=True)
 
-    def _use_window(self, start: int, words: Words) -> None:
-        """Let the core execute commands of this window."""
-        self._window, self._window_pointer = words, pointer(words)
-        self.state.stored.watch(start, len(words))
-
     def _fetch(self, address: int, dwords: int) -> Words:
         if not self._is_mapped(address):
             self.interrupts.page_fault("command_fetch")
             self._hang("nothing is mapped where the batch continues")
-        self._use_window(address, self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS))
-        return self._window
+        words = self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
+        self.state.stored.use_window(address, words)
+        return words
 
     def _is_mapped(self, address: int) -> bool:
         page = address // PAGE_SIZE
@@ -428,19 +422,19 @@ class CommandStreamer:
         """Let the core execute commands of the window at `start`, and return the index of the first that it leaves."""
         if self._threads:
             return at
-        words = self._window
+        words = self._reader.window
         first, device = self._headers[False][words[at]], self.executor.drawing_core()
         if not first.runs or (first.draws and device is None):
             return at
         stored, run = self.state.stored, self.state.stored.run
         while True:
-            at = stored.execute(self._window_pointer, at, end, device or ffi.NULL, self.executor.fault)
+            at = stored.execute(at, end, device or ffi.NULL, self.executor.fault)
             if run.commands:
                 self.commands += run.commands
                 last = run.last
                 self.position.address, self.position.header = start + 4 * last, words[last]
                 if run.draws or run.blits or run.status:
-                    self._count_draws(start, run)
+                    self._count_draws(start, words, run)
             if at >= end or run.rewritten:
                 return at
             decoded = self._headers[False][words[at]]
@@ -448,10 +442,10 @@ class CommandStreamer:
                 return at
             self._learn(words[at], decoded)
 
-    def _count_draws(self, start: int, run: Any) -> None:
-        """The core has drawn by itself."""
+    def _count_draws(self, start: int, window: Words, run: Any) -> None:
+        """The core has drawn by itself, commands of the window at `start`."""
         at, draws = run.last_draw, run.draws
-        address, words = start + 4 * at, self._window[at:at + self._headers[False][self._window[at]].dwords]
+        address, words = start + 4 * at, window[at:at + self._headers[False][window[at]].dwords]
         if draws or run.blits:
             self.numbers.core_drew(draws, run.blits, DrawKind.BLIT if run.last_is_blit else DrawKind.PRIMITIVE,
                                    address, words)

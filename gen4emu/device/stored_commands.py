@@ -161,7 +161,7 @@ class StoredCommand:
 class StoredCommands:
     """The commands of one `struct g4_state` that the core executes."""
 
-    __slots__ = ("_blitter", "_native", "_owners", "rewritten", "run")
+    __slots__ = ("_blitter", "_native", "_owners", "_window", "rewritten", "run")
 
     def __init__(self, state: Any, port: Any) -> None:
         native = lib.g4_streamer_new(state, port)
@@ -169,6 +169,7 @@ class StoredCommands:
             raise MemoryError("not enough memory for a command streamer")
         self._native = ffi.gc(native, lib.g4_streamer_free)
         self._owners = state, port  # which the core uses
+        self._window: Any = ffi.NULL
         self.run = ffi.new("struct g4_streamer_run *")  # the results of `execute`
         self.rewritten: Callable[[], None] = lambda: None  # called after a command that has changed watched ones
 
@@ -195,16 +196,19 @@ class StoredCommands:
         """Forget all headers."""
         lib.g4_streamer_forget(self._native)
 
-    def watch(self, address: int, dwords: int) -> None:
-        """Commands from this address on are executed next: end `execute` when one of them changes them."""
-        lib.g4_streamer_watch(self._native, address, dwords)
+    def use_window(self, address: int, words: Words) -> None:
+        """Let `execute` execute these commands, a whole memoryview, and end when one of them changes them in memory,
+        where they are at `address`."""
+        # The pointer is into the object below: a pointer into the view would keep that from being collected.
+        self._window = ffi.from_buffer("uint32_t[]", words.obj)
+        lib.g4_streamer_watch(self._native, address, len(words))
 
-    def execute(self, words: Any, at: int, end: int, device: Any, fault: Any) -> int:
-        """Execute known commands between two indices of `words` (`uint32_t *`), and return the index after them.
+    def execute(self, at: int, end: int, device: Any, fault: Any) -> int:
+        """Execute known commands between two indices of the window, and return the index after them.
 
         Draws and blits are executed by `device`, unless that is NULL.  `run` has the numbers.
         """
-        at = int(lib.g4_streamer_run(self._native, words, at, end, device, fault, self.run))
+        at = int(lib.g4_streamer_run(self._native, self._window, at, end, device, fault, self.run))
         if self.run.rewritten:
             self.rewritten()
         return at
@@ -215,10 +219,4 @@ class StoredCommands:
         if done == lib.G4_STREAMER_REWRITTEN:
             self.rewritten()
         return bool(done)
-
-
-def pointer(words: Words) -> Any:
-    """The dwords of a memoryview, from its start, for `StoredCommands.execute`."""
-    return ffi.from_buffer("uint32_t[]", words.obj)  # a view of the view itself would keep that from being collected
-
 
