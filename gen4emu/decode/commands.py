@@ -178,7 +178,7 @@ class CommandWalker:
     def _ring_commands(self, ring: Submission) -> Iterator[Yielded]:
         """The commands of a ring, each followed by the batch that it calls."""
         reader = CommandReader(self._headers, self._fetch, _WINDOW_DWORDS)
-        for info, words in reader.ring(_dwords(bytes(ring.ring)), ring.address_of):
+        for info, words in reader.ring(_dwords(bytes(ring.ring)), ring.ring_address, ring.wrap):
             raw = words.tobytes()
             node = self._command(reader, info, raw, self._bodies.get(raw))
             if len(words) < info.dwords or not info.flow:

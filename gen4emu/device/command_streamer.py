@@ -308,17 +308,11 @@ class CommandStreamer:
     def _run_ring(self, at: int) -> None:
         """Execute the ring contents from an index on."""
         progress = self.progress
-        ring, address, wrap = progress.ring, progress.ring_address, progress.wrap
-
-        def address_of(offset: int) -> int:
-            where = address + offset
-            return where if wrap is None else wrap[0] + (where - wrap[0]) % wrap[1]
-
-        words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
+        words = memoryview(progress.ring + bytes(-len(progress.ring) % 4)).cast("I")
         batches, position, reader = self._reader, self.position, self._ring_reader
         reader.headers = self._headers[self._threads]
         position.in_batch = False
-        for decoded, command in reader.ring(words, address_of, at):
+        for decoded, command in reader.ring(words, progress.ring_address, progress.wrap, at):
             progress.ring_at, progress.batch = 4 * reader.at, None
             self.commands += 1
             if len(command) == decoded.dwords:

@@ -69,6 +69,12 @@ class ReaderState:
     limit: int | None
 
 
+def wrapped(address: int, ring: tuple[int, int]) -> int:
+    """The address in a ring of this start and size, after whose end its start follows."""
+    start, size = ring
+    return start + (address - start) % size
+
+
 class CommandReader(Generic[T]):
     """Yields the commands of one ring or batch through a window of memory.
 
@@ -94,7 +100,7 @@ class CommandReader(Generic[T]):
         self.window: Words = memoryview(b"").cast("I")
         self.at = 0  # index of the current command in `window`
         self.following = 0  # index after it
-        self.end = 0  # address at which the reader ran out of commands
+        self.end = 0  # address at which a batch ran out of commands
         self._fetch, self._window_dwords, self._most_dwords = fetch, window_dwords, max(most_dwords, window_dwords)
         self._moved = self._is_stale = False
         self._skip: int | None = None
@@ -141,14 +147,20 @@ class CommandReader(Generic[T]):
         self.window = memoryview(bytearray(saved.window)).cast("I")
 
     # --- reading ---------------------------------------------------------------------------------------------------
-    def ring(self, words: Words, address_of: Callable[[int], int], at: int = 0) -> Iterator[tuple[T, Words]]:
-        """The commands of a ring's contents, from index `at` on; `address_of` maps offsets in bytes to addresses.  The
-        last command has fewer dwords than its header says if the contents end inside it."""
+    def ring(self, words: Words, start: int, wrap: tuple[int, int] | None = None,
+             at: int = 0) -> Iterator[tuple[T, Words]]:
+        """The commands of a ring's contents at address `start`, from index `at` on.
+
+        `wrap` is the start and size of a ring whose end lies inside of the contents.  The last command has fewer dwords
+        than its header says if the contents end inside it.
+        """
         self.window, position = words, self.position
         self._moved = False
         end = len(words)
         while at < end:
-            position.address, position.header = address_of(4 * at), words[at]
+            address = start + 4 * at
+            position.address = address if wrap is None else wrapped(address, wrap)
+            position.header = words[at]
             self.at = at
             decoded = self.headers[words[at]]
             self.following = following = at + decoded.dwords
@@ -157,7 +169,6 @@ class CommandReader(Generic[T]):
                 following = self._skip if self._skip is not None else end
                 self._moved, self._skip = False, None
             at = following
-        self.end = address_of(4 * end)
 
     def batch(self, max_dwords: int | None = None, jump_dwords: int = 0) -> Iterator[tuple[T, Words]]:
         """The commands from the target of `jump` on, chained batches included.  A jump counts as `jump_dwords`.

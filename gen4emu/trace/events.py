@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gen4emu.hw import layout
+from gen4emu.hw.command_reader import wrapped
 from gen4emu.trace.gl_notes import GlNote
 
 
@@ -99,10 +100,7 @@ class Submission:
     def address_of(self, position: int) -> int:
         """The address of the byte `ring[position]`."""
         address = self.ring_address + position
-        if self.wrap is None:
-            return address
-        start, size = self.wrap
-        return start + (address - start) % size
+        return address if self.wrap is None else wrapped(address, self.wrap)
 
 
 @dataclass(slots=True, frozen=True)

@@ -142,9 +142,9 @@ def test_a_batch_has_no_more_dwords_than_allowed() -> None:
             stream.reader.jump(BATCH)
 
 
-def test_a_ring_maps_offsets_to_addresses_and_cuts_its_last_command() -> None:
+def test_a_ring_continues_at_its_start_and_cuts_its_last_command() -> None:
     stream = Stream()
-    ring = stream.reader.ring(words([*FLUSH, *RECTANGLE, *POINTERS[:2]]), lambda offset: 0x2000 + offset % 16)
+    ring = stream.reader.ring(words([*FLUSH, *RECTANGLE, *POINTERS[:2]]), 0x2000, (0x2000, 16))
     found = [(stream.reader.position.address, len(command)) for _, command in ring]
     assert found == [(0x2000, 1), (0x2004, 4), (0x2004, 2)]
 
