@@ -431,7 +431,7 @@ class Debug:
 
     def _reduce(self, reduction: Reduction) -> None:
         self._reduction = reduction
-        self._active = reduction != Reduction()
+        self.active = reduction != Reduction()  # draws are reduced
         first, last = reduction.objects or (0, _ALL)
         lib.g4_device_objects_range(self._native, first, last)
 
@@ -439,11 +439,6 @@ class Debug:
         """MI_FLUSH with the global snapshot count reset: commands and objects are numbered from 0 again."""
         self._primitives = 0
         lib.g4_device_restart_objects(self._native)
-
-    @property
-    def active(self) -> bool:
-        """Whether draws are reduced."""
-        return self._active
 
     def count(self, draws: int) -> None:
         """Count 3DPRIMITIVEs that were drawn whole."""
@@ -453,7 +448,7 @@ class Debug:
         """Draw a 3DPRIMITIVE, or the part of it that is left."""
         number = self._primitives
         self._primitives += 1
-        if not self._active:
+        if not self.active:
             run(words)
             return
         r = self._reduction

@@ -138,6 +138,9 @@ class Device:
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self._at_rest: Callable[[], object] | None = None
         self._waits: Callable[[], bool] | None = None
+        self.observer = Observer(self.native)
+        self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state, self.observer,
+                           self.options.reduction)
         self.streamers = Streamers(self._new_streamer)
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
@@ -149,9 +152,6 @@ class Device:
         self.frame = 0  # the frame that is being drawn; the owner of the device sets it
         self._executing = Executing(self)
         self._hook_registers()
-        self.observer = Observer(self.native)
-        self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state, self.observer,
-                           self.options.reduction)
         self.rings = {events.Engine.RENDER: self._new_ring("RENDER", events.Engine.RENDER)}
         if info.has_bsd:
             self.rings[events.Engine.BSD] = self._new_ring("VIDEO", events.Engine.BSD)
@@ -171,12 +171,12 @@ class Device:
         return device
 
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
-        executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self._core_drew,
+        executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self.debug.count,
                             core_failed=self._core_failed, fault=self._fault,
                             depth_operation=self._depth_operation, compute=self._compute, blit=self._blit,
                             blitter=self.blitter.native, enhance=self._enhance, media=self._media,
                             wait_for_media=self._wait_for_media,
-                            reset_counts=self._reset_counts, flip=self._flip)
+                            reset_counts=self.debug.restart, flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
         streamer = kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
                         self.options.max_batch_dwords, self._ring_of(engine), self.numbers,
@@ -327,9 +327,6 @@ class Device:
         if self._listeners or self._counting or self._finds_targets or self.debug.active or self.observer.attached:
             return None
         return self.native
-
-    def _core_drew(self, draws: int) -> None:
-        self.debug.count(draws)
 
     def _core_failed(self, status: int) -> NoReturn:
         self.debug.count(1)
@@ -497,9 +494,6 @@ class Device:
             self.observer.raise_stopped()
         self._active.update_error_registers((*busy, "row_0_eu_0", "dispatcher"))
         raise EuHang(self._active.position.address, doing, status, self._fault)
-
-    def _reset_counts(self) -> None:
-        self.debug.restart()
 
     def _flip(self, address: int) -> None:
         for listener in self._listeners:
