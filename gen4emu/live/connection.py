@@ -66,6 +66,10 @@ class ProtocolError(Gen4emuError):
 
 
 # --- packets ----------------------------------------------------------------------------------------------------------
+# Of packets that are more than a header: NAME of `struct g4_live_NAME`.
+_PACKETS = ("hello", "file", "bind", "objects", "exec", "context", "register", "shared", "mark", "note", "gl")
+
+
 class PacketSocket:
     """Sends and receives packets, each with at most one descriptor.
 
@@ -78,6 +82,8 @@ class PacketSocket:
         self._buffer = bytearray(lib.G4_LIVE_MAX_PACKET)
         self._base = ffi.from_buffer(self._buffer)
         self._header = ffi.cast("struct g4_live_header *", self._base)
+        self._structures = {name: (ffi.sizeof(f"struct g4_live_{name}"),
+                                   ffi.cast(f"struct g4_live_{name} *", self._base)) for name in _PACKETS}
         self._size = 0
         self._descriptor: int | None = None
         self._number = connection.fileno()
@@ -111,10 +117,10 @@ class PacketSocket:
 
     def packet(self, name: str) -> Any:
         """The packet as `struct g4_live_NAME *`."""
-        kind = f"struct g4_live_{name}"
-        if self._size < ffi.sizeof(kind):
+        least, structure = self._structures[name]
+        if self._size < least:
             raise ProtocolError(f"{name}: packet of {self._size} bytes")
-        return ffi.cast(kind + " *", self._base)
+        return structure
 
     def packet_array(self, name: str, item: str) -> tuple[Any, int]:
         """The array of `struct g4_live_ITEM` after a `struct g4_live_NAME`, and its length."""
@@ -136,9 +142,8 @@ class PacketSocket:
 
     def send(self, message: Any, descriptor: int | None = None) -> None:
         """Send a structure whose header has type and sequence; its size is filled in here."""
-        kind = ffi.typeof(message).item
-        message.header.size = ffi.sizeof(kind)
         data = ffi.buffer(message)
+        message.header.size = len(data)
         if descriptor is None:
             self._socket.send(data, _MSG_NOSIGNAL)
         else:
