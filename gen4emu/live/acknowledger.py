@@ -26,6 +26,8 @@ class Findings:
 class Acknowledger:
     """The part of a Device that a connection uses."""
 
+    waited_for: frozenset[int] = frozenset()  # no batch waits for a program
+
     def __init__(self, info: chips.Device) -> None:
         self.info = info
         self.memory = BufferMemory(info.address_space_bytes)

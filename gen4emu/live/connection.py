@@ -226,8 +226,8 @@ class AddressSpace:
     """
 
     def __init__(self, size: int) -> None:
+        self.size = size
         self._files: dict[int, MappedFile] = {}
-        self._bytes = size
         self._memory: Memory | BufferMemory | None = None
         self._keeps_arena = False
         self.largest = 0  # bytes of the largest file so far, which no buffer exceeds
@@ -273,7 +273,7 @@ class AddressSpace:
     def bind(self, ranges: Any, count: int) -> None:
         """Bind and unbind ranges: an array of `struct g4_live_range`."""
         assert self._memory is not None
-        memory, limit = self._memory, self._bytes
+        memory, limit = self._memory, self.size
         for i in range(count):
             r = ranges[i]
             address, size, offset = r.address, r.size, r.offset
@@ -345,16 +345,16 @@ class Observer:
 
 
 # --- the chip ---------------------------------------------------------------------------------------------------------
-_ENGINES = {int(lib.G4_LIVE_RENDER): Engine.RENDER, int(lib.G4_LIVE_VIDEO): Engine.BSD,
-            int(lib.G4_LIVE_BLITTER): Engine.BLT, int(lib.G4_LIVE_VIDEO_ENHANCE): Engine.VEBOX}
-_ENGINE_NAMES = {"render": lib.G4_LIVE_RENDER, "video": lib.G4_LIVE_VIDEO, "blitter": lib.G4_LIVE_BLITTER,
-                 "video_enhance": lib.G4_LIVE_VIDEO_ENHANCE}
+# Numbers in the protocol and in traces.
+_ENGINES = {"render": (int(lib.G4_LIVE_RENDER), Engine.RENDER), "video": (int(lib.G4_LIVE_VIDEO), Engine.BSD),
+            "blitter": (int(lib.G4_LIVE_BLITTER), Engine.BLT),
+            "video_enhance": (int(lib.G4_LIVE_VIDEO_ENHANCE), Engine.VEBOX)}
 
 
 def chip_facts(chip: Chip) -> dict[str, int]:
     """The fields of `struct g4_live_chip`."""
     facts = {field.name: getattr(chip.kernel, field.name) for field in fields(chip.kernel) if field.name != "engines"}
-    engines = sum(1 << int(_ENGINE_NAMES[name]) for name in chip.kernel.engines)
+    engines = sum(1 << _ENGINES[name][0] for name in chip.kernel.engines)
     return facts | {"pci_id": chip.pci_id, "engines": engines, "wide": chip.address_bits > 32,
                     "gtt_size": chip.address_space_bytes}
 
@@ -404,7 +404,7 @@ class Connection:
         self.activity = Activity()
         self.device: LiveDevice | None = None
         self._ready: LiveDevice | None = None  # the device before its first use
-        self._engines = chip_facts(host.chip)["engines"]  # bits by number in the protocol
+        self._engines = dict(_ENGINES[name] for name in host.chip.kernel.engines)  # by number in the protocol
         self._space = AddressSpace(host.chip.address_space_bytes)
         self._contexts = contexts_of(host.chip)
         self._observers: list[Observer] = []
@@ -547,8 +547,6 @@ class Connection:
         self._notes += ffi.buffer(ffi.cast("uint8_t *", packet) + head, count)
 
     def _pass_notes(self) -> None:
-        if not self._notes:
-            return
         try:
             notes = tuple(gl_notes.unpack(bytes(self._notes)))
         except FieldError as e:
@@ -559,15 +557,14 @@ class Connection:
 
     def _exec(self) -> None:
         packet = self._packets.packet("exec")
-        self._used()
-        sequence, context, address = self._packets.sequence, int(packet.context), int(packet.address)
+        self.activity.used = True
+        sequence, context, address, slot = packet.header.sequence, packet.context, packet.address, packet.slot
         device = self._running_device()
-        engine = _ENGINES.get(int(packet.engine))
-        if engine is None or not self._engines >> int(packet.engine) & 1:
+        engine = self._engines.get(packet.engine)
+        if engine is None:
             raise ProtocolError(f"exec: unknown engine {packet.engine}")
-        if address & 3 or address >= self._host.chip.address_space_bytes:
+        if address & 3 or address >= self._space.size:
             raise ProtocolError(f"exec: batch at 0x{address:08x}")
-        slot = int(packet.slot)
         if slot >= _MAX_SLOTS:
             raise ProtocolError(f"exec: slot {slot} of an engine map")
         ring_start = b"" if engine is not Engine.RENDER else self._pass_time()
@@ -596,7 +593,8 @@ class Connection:
         return not lib.g4_live_completed(completed, sleeping, sequence)
 
     def _execute(self, device: LiveDevice, submission: Submission, context: int) -> int:
-        self._pass_notes()
+        if self._notes:
+            self._pass_notes()
         for observer in self._observers:
             observer.before(submission, self._buffers)
         self.activity.batches += 1
@@ -605,8 +603,7 @@ class Connection:
         self._waits_since = None
         try:
             device.submit(submission)
-            waited_for = sorted(device.waited_for) if isinstance(device, Device) else ()
-            for address in waited_for:
+            for address in sorted(device.waited_for):
                 for observer in self._observers:
                     observer.program_wrote(submission, self._buffers, address)
         except Gen4emuError as e:
