@@ -79,11 +79,12 @@ class RegisterWrite:
     value: int
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class Submission:
     """Ring contents to run: the dwords in `ring`, which are at `ring_address`.
 
-    In an error state, `acthd` is the position of the command streamer.
+    In an error state, `acthd` is the position of the command streamer.  Not frozen, unlike the other events: live
+    programs make one for each batch, and a frozen one of so many fields takes four times as long to make.
     """
 
     offset: int
