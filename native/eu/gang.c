@@ -226,22 +226,34 @@ static void choose_float_mode(struct g4_run *run, uint32_t some, uint32_t all, b
     }
 }
 
+/* Whether all threads have the same control register, as they start with. */
+static bool have_same_control(const struct g4_gang *gang) {
+    uint32_t different = 0;
+    for (int t = 1; t < G4_GANG_THREADS; t++) {
+        different |= gang->cr0[t][0] ^ gang->cr0[0][0];
+    }
+    return different == 0;
+}
+
 void g4_run_control(struct g4_run *run) {
+    const struct g4_gang *const gang = run->gang;
+    const bool same = have_same_control(gang);
     uint8_t alternate = 0;
     uint8_t single = 0;
     uint32_t some = 0;
     uint32_t all = UINT32_MAX;
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        const uint32_t cr0 = run->gang->cr0[t][0];
-        alternate |= (uint8_t)((cr0 & G4_CR0_ALTERNATE) << t);
-        single |= (uint8_t)((cr0 & G4_CR0_SINGLE_FLOW ? 1u : 0u) << t);
-        if (run->gang->live >> t & 1) {
+    for (int t = 0; t < (same ? 1 : G4_GANG_THREADS); t++) {
+        const uint8_t threads = same ? UINT8_MAX : (uint8_t)(1u << t);
+        const uint32_t cr0 = gang->cr0[t][0];
+        alternate |= cr0 & G4_CR0_ALTERNATE ? threads : 0;
+        single |= cr0 & G4_CR0_SINGLE_FLOW ? threads : 0;
+        if (gang->live & threads) {
             some |= cr0 & G4_CR0_FLOATS;
             all &= cr0 & G4_CR0_FLOATS;
         }
     }
     if (run->eu->ctx->model->quirks.rounds_by_control_register) {
-        choose_float_mode(run, some, all, (alternate & run->gang->live) != 0);
+        choose_float_mode(run, some, all, (alternate & gang->live) != 0);
     }
     run->single = single;
     run->alternate = g4_lanes_of(alternate);
@@ -435,7 +447,7 @@ static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g
 
 /* The remaining fuel of each thread, after a loop has counted the instructions of all threads. */
 static uint64_t fuel_left(const struct g4_run *run, uint64_t fuel, uint64_t instructions) {
-    const unsigned width = (unsigned)__builtin_popcount(run->threads);
+    const unsigned width = g4_thread_count(run->threads);
     const uint64_t used = (instructions + width - 1) / width;
     return used < fuel ? fuel - used : 0;
 }
@@ -484,7 +496,7 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
             break;
         }
     }
-    run->eu->channel_ops += channels * (unsigned)__builtin_popcount(run->threads);
+    run->eu->channel_ops += channels * g4_thread_count(run->threads);
     return count;
 }
 
@@ -502,7 +514,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
 }
 
 /* Most groups are all threads of a gang, and a division takes as long as a short instruction. */
-static uint64_t for_each(uint64_t instructions, unsigned threads) {
+static uint64_t per_thread(uint64_t instructions, unsigned threads) {
     return threads == G4_GANG_THREADS ? instructions / G4_GANG_THREADS : instructions / threads;
 }
 
@@ -535,8 +547,8 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
         uint32_t ip;
         uint32_t limit;
         const uint8_t threads = lowest(gang, runnable, &ip, &limit);
-        const unsigned width = (unsigned)__builtin_popcount(threads);
-        const uint64_t fuel = for_each(smaller(eu->instruction_budget, until - eu->instructions + width), width);
+        const unsigned width = g4_thread_count(threads);
+        const uint64_t fuel = per_thread(smaller(eu->instruction_budget, until - eu->instructions + width), width);
 
         if (eu->instruction_budget < width) {
             out_of_budget(&run, runnable);

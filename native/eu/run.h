@@ -109,6 +109,11 @@ static inline void g4_floats_leave(struct g4_run *run) {
 #define G4_EVERY_LANE  (~(g4_lanes)0)
 #define G4_FIRST_LANES UINT64_C(0x0101010101010101)
 
+/* The number of threads of a set: all of a gang, most of the time.  Other sets call a function of the compiler. */
+static inline unsigned g4_thread_count(uint8_t threads) {
+    return threads == (1u << G4_GANG_THREADS) - 1 ? G4_GANG_THREADS : (unsigned)__builtin_popcount(threads);
+}
+
 static inline g4_lanes g4_lanes_of(uint8_t threads) {
     const g4_lanes spread = (threads * G4_FIRST_LANES) & UINT64_C(0x8040201008040201);
     return (((spread + UINT64_C(0x7f7f7f7f7f7f7f7f)) | spread) >> 7 & G4_FIRST_LANES) * 0xff;

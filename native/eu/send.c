@@ -153,8 +153,7 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
     }
     g4_floats_leave(run);
     const enum g4_status status = run->eu->functions[send->sfid](run->eu, gang, send);
-    run->eu->messages[send->sfid] +=
-        send->threads == (1u << G4_GANG_THREADS) - 1 ? G4_GANG_THREADS : (unsigned)__builtin_popcount(send->threads);
+    run->eu->messages[send->sfid] += g4_thread_count(send->threads);
     if (status != G4_OK && run->status == G4_OK) {
         run->status = status;
     }

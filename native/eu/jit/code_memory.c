@@ -183,8 +183,7 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
     update_failure_score(block, failed != 0);
     /* the handlers have counted the messages of failed threads */
     const uint8_t done = run->threads & (uint8_t)~g4_threads_any(failed);
-    run->eu->messages[G4_SHARED_FUNCTION_EXTENDED_MATH] +=
-        (uint64_t)block->total.messages * (unsigned)__builtin_popcount(done);
+    run->eu->messages[G4_SHARED_FUNCTION_EXTENDED_MATH] += (uint64_t)block->total.messages * g4_thread_count(done);
 }
 
 /* Check the preconditions of a loop.  A loop does not push masks, so no system routine may look at the stacks. */
