@@ -265,6 +265,7 @@ static bool fill_tile(const struct tile_rows *rows, const struct fill *fill, str
 
 /* Fill subspans of a tile of pixels of 32 bits that is a page: columns of four pixels, whose rows are 16 bytes. */
 static void fill_page(const struct g4_wm *wm, const struct fill *fill, uint8_t *page) {
+    const uint64_t kept = fill->keep.word[0];
     for (uint32_t i = 0; i < wm->subspans; i++) {
         const struct g4_subspan *const s = &wm->subspan[i];
         const uint32_t column = s->x % G4_TILE_SIZE / 4u;
@@ -272,9 +273,11 @@ static void fill_page(const struct g4_wm *wm, const struct fill *fill, uint8_t *
             page + (column * G4_TILE_SIZE + s->y % G4_TILE_SIZE) * G4_PIXEL_MAP_COLUMN + s->x % 4 * 4;
         uint8_t *const row[2] = {upper, upper + G4_PIXEL_MAP_COLUMN};
         for (uint32_t r = 0; r < 2 && s->lit == 15; r++) {
-            uint64_t pair;
-            memcpy(&pair, row[r], sizeof pair);
-            pair = (pair & fill->keep.word[0]) | fill->value.word[0];
+            uint64_t pair = 0;
+            if (kept) {
+                memcpy(&pair, row[r], sizeof pair);
+            }
+            pair = (pair & kept) | fill->value.word[0];
             memcpy(row[r], &pair, sizeof pair);
         }
         if (s->lit != 15) {
@@ -574,6 +577,7 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     struct g4_target *target = NULL;
     struct row_memory colors;
     struct row_memory depths;
+    struct fill color_fill = {NULL};
 
     if ((depth->test && wm->depth.of != wm->setup) || (threads && wm->color.of != wm->setup) || depth->hiz.present) {
         return false;
@@ -586,6 +590,8 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
         if (!target || tail_of(wm, mode, G4_TILE_SUBSPANS) || !find_tile(&tile, &target->map, port, &colors)) {
             return false;
         }
+        const struct g4_pixel_pattern keep = unwritten_bits(target); /* now: threads that wait may replace the target */
+        color_fill = fill_of(cc, target->map.bytes, &wm->color.value, &keep);
     }
     if (depth->test) {
         const struct g4_pixel_pattern keep = kept_bits(depth);
@@ -598,9 +604,7 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     }
     *status = threads ? g4_wm_flush(worker) : G4_OK;
     if (threads && *status == G4_OK) {
-        const struct g4_pixel_pattern keep = unwritten_bits(target);
-        const struct fill fill = fill_of(cc, target->map.bytes, &wm->color.value, &keep);
-        if (!fill_found(&tile, &colors, &fill, &target->map, port)) {
+        if (!fill_found(&tile, &colors, &color_fill, &target->map, port)) {
             return false;
         }
         count_threads(worker, G4_TILE_SUBSPANS);
