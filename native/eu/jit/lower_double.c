@@ -123,7 +123,7 @@ static struct wide wide_source(struct translator *t, const struct g4_op *op, int
 }
 
 /* A plane equation in one part of an instruction. */
-struct plane {
+struct plane_part {
     struct wide x, y;  /* coordinates; line has one */
     unsigned row;      /* of the equation */
     unsigned first;    /* byte of its slope for x */
@@ -141,14 +141,14 @@ static struct wide coordinate(struct translator *t, const struct g4_op *op, int 
     return value;
 }
 
-static struct plane plane_of(struct translator *t, const struct g4_op *op, int part) {
+static struct plane_part plane_of(struct translator *t, const struct g4_op *op, int part) {
     const bool pln = op->opcode == G4_OPCODE_PLN;
     const unsigned start = op->in[0].sub[part] & 16;
-    struct plane plane = {.row = op->in[0].reg[part],
-                          .first = pln ? start : op->in[0].sub[part],
-                          .slope = start + 4,
-                          .constant = start + 12,
-                          .numbers = !op->acc_write};
+    struct plane_part plane = {.row = op->in[0].reg[part],
+                               .first = pln ? start : op->in[0].sub[part],
+                               .slope = start + 4,
+                               .constant = start + 12,
+                               .numbers = !op->acc_write};
     plane.x = coordinate(t, op, part, 0, &plane.numbers);
     if (pln) {
         plane.y = coordinate(t, op, part, 1, &plane.numbers);
@@ -158,7 +158,7 @@ static struct plane plane_of(struct translator *t, const struct g4_op *op, int p
     return plane;
 }
 
-static struct wide evaluate(struct translator *t, const struct g4_op *op, const struct plane *plane) {
+static struct wide evaluate(struct translator *t, const struct g4_op *op, const struct plane_part *plane) {
     const struct wide sum = {{ir_variable(&t->ir, IR_VECTOR), ir_variable(&t->ir, IR_VECTOR)}};
     with_plane(t, IR_MULPD, sum, plane->x, plane->row, plane->first);
     if (op->opcode == G4_OPCODE_PLN) {
@@ -169,7 +169,7 @@ static struct wide evaluate(struct translator *t, const struct g4_op *op, const 
 }
 
 /* Whether all parts evaluate the same equation, whose slopes machine code can test. */
-static bool may_be_flat(struct translator *t, const struct g4_op *op, const struct plane *planes) {
+static bool may_be_flat(struct translator *t, const struct g4_op *op, const struct plane_part *planes) {
     bool flat = op->opcode == G4_OPCODE_PLN;
     for (int part = 0; part < op->parts && flat; part++) {
         flat = planes[part].numbers && planes[part].row == planes->row && planes[part].first == planes->first;
@@ -178,7 +178,7 @@ static bool may_be_flat(struct translator *t, const struct g4_op *op, const stru
 }
 
 /* Many equations have slopes of zero: those of colors of flat objects, and of 1 / w without perspective. */
-static void lower_plane_or_constant(struct translator *t, const struct g4_op *op, const struct plane *planes) {
+static void lower_plane_or_constant(struct translator *t, const struct g4_op *op, const struct plane_part *planes) {
     const uint32_t sloped = ir_label(&t->ir);
     const uint32_t done = ir_label(&t->ir);
     ir_operand value[2];
@@ -215,7 +215,7 @@ static bool reads_first_part(const struct g4_op *op) {
 }
 
 static bool lower_plane(struct translator *t, const struct g4_op *op) {
-    struct plane planes[2];
+    struct plane_part planes[2];
 
     if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->loop || reads_first_part(op)) {
         return false;
