@@ -70,6 +70,7 @@ static bool writes_early(const struct ir_instruction *ins) {
     switch (ins->op) {
     case IR_FROM_UD:
     case IR_PERMUTE:
+    case IR_WORDS:
     case IR_LOAD_ELEMENT:
     case IR_NARROW:
     case IR_SPREAD:

@@ -27,6 +27,7 @@ struct backend {
     const char *name;
     unsigned threads; /* of a unit */
     bool merges;      /* operations can keep lanes of their destination at no cost */
+    bool has_words;   /* IR_WORDS */
     struct ir_registers registers;
     /* Emit an operation that is not control flow. */
     void (*emit)(struct emitter *e, const struct ir_instruction *ins);

@@ -165,10 +165,10 @@ static void blend(struct emitter *e, const struct ir_instruction *ins) {
     finish_vector(e, ins->dst, to);
 }
 
-static void permute(struct emitter *e, const struct ir_instruction *ins) {
+static void permute(struct emitter *e, const struct ir_instruction *ins, enum x86_form form) {
     const unsigned to = target_of(e, ins->dst, V_TO);
     load(e, V_B, operand_of(e, ins->b));
-    emit_evex(e->code, X86_PERMUTE, to, V_B, operand_of(e, ins->a), 0, X86_MERGE);
+    emit_evex(e->code, form, to, V_B, operand_of(e, ins->a), 0, X86_MERGE);
     finish_vector(e, ins->dst, to);
 }
 
@@ -510,7 +510,10 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         blend(e, ins);
         break;
     case IR_PERMUTE:
-        permute(e, ins);
+        permute(e, ins, X86_PERMUTE);
+        break;
+    case IR_WORDS:
+        permute(e, ins, X86_PERMUTE_WORDS_512);
         break;
     case IR_SPREAD:
         spread(e, ins);
@@ -579,6 +582,7 @@ const struct backend g4_backend_avx512 = {
     .name = "AVX-512",
     .threads = THREADS,
     .merges = true,
+    .has_words = true,
     .registers = {.vectors = V_TO, .masks = K_A - 1, .first_mask = 1, .short_lived = 10, .slots = G4_JIT_SLOTS},
     .emit = emit_operation,
     .test_masks = test_masks,

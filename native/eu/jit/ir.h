@@ -64,6 +64,7 @@ enum ir_op {
     /* lanes */
     IR_BLEND,       /* dst = mask ? b : a */
     IR_PERMUTE,     /* dword b[c] of each thread in lane c */
+    IR_WORDS,       /* words b[c] of each thread, two numbers, in lane c; only if the back end can */
     IR_SPREAD,      /* dword imm of each thread in all of its lanes */
     IR_FOUR,        /* channels 0 and 4 in their groups of four */
     IR_STORE_WORDS, /* the low words of a to half imm of the row dst, in the lanes of the mask */

@@ -115,10 +115,21 @@ static ir_operand written_words(struct translator *t, const struct g4_op *op, co
     return vector_imm(t, IR_ASR_BY, vector_of(t, IR_SHL, words->value, g4_uniform(t, 16), IR_NONE), IR_NONE, 16);
 }
 
+/* Words of dwords, in the high halves of the lanes: those that a shift to the left by 0 or 16 would leave there. */
+static ir_operand words_on_top(struct translator *t, ir_operand from, const int32_t dword[8], const int32_t left[8]) {
+    int32_t words[8];
+    for (int c = 0; c < 8; c++) {
+        const int32_t word = 2 * dword[c] + (left[c] ? 0 : 1);
+        words[c] = word << 16 | word;
+    }
+    return vector_of(t, IR_WORDS, from, g4_by_channel(t, words, 16 << 16 | 16), IR_NONE);
+}
+
 /* Words or bytes: the dwords they are in, shifted to the top and back with the right sign. */
 static ir_operand narrow(struct translator *t, ir_operand from, const struct g4_fast_src *in, int part) {
     int32_t dword[8];
     int32_t left[8];
+    bool whole = in->size == 2; /* words that do not begin at an odd byte */
     for (int c = 0; c < 8; c++) {
         if (in->load == G4_LOAD_WORDS) {
             const int byte = in->sub[part] + 2 * c;
@@ -128,8 +139,11 @@ static ir_operand narrow(struct translator *t, ir_operand from, const struct g4_
             dword[c] = in->idx[8 * part + c] & 7;
             left[c] = in->left[8 * part + c];
         }
+        whole = whole && left[c] % 16 == 0;
     }
-    const ir_operand top = vector_of(t, IR_SHL, g4_permuted(t, from, dword), g4_by_channel(t, left, 0), IR_NONE);
+    const ir_operand top = whole && t->backend->has_words
+                               ? words_on_top(t, from, dword, left)
+                               : vector_of(t, IR_SHL, g4_permuted(t, from, dword), g4_by_channel(t, left, 0), IR_NONE);
     return vector_imm(t, in->is_signed ? IR_ASR_BY : IR_SHR_BY, top, IR_NONE, 32u - 8u * in->size);
 }
 

@@ -101,10 +101,11 @@ enum x86_form {
     X86_HIGH_512 = X86_FORM(3, 1, 1, 0x1b),       /* vextractf64x4: source first, immediate 1 */
     X86_JOIN_512 = X86_FORM(3, 1, 1, 0x1a),       /* vinsertf64x4, immediate 1 */
     X86_FROM_UD_512 = X86_FORM(1, 3, 0, 0x7a),
-    X86_BLEND_512 = X86_FORM(2, 1, 0, 0x64),     /* vpblendmd: where the mask is set, the last operand */
-    X86_SHUFFLE_512 = X86_FORM(3, 1, 0, 0x23),   /* vshuff32x4 */
-    X86_FROM_MASK_512 = X86_FORM(2, 2, 0, 0x38), /* vpmovm2d */
-    X86_COMPARE_D_512 = X86_FORM(3, 1, 0, 0x1f), /* immediate: a predicate */
+    X86_PERMUTE_WORDS_512 = X86_FORM(2, 1, 1, 0x8d), /* vpermw: indices before the source */
+    X86_BLEND_512 = X86_FORM(2, 1, 0, 0x64),         /* vpblendmd: where the mask is set, the last operand */
+    X86_SHUFFLE_512 = X86_FORM(3, 1, 0, 0x23),       /* vshuff32x4 */
+    X86_FROM_MASK_512 = X86_FORM(2, 2, 0, 0x38),     /* vpmovm2d */
+    X86_COMPARE_D_512 = X86_FORM(3, 1, 0, 0x1f),     /* immediate: a predicate */
     X86_COMPARE_UD_512 = X86_FORM(3, 1, 0, 0x1e),
 
     /* VEX */
