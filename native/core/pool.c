@@ -283,7 +283,7 @@ static bool works_alone(struct g4_pool *pool, uint32_t count, uint32_t worth) {
     return true;
 }
 
-void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, uint32_t worth) {
+void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, uint32_t worth, bool awake) {
     if (pool->workers == 1 || count <= 1) {
         g4_pool_run_in_order(pool, fn, data, count);
         return;
@@ -292,7 +292,8 @@ void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count
     pool->fn = fn; /* no thread reads these while the round is closed */
     pool->data = data;
     share_out(pool, count);
-    if (worth && works_alone(pool, count, worth)) {
+    const bool at_once = !worth || (awake && !atomic_load(&pool->sleeping));
+    if (!at_once && works_alone(pool, count, worth)) {
         return;
     }
     atomic_store(&pool->open, ++pool->rounds);

@@ -16,9 +16,10 @@ typedef void g4_job_fn(void *data, uint32_t worker, uint32_t job);
 struct g4_pool *g4_pool_new(uint32_t workers);
 void g4_pool_free(struct g4_pool *pool);
 uint32_t g4_pool_workers(const struct g4_pool *pool);
-/* Run jobs 0..count-1; returns when all are done.  If `worth` (ns) is not 0, the caller starts alone, and wakes the
- * other threads only if the remaining jobs seem to take longer than that. */
-void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, uint32_t worth);
+/* Run jobs 0..count-1; returns when all are done.  If `worth` (ns) is not 0, the caller starts alone, and lets the
+ * other threads take part only if the remaining jobs seem to take longer than that.  With `awake`, they take part at
+ * once if none of them sleeps. */
+void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, uint32_t worth, bool awake);
 /* Two threads take the jobs of a share from both ends, so those in its middle are the last ones.  Shares follow each
  * other; a share ends before job g4_pool_share_end(). */
 uint32_t g4_pool_shares(const struct g4_pool *pool);

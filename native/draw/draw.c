@@ -455,8 +455,9 @@ static void number_objects(const struct g4_device *device, struct g4_draw_frame 
 
 /* Run jobs 0..count-1 on all workers; with hooks or `in_order` on the calling thread, one after the other. */
 static void run_jobs(struct batch *batch, g4_job_fn *fn, uint32_t count, uint32_t worth, bool in_order) {
+    const bool awake = worth < WORTH_FETCHING; /* of small draws, threads that are awake would fetch the state */
     if (!batch->device->ctx.hooks && !in_order) {
-        g4_pool_run(batch->device->pool, fn, batch, count, worth);
+        g4_pool_run(batch->device->pool, fn, batch, count, worth, awake);
     } else {
         g4_pool_run_in_order(batch->device->pool, fn, batch, count);
     }

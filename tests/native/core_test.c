@@ -173,7 +173,7 @@ static void pool(void) {
         struct g4_pool *const pool = g4_pool_new(workers);
         for (uint32_t count = 0; count <= MOST_JOBS; count += count < 10 ? 1 : 29) {
             struct jobs jobs = {.pool = pool, .count = count};
-            g4_pool_run(pool, note_job, &jobs, count, count % 2 ? 0 : 1000);
+            g4_pool_run(pool, note_job, &jobs, count, count % 2 ? 0 : 1000, count % 4 == 2);
             bool good = true;
             uint32_t jobs_of_round;
             check(count == 0 || (g4_pool_started(pool, &jobs_of_round) == count && jobs_of_round == count),
@@ -202,14 +202,41 @@ static void nothing(void *data, uint32_t worker, uint32_t job) {
 static void brief_rounds(void) {
     struct g4_pool *const pool = g4_pool_new(2);
     for (uint32_t round = 0; round < 500000; round++) {
-        g4_pool_run(pool, nothing, NULL, 40, 1);
+        g4_pool_run(pool, nothing, NULL, 40, 1, false);
     }
+    g4_pool_free(pool);
+}
+
+static void note_worker(void *data, uint32_t worker, uint32_t job) {
+    _Atomic uint32_t *const others = data;
+    const struct timespec job_time = {.tv_nsec = 1000};
+    (void)job;
+    nanosleep(&job_time, NULL);
+    atomic_fetch_add(others, worker != 0);
+}
+
+/* Rounds that are not worth waking threads for.  Those that have just worked are awake, most of the time. */
+static void rounds_of_threads_that_are_awake(void) {
+    struct g4_pool *const pool = g4_pool_new(2);
+    _Atomic uint32_t ignored = 0;
+    _Atomic uint32_t alone = 0;
+    _Atomic uint32_t together = 0;
+    for (uint32_t round = 0; round < 200; round++) {
+        g4_pool_run(pool, note_worker, &ignored, 4, 0, false);
+        g4_pool_run(pool, note_worker, &alone, 4, UINT32_MAX, false);
+        g4_pool_run(pool, note_worker, &ignored, 4, 0, false);
+        g4_pool_run(pool, note_worker, &together, 4, UINT32_MAX, true);
+    }
+    /* Now and then, the system takes the processor away before the first job. */
+    check(alone < together / 2, "the caller works alone if less is left than is worth waking threads for");
+    check(together > 200, "threads that are awake take part");
     g4_pool_free(pool);
 }
 
 int main(void) {
     pool();
     brief_rounds();
+    rounds_of_threads_that_are_awake();
     dwords();
     strict();
     wrap();
