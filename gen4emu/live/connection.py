@@ -66,7 +66,7 @@ class ProtocolError(Gen4emuError):
 
 
 # --- packets ----------------------------------------------------------------------------------------------------------
-# Of packets that are more than a header: NAME of `struct g4_live_NAME`.
+# The NAME of each `struct g4_live_NAME`, of the packets that are more than a header.
 _PACKETS = ("hello", "file", "bind", "objects", "exec", "context", "register", "shared", "mark", "note", "gl")
 
 
@@ -345,7 +345,7 @@ class Observer:
 
 
 # --- the chip ---------------------------------------------------------------------------------------------------------
-# Numbers in the protocol and in traces.
+# By the kernel's name: the number in the protocol, and the engine in traces.
 _ENGINES = {"render": (int(lib.G4_LIVE_RENDER), Engine.RENDER), "video": (int(lib.G4_LIVE_VIDEO), Engine.BSD),
             "blitter": (int(lib.G4_LIVE_BLITTER), Engine.BLT),
             "video_enhance": (int(lib.G4_LIVE_VIDEO_ENHANCE), Engine.VEBOX)}
@@ -576,11 +576,11 @@ class Connection:
         submission = Submission(0, engine, ring_start + ring, RING_ADDRESS, batch_address=address,
                                 context=self._contexts.number(context, slot))
         status = self._execute(device, submission, context)
-        self._buffers = []
         if not self._report(sequence, status):
             self._result.header.sequence = sequence
             self._result.status, self._result.context = status, context
             self._packets.send(self._result)
+        self._buffers = []
 
     def _report(self, sequence: int, status: int) -> bool:
         """Report the end of a submission in shared memory; false: the caller must send a packet."""
@@ -603,8 +603,8 @@ class Connection:
         self._waits_since = None
         try:
             device.submit(submission)
-            for address in sorted(device.waited_for):
-                for observer in self._observers:
+            for observer in self._observers:
+                for address in sorted(device.waited_for):
                     observer.program_wrote(submission, self._buffers, address)
         except Gen4emuError as e:
             status = int(lib.G4_LIVE_HANG)
