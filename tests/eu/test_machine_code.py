@@ -813,7 +813,7 @@ def test_sums_are_written_in_channels_that_are_not_enabled(writer: str, source: 
     compare(Bench(Gen.EL, MANY), case)
 
 
-# ---- what is not computed: planes without slopes, inverses of 1, lanes that nothing reads ----
+# ---- left out: products of planes without slopes, divisions by 1, lanes that are never read ----
 
 PLACES = """
     mul(8) g40<1>F g10<8,8,1>F 0.5F {align1};
@@ -864,6 +864,18 @@ def test_a_special_coordinate_of_a_plane_without_slopes_is_found(row: int, value
     compare_special(case, matters=True)
 
 
+@pytest.mark.parametrize("alternate", [False, True])
+@pytest.mark.parametrize("value", [INFINITY, 0xFF800000, LARGE], ids=hex)
+@pytest.mark.parametrize("row", range(10, 14))
+def test_computed_coordinates_of_a_plane_without_slopes_may_be_infinite(row: int, value: int, alternate: bool) -> None:
+    """The block has computed them, so it knows that they are not NaN."""
+    case = program(PLACES.replace("0.5F", "1.0E20F") + "pln(16) g20<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
+                   g8=[0.0, -0.0, 3.0, 4.0], g10=[3.0], g12=[5.0])
+    case.grf[-1, row, 3] = value
+    case.alternate = alternate
+    compare(Bench(Gen.EL, MANY), case)
+
+
 @pytest.mark.parametrize("line", ["pln(16) g8<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
                                   "pln(16) g7<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
                                   "pln(16) g40<1>F g8<0,1,0>F g40<8,8,1>F {align1 compr};",
@@ -879,7 +891,8 @@ def test_planes_whose_first_half_replaces_what_the_second_one_reads_agree(line: 
 
 
 @pytest.mark.parametrize("dmask", [0xFFFF, 0xFF0F, 0x00FF])
-@pytest.mark.parametrize("value", [0x3F800000, 0x3F800001, 0xBF800000, 0x40000000, 0, 0x80000000, NAN, INFINITY], ids=hex)
+@pytest.mark.parametrize("value", [0x3F800000, 0x3F800001, 0xBF800000, 0x40000000, 0, 0x80000000, NAN, INFINITY],
+                         ids=hex)
 @pytest.mark.parametrize("lane", [0, 5, 7, 8])
 def test_inverses_of_1_agree(lane: int, value: int, dmask: int) -> None:
     """In all lanes but one, which may not be enabled."""

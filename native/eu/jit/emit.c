@@ -49,8 +49,9 @@ static void test_exceptions(struct emitter *e) {
     emit_test_stack(e->code, BELOW_STACK, X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW);
 }
 
-/* Unless the slopes of a plane equation are zeros, and its constant is the same in all threads, and is a normal number
- * or +0: the sum of the other zeros, those of the slopes, and a constant -0 depends on their signs. */
+/* Jump unless all threads of the unit have slopes of zero and the same constant, which is neither -0 nor denormal: the
+ * sum of the products and a constant -0 depends on their signs.  A sum of -0 and +0 is +0 in all modes of rounding that
+ * machine code has. */
 static bool jump_if_sloped(struct emitter *e, size_t plane, uint32_t label) {
     enum {
         SLOPES = 0, /* two dwords */

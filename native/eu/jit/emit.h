@@ -43,7 +43,7 @@ extern const struct backend g4_backend_avx512;
 extern const struct backend g4_backend_avx2;
 
 enum {
-    MAX_JUMPS = 512
+    MAX_JUMPS = 1024
 };
 
 struct emitter {

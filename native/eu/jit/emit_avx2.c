@@ -296,7 +296,7 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
         a = V_TO;
     }
     size_t ones = 0;
-    if (ins->op == IR_INVERSE) { /* without perspective, it is that of 1 */
+    if (ins->op == IR_INVERSE) { /* no division if all operands are 1, as w is without perspective */
         binary(e, X86_EQUAL_D_256, V_B, a, uniform(e, 0x3f800000));
         unary(e, X86_LOAD, to, x86_rm_reg(a));
         unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(V_B));

@@ -279,7 +279,7 @@ static void inverse_root(struct emitter *e, unsigned to, unsigned a, unsigned la
     emit_evex_imm(code, X86_JOIN_512, to, to, x86_rm_reg(V_B), 0, X86_MERGE, 1);
 }
 
-/* Without perspective, it is that of 1. */
+/* Without a division if all operands are 1, as w is without perspective. */
 static void inverse(struct emitter *e, unsigned to, unsigned a, unsigned lanes) {
     struct g4_code *const code = e->code;
     struct x86_rm one = element_of(e, 0x3f800000);

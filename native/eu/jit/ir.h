@@ -64,7 +64,7 @@ enum ir_op {
     /* lanes */
     IR_BLEND,       /* dst = mask ? b : a */
     IR_PERMUTE,     /* dword b[c] of each thread in lane c */
-    IR_WORDS,       /* words b[c] of each thread, two numbers, in lane c; only if the back end can */
+    IR_WORDS,       /* in lane c, two words of each thread: b[c] has their numbers.  Only if the back end can */
     IR_SPREAD,      /* dword imm of each thread in all of its lanes */
     IR_FOUR,        /* channels 0 and 4 in their groups of four */
     IR_STORE_WORDS, /* the low words of a to half imm of the row dst, in the lanes of the mask */
@@ -113,7 +113,8 @@ enum ir_op {
     IR_JUMP_IF_NONE,   /* neither mask a nor b has a lane */
     IR_JUMP_IF_ANY,    /* mask a has a lane */
     IR_JUMP_IF_RAISED, /* `invalid` or `overflow` is raised */
-    IR_JUMP_IF_SLOPED, /* to label imm, unless the plane equation at `at` is its constant wherever it is evaluated */
+    IR_JUMP_IF_SLOPED, /* to label imm, unless the plane equation at `at` is its constant where coordinates are finite
+                        */
     IR_BEGIN_TURNS,    /* of the loops of a region */
     IR_TURN,           /* to label `at`, unless this was the last permitted iteration */
     IR_COUNT_THREADS,  /* the counter = the number of threads with lanes in a or b */

@@ -1,12 +1,13 @@
 /*
- * Removes blends whose other lanes nobody reads.
+ * Removes blends whose old lanes are never read.
  *
  * A register keeps its contents where an instruction does not execute, so a write to a row becomes a blend with its old
  * value.  Most rows are read again only by instructions that execute in the same lanes.
  */
 #include "eu/jit/ir.h"
 
-/* Lanes, as a set of the masks of a basic block: those of IR_LOAD_EXEC by number, and of IR_LOAD_GROUP. */
+/* Lanes, as a set of masks of a basic block: bit n is the mask of IR_LOAD_EXEC with imm n (g4_exec()); the group has
+ * a number among them. */
 enum {
     LANES_NONE = 0,
     LANES_OF_GROUP = 1 << 2,

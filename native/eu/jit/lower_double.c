@@ -115,30 +115,35 @@ static void with_plane(struct translator *t, enum ir_op operation, struct wide s
 }
 
 /* A source, in all lanes of the threads if an accumulator is written, for which masks do not apply. */
-static struct wide wide_source(struct translator *t, const struct g4_op *op, int s, int part) {
+static ir_operand source_of_sum(struct translator *t, const struct g4_op *op, int s, int part) {
     if (op->acc_write && op->in[s].load == G4_LOAD_PACKED) {
         (void)g4_row(t, op->in[s].reg[part], LANES_GROUP);
     }
-    return g4_widened(t, g4_float_source(t, op, s, part, false));
+    return g4_float_source(t, op, s, part, false);
+}
+
+static struct wide wide_source(struct translator *t, const struct g4_op *op, int s, int part) {
+    return g4_widened(t, source_of_sum(t, op, s, part));
 }
 
 /* A plane equation in one part of an instruction. */
 struct plane_part {
-    struct wide x, y;  /* coordinates; line has one */
-    unsigned row;      /* of the equation */
-    unsigned first;    /* byte of its slope for x */
-    unsigned slope;    /* byte of its slope for y */
-    unsigned constant; /* byte of its constant */
-    bool numbers;      /* no coordinate is special, and the block checks the equation */
+    ir_operand coordinate[2]; /* line has one */
+    struct wide wide[2];      /* the coordinates as doubles */
+    unsigned row;             /* of the equation */
+    unsigned first;           /* byte of its slope for x */
+    unsigned slope;           /* byte of its slope for y */
+    unsigned constant;        /* byte of its constant */
+    bool numbers; /* no coordinate is NaN, in ALT mode none is infinite, and the block checks the equation */
 };
 
-/* A coordinate; *numbers is cleared unless it is known not to be special. */
-static struct wide coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which, bool *numbers) {
+static void find_coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which,
+                            struct plane_part *plane) {
     struct g4_op other = *op; /* the second coordinate is in the next register */
     other.in[1].reg[part] = (uint8_t)(other.in[1].reg[part] + which);
-    const struct wide value = wide_source(t, &other, 1, part);
-    *numbers &= g4_is_known_number(t, &other, 1, part);
-    return value;
+    plane->coordinate[which] = source_of_sum(t, &other, 1, part);
+    plane->wide[which] = g4_widened(t, plane->coordinate[which]);
+    plane->numbers = plane->numbers && g4_is_known_number(t, &other, 1, part);
 }
 
 static struct plane_part plane_of(struct translator *t, const struct g4_op *op, int part) {
@@ -149,9 +154,8 @@ static struct plane_part plane_of(struct translator *t, const struct g4_op *op, 
                                .slope = start + 4,
                                .constant = start + 12,
                                .numbers = !op->acc_write};
-    plane.x = coordinate(t, op, part, 0, &plane.numbers);
-    if (pln) {
-        plane.y = coordinate(t, op, part, 1, &plane.numbers);
+    for (unsigned which = 0; which < (pln ? 2 : 1); which++) {
+        find_coordinate(t, op, part, which, &plane);
     }
     const unsigned dwords = 1u << plane.first / 4 | 1u << plane.constant / 4 | (pln ? 1u << plane.slope / 4 : 0);
     plane.numbers = plane.numbers && g4_check_elements(t, plane.row, dwords);
@@ -160,9 +164,9 @@ static struct plane_part plane_of(struct translator *t, const struct g4_op *op, 
 
 static struct wide evaluate(struct translator *t, const struct g4_op *op, const struct plane_part *plane) {
     const struct wide sum = {{ir_variable(&t->ir, IR_VECTOR), ir_variable(&t->ir, IR_VECTOR)}};
-    with_plane(t, IR_MULPD, sum, plane->x, plane->row, plane->first);
+    with_plane(t, IR_MULPD, sum, plane->wide[0], plane->row, plane->first);
     if (op->opcode == G4_OPCODE_PLN) {
-        with_plane(t, IR_MULADDPD, sum, plane->y, plane->row, plane->slope);
+        with_plane(t, IR_MULADDPD, sum, plane->wide[1], plane->row, plane->slope);
     }
     with_plane(t, IR_ADDPD, sum, sum, plane->row, plane->constant);
     return sum;
@@ -177,20 +181,39 @@ static bool may_be_flat(struct translator *t, const struct g4_op *op, const stru
     return flat && g4_wide_element(t, planes->row, planes->constant / 4).in_row;
 }
 
+/* The constant of an equation without slopes.  Products of zero and infinite coordinates raise `invalid`. */
+static void add_constant(struct translator *t, ir_operand to, const struct plane_part *plane, ir_operand constant,
+                         ir_operand mask) {
+    ir_operand sum = constant;
+    for (int which = 0; which < 2; which++) {
+        const ir_operand next = which ? to : (ir_operand)ir_value(&t->ir, IR_VECTOR);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_MULADD,
+                                               .dst = next,
+                                               .a = plane->coordinate[which],
+                                               .b = g4_uniform(t, 0),
+                                               .c = sum,
+                                               .mask = mask});
+        sum = next;
+    }
+}
+
 /* Many equations have slopes of zero: those of colors of flat objects, and of 1 / w without perspective. */
 static void lower_plane_or_constant(struct translator *t, const struct g4_op *op, const struct plane_part *planes) {
     const uint32_t sloped = ir_label(&t->ir);
     const uint32_t done = ir_label(&t->ir);
+    const uint32_t row = g4_row_at(planes->row);
+    const ir_operand constant = ir_value(&t->ir, IR_VECTOR);
     ir_operand value[2];
+    ir_operand mask[2];
 
-    ir_add(&t->ir, (struct ir_instruction){
-                       .op = IR_JUMP_IF_SLOPED, .imm = (uint8_t)sloped, .at = g4_row_at(planes->row) + planes->first});
-    for (int part = 0; part < op->parts; part++) {
+    for (int part = 0; part < op->parts; part++) { /* before the jump: both ways need them */
+        mask[part] = g4_op_lanes(t, op, part, true);
         value[part] = ir_variable(&t->ir, IR_VECTOR);
-        ir_add(&t->ir, part ? (struct ir_instruction){.op = IR_MOVE, .dst = value[part], .a = value[0]}
-                            : (struct ir_instruction){.op = IR_LOAD_ELEMENT,
-                                                      .dst = value[0],
-                                                      .at = g4_row_at(planes->row) + planes->constant});
+    }
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_SLOPED, .imm = (uint8_t)sloped, .at = row + planes->first});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_ELEMENT, .dst = constant, .at = row + planes->constant});
+    for (int part = 0; part < op->parts; part++) {
+        add_constant(t, value[part], &planes[part], constant, mask[part]);
     }
     ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP, .at = done});
     ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = sloped});
@@ -202,7 +225,7 @@ static void lower_plane_or_constant(struct translator *t, const struct g4_op *op
     ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = done});
     t->raises = true;
     for (int part = 0; part < op->parts; part++) {
-        g4_finish_float(t, op, part, g4_op_lanes(t, op, part, true), value[part]);
+        g4_finish_float(t, op, part, mask[part], value[part]);
     }
 }
 
