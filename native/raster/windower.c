@@ -328,14 +328,11 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
         }
         return;
     }
-    if (!wm->depth_needed && !g4_cc_of(worker)->depth.test) {
+    if (wm->depth_needed || g4_cc_of(worker)->depth.test) {
+        collect(wm, coverage);
+    } else {
         collect_for_threads(worker, coverage, threads);
-        if (early) {
-            test_early(worker, coverage);
-        }
-        return;
     }
-    collect(wm, coverage);
     const uint32_t subspans = wm->subspans;
     const bool constant = flat && g4_wm_can_fill_depth(worker);
     if (constant && g4_wm_knows_depth(wm)) {
