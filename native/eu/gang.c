@@ -513,7 +513,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Most groups are all threads of a gang, and a division takes as long as a short instruction. */
+/* Most groups are all threads of a gang; a division by another number takes the host tens of cycles. */
 static uint64_t per_thread(uint64_t instructions, unsigned threads) {
     return threads == G4_GANG_THREADS ? instructions / G4_GANG_THREADS : instructions / threads;
 }

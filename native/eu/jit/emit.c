@@ -54,15 +54,14 @@ static void test_exceptions(struct emitter *e) {
  * machine code has. */
 static bool jump_if_sloped(struct emitter *e, size_t plane, uint32_t label) {
     enum {
-        SLOPES = 0, /* two dwords */
-        CONSTANT = 12,
+        CONSTANT = 12, /* offset; the slopes are the first two dwords */
     };
     struct g4_code *const code = e->code;
     const unsigned threads = e->backend->threads;
     bool done = true;
     for (unsigned t = 0; t < threads; t++) {
         emit_alu_from_memory(code, t ? X86_OR : X86_MOV, true, X86_RAX,
-                             x86_rm_at(ROWS_REG, plane + SLOPES + t * (size_t)G4_REGISTER_BYTES));
+                             x86_rm_at(ROWS_REG, plane + t * (size_t)G4_REGISTER_BYTES));
     }
     emit_mov64_imm(code, TEMP_REG, 0x7fffffff7fffffff);
     emit_test64(code, X86_RAX, TEMP_REG);

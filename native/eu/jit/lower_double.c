@@ -172,7 +172,8 @@ static struct wide evaluate(struct translator *t, const struct g4_op *op, const 
     return sum;
 }
 
-/* Whether all parts evaluate the same equation, whose slopes machine code can test. */
+/* Whether all parts evaluate the same equation, whose slopes machine code can test.  Its row becomes doubles here,
+ * before the jump, because later instructions use them, too. */
 static bool may_be_flat(struct translator *t, const struct g4_op *op, const struct plane_part *planes) {
     bool flat = op->opcode == G4_OPCODE_PLN;
     for (int part = 0; part < op->parts && flat; part++) {
