@@ -905,6 +905,23 @@ def test_inverses_of_1_agree(lane: int, value: int, dmask: int) -> None:
     compare(Bench(Gen.EL, MANY), case)
 
 
+@pytest.mark.parametrize("op", ["add", "mul"])
+def test_a_scalar_that_the_handler_takes_as_its_other_source_is_kept(op: str) -> None:
+    case = program(f"""
+        mul(8) g50<1>F g46<8,8,1>F g44<0,1,0>F {{align1}};
+        (+f0.0) if(8) Jump: L_end {{align1}};
+        {op}(8) g58<1>F g50<0,1,0>F g56<8,8,1>F {{align1}};
+        L_end:
+        endif(8) Pop: 1 {{align1}};
+    """, g44=[2.0], g46=[1.0, 2.0], g50=[100.0], g56=[0.5])
+    bench = Bench(Gen.EL, MANY)
+    harness().g4_probe_keep_registers(bench.probe._probe, False)
+    case = with_epilogue(case, [58])
+    expected = bench.run(case, general_only=True)
+    for _ in range(2):
+        assert np.array_equal(bench.run(case, general_only=False).mrf, expected.mrf), text(case)
+
+
 READERS = ["mov(16) g60<1>UD g20<8,8,1>UD {align1 compr};",
            "mov(16) g60<1>UD g20<8,8,1>UD {align1 compr nomask};",
            "mov(8) g60<1>UD g20<8,8,1>UD {align1 sechalf};",

@@ -31,12 +31,12 @@ struct row_facts {
     bool unknown;                  /* any row may be read anywhere */
 };
 
-static void mark_region(struct row_facts *facts, const struct g4_op *op, const struct g4_src *src) {
-    if (src->kind == G4_KIND_INDIRECT || src->kind == G4_KIND_INDEXED) {
-        facts->unknown = true;
-    }
-    if (src->kind == G4_KIND_GRF) {
-        g4_row_set_add_region(&facts->always, op, src);
+/* Mark the direct sources of an instruction.  Handlers may exchange them: in[s] need not be src[s]. */
+static void mark_regions(struct row_facts *facts, const struct g4_op *op, unsigned sources) {
+    for (unsigned s = 0; s < sources; s++) {
+        if (op->src[s].kind == G4_KIND_GRF) {
+            g4_row_set_add_region(&facts->always, op, &op->src[s]);
+        }
     }
 }
 
@@ -62,8 +62,9 @@ static void collect(struct row_facts *facts, const struct g4_op *op) {
         return;
     }
     for (unsigned s = 0; s < sources; s++) {
+        facts->unknown |= op->src[s].kind == G4_KIND_INDIRECT || op->src[s].kind == G4_KIND_INDEXED;
         if (!reads_by_lane(op, s)) {
-            mark_region(facts, op, &op->src[s]);
+            mark_regions(facts, op, sources);
             continue;
         }
         for (int part = 0; part < op->parts; part++) {
