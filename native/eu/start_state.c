@@ -67,8 +67,17 @@ static uint16_t mrf_bit(unsigned number) {
     return (uint16_t)(1u << (number & (G4_MRF_COUNT - 1)));
 }
 
-/* The registers of the MRF that a message may read, after its implied move has written the first ones. */
-static uint16_t mrf_read(const struct g4_op *op) {
+uint16_t g4_mrf_moved(const struct g4_op *op) {
+    uint16_t moved = 0;
+    if (op->opcode == G4_OPCODE_SEND && !op->grf_payload && op->src[0].kind != G4_KIND_NULL) {
+        for (unsigned pass = 0; pass < op->passes; pass++) {
+            moved |= mrf_bit(op->mrf + pass);
+        }
+    }
+    return moved;
+}
+
+uint16_t g4_mrf_read(const struct g4_op *op) {
     const bool moves = op->src[0].kind != G4_KIND_NULL;
     const unsigned length = g4_message_descriptor_message_length(op->descriptor);
     uint16_t read = 0;
@@ -169,7 +178,7 @@ void g4_find_start_state(struct g4_kernel *kernel) {
             start->grf.bits[word] |= read.bits[word];
             start->grf_if_full.bits[word] |= read.bits[word] & ~written.grf.bits[word];
         }
-        const uint16_t mrf = kernel->leaves ? EVERY_MRF : mrf_read(op);
+        const uint16_t mrf = kernel->leaves ? EVERY_MRF : g4_mrf_read(op);
         start->mrf |= mrf;
         start->mrf_if_full |= (uint16_t)(mrf & ~written.mrf);
         for (unsigned s = 0; s < sources; s++) {

@@ -80,6 +80,7 @@ BARRIER_ID = f"0x{BARRIER_PAYLOAD.field('barrier_id', Gen.IVB).mask_in(2):08x}UD
 
 # Operands on Gen4 and Gen4.5.
 INVERSE = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="INV")
+ROOT = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="SQRT")
 INVERSE_ROOT = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="RSQ")
 SCALAR_INVERSE = operand("EXTENDED_MATH_MESSAGE", response=1, math_function="INV", scalar=True)
 SAMPLE_16 = operand("SAMPLER_MESSAGE", length=5, response=8, binding_table_index=1)  # two coordinates

@@ -107,7 +107,7 @@ static void finish(struct translator *t) {
     const uint32_t failure = ir_label(&t->ir);
     const bool together = t->raises && !g4_stores_late(t);
     const bool alone = t->raises && !together;
-    g4_jump_if_special(t, failure);
+    g4_jump_if_special(t, IR_NONE, failure);
     if (alone) {
         ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = failure});
     }
@@ -247,7 +247,7 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
         return;
     }
     /* rows that are not read again need not be stored, unless something else reads registers of ended threads */
-    struct g4_row_set *const live = ctx->keeps_registers ? NULL : g4_row_liveness(kernel);
+    struct g4_live *const live = ctx->keeps_registers ? NULL : g4_liveness(kernel);
     t->gen = ctx->gen;
     t->live = live;
     t->backend = backend;

@@ -274,9 +274,9 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
         }
         memset(scratch.counts, 0, block->basic_block_count * sizeof *scratch.counts);
         clear_exceptions(run);
-        run->may_have_raised = true;
         save_rows(run->gang, block, unit, &before);
-        if (call_code(run, block, unit, &scratch)) {
+        run->may_have_raised = call_code(run, block, unit, &scratch) != 0;
+        if (run->may_have_raised) {
             restore_rows(run->gang, block, unit, &before);
             failed |= lanes;
         } else {

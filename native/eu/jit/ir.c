@@ -34,6 +34,12 @@ static void *grown(struct ir *ir, void *array, uint32_t count, uint32_t *capacit
     return larger;
 }
 
+/* Operations whose results are floats that the host has flushed. */
+static bool flushes(enum ir_op op) {
+    return op == IR_ADDPS || op == IR_SUBPS || op == IR_MULPS || op == IR_MULADD || op == IR_ROUND || op == IR_FROM_D ||
+           op == IR_FROM_UD || op == IR_NARROW || op == IR_INVERSE || op == IR_ROOT || op == IR_INVERSE_ROOT;
+}
+
 void ir_add(struct ir *ir, struct ir_instruction instruction) {
     if (ir->failed) {
         return;
@@ -45,10 +51,14 @@ void ir_add(struct ir *ir, struct ir_instruction instruction) {
     }
     ir->instructions = larger;
     ir->instructions[ir->count] = instruction;
+    if (ir_is_value(instruction.dst) && !ir->values[instruction.dst].variable) {
+        ir->values[instruction.dst].flushed = flushes((enum ir_op)instruction.op);
+    }
     const ir_operand used[] = {instruction.dst, instruction.a, instruction.b, instruction.c, instruction.mask};
     for (unsigned i = 0; i < sizeof used / sizeof *used; i++) {
         if (ir_is_value(used[i])) {
-            ir->values[used[i]].weight += ir->weight;
+            ir->values[used[i]].weight +=
+                i == 0 && instruction.keep ? 2 * ir->weight : ir->weight; /* dst is read, too */
         }
     }
     ir->count++;

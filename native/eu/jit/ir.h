@@ -163,6 +163,7 @@ struct ir_value {
     uint8_t class; /* enum ir_class */
     bool used;
     bool variable;     /* assigned more than once */
+    bool flushed;      /* a float that is only denormal if the host keeps denormals */
     uint32_t reads;    /* by other operations than those that assign it */
     bool carried;      /* from one turn of a loop to the next */
     uint8_t lanes;     /* that are read, or that a mask can have (lanes.c) */
@@ -235,6 +236,10 @@ void ir_remove_blends(struct ir *ir);
 
 /* Remove operations whose results are not used. */
 void ir_remove_unused(struct ir *ir);
+
+static inline bool ir_is_flushed(const struct ir *ir, ir_operand operand) {
+    return !ir->failed && ir_is_value(operand) && ir->values[operand].flushed;
+}
 
 static inline bool ir_is_commutative(enum ir_op op) {
     return op == IR_ADDPS || op == IR_MULPS || op == IR_AND || op == IR_OR || op == IR_XOR || op == IR_ADD ||

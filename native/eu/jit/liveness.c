@@ -1,14 +1,20 @@
 /*
- * Which rows may be read again.
+ * Which rows and flags may be read again.
  *
  * The analysis follows single channels: a channel that an instruction does not enable is somewhere else in the program,
- * so a write of all enabled channels hides what was there for every channel that comes by.  Rows of which a channel may
- * read others' lanes (scalars, permutations, payloads) are not analysed; they are always live.
+ * so a write of all enabled channels hides what was there for every channel that comes by.  It does not hide a row from
+ * instructions in which a channel reads others' lanes (scalars, permutations, payloads): the other channel may wait
+ * since before the write.  Such a row is live wherever the program can come to the instruction.
  *
  * A lane of a row belongs to one channel of each half, so rows are analysed in each half.  Compilers use a row in both
- * halves for values that have nothing to do with each other.  Such a row is always live, too, unless no value of it
- * is live where a channel may wait for others, and no value of one half is live where the other half writes: then no
- * channel can lose a value.
+ * halves for values that have nothing to do with each other.  Such a row is always live, unless no value of it is live
+ * where a channel may wait for others, and no value of one half is live where the other half writes: then no channel
+ * can lose a value.
+ *
+ * A flag register is live if its flags of any half are.
+ *
+ * A register of the MRF is live until the implied move of a message writes it as a whole, in all executing threads.  If
+ * such a register is not read again, the move matters only in the lanes of the message.
  *
  * In kernels without control flow, where channels never wait, the rows that a later instruction reads are live.
  */
@@ -26,49 +32,77 @@
 /* The halves of the masks under which lanes of a row are used, and what else is known while rows are collected. */
 struct row_facts {
     uint8_t halves[G4_GRF_COUNT];
-    struct g4_row_set always;
     struct g4_row_set in_one_half; /* always live if they are used in both */
     bool unknown;                  /* any row may be read anywhere */
 };
 
-/* Mark the direct sources of an instruction.  Handlers may exchange them: in[s] need not be src[s]. */
-static void mark_regions(struct row_facts *facts, const struct g4_op *op, unsigned sources) {
-    for (unsigned s = 0; s < sources; s++) {
-        if (op->src[s].kind == G4_KIND_GRF) {
-            g4_row_set_add_region(&facts->always, op, &op->src[s]);
-        }
-    }
+/* Whether a message to the math unit reads only the lanes that it computes with.  `mrf` is live after it. */
+static bool computes_by_lane(const struct g4_op *op, uint16_t mrf) {
+    return op->opcode == G4_OPCODE_SEND && !op->grf_payload && op->whole_move && op->src[1].kind == G4_KIND_IMM &&
+           g4_message_descriptor_shared_function(op->descriptor) == G4_SHARED_FUNCTION_EXTENDED_MATH &&
+           !g4_extended_math_message_scalar(op->descriptor) && op->half + op->passes <= 2 && !(mrf & g4_mrf_moved(op));
+}
+
+/* Whether in[s] of an instruction says what it reads, and is loaded in a certain way. */
+static bool is_loaded_as(const struct g4_op *op, unsigned s, enum g4_fast_load load) {
+    return g4_has_lanes(op) && (op->handler >> 8 != G4_TABLE_DOUBLE || g4_has_three_sources(op)) &&
+           op->in[s].load == load;
 }
 
 /* Whether lanes of a source read only themselves, in the half of their part. */
-static bool reads_by_lane(const struct g4_op *op, unsigned s) {
-    return g4_has_lanes(op) && op->in[s].load == G4_LOAD_PACKED && !op->nomask && op->half + op->parts <= 2 &&
-           (op->handler >> 8 != G4_TABLE_DOUBLE || g4_has_three_sources(op));
+static bool reads_by_lane(const struct g4_op *op, unsigned s, uint16_t mrf) {
+    return computes_by_lane(op, mrf) ||
+           (is_loaded_as(op, s, G4_LOAD_PACKED) && !op->nomask && op->half + op->parts <= 2);
 }
 
-static void mark_payload(struct row_facts *facts, const struct g4_op *op) {
-    for (unsigned i = 0; i < op->payload_length; i++) {
-        g4_row_set_add(&facts->always, (op->mrf + i) & (G4_GRF_COUNT - 1));
-    }
-    for (unsigned i = 0; i < op->second_length; i++) {
-        g4_row_set_add(&facts->always, (op->second_payload + i) & (G4_GRF_COUNT - 1));
+static int parts_of(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_SEND ? op->passes : op->parts;
+}
+
+static unsigned row_by_lane(const struct g4_op *op, unsigned s, int part) {
+    const unsigned row = op->opcode == G4_OPCODE_SEND ? g4_math_source(op, part) : op->in[s].reg[part];
+    return row & (G4_GRF_COUNT - 1);
+}
+
+static unsigned sources_of(const struct g4_op *op) {
+    return op->grf_payload ? 0 : op->opcode == G4_OPCODE_SEND ? 1 : g4_opcode_info[op->opcode].sources;
+}
+
+static void add_regions(const struct g4_op *op, struct g4_row_set *rows) {
+    for (unsigned s = 0; s < sources_of(op); s++) {
+        if (op->src[s].kind == G4_KIND_GRF) {
+            g4_row_set_add_region(rows, op, &op->src[s]);
+        }
     }
 }
 
-static void collect(struct row_facts *facts, const struct g4_op *op) {
-    const unsigned sources = op->opcode == G4_OPCODE_SEND ? 1 : g4_opcode_info[op->opcode].sources;
-    if (op->grf_payload) {
-        mark_payload(facts, op);
-        return;
+/* Add the rows of which channels may read others' lanes.  Handlers may exchange sources: in[s] need not be src[s]. */
+static void add_read_across(const struct g4_op *op, uint16_t mrf, struct g4_row_set *rows) {
+    for (unsigned i = 0; op->grf_payload && i < op->payload_length; i++) {
+        g4_row_set_add(rows, (op->mrf + i) & (G4_GRF_COUNT - 1));
     }
-    for (unsigned s = 0; s < sources; s++) {
-        facts->unknown |= op->src[s].kind == G4_KIND_INDIRECT || op->src[s].kind == G4_KIND_INDEXED;
-        if (!reads_by_lane(op, s)) {
-            mark_regions(facts, op, sources);
+    for (unsigned i = 0; op->grf_payload && i < op->second_length; i++) {
+        g4_row_set_add(rows, (op->second_payload + i) & (G4_GRF_COUNT - 1));
+    }
+    for (unsigned s = 0; s < sources_of(op); s++) {
+        if (reads_by_lane(op, s, mrf) || is_loaded_as(op, s, G4_LOAD_IMM)) {
+            continue;
+        }
+        if (!is_loaded_as(op, s, G4_LOAD_SCALAR)) {
+            add_regions(op, rows);
             continue;
         }
         for (int part = 0; part < op->parts; part++) {
-            facts->halves[op->in[s].reg[part] & (G4_GRF_COUNT - 1)] |= (uint8_t)(1u << half_of(op, part));
+            g4_row_set_add(rows, op->in[s].reg[part]);
+        }
+    }
+}
+
+static void collect_reads(struct row_facts *facts, const struct g4_op *op, uint16_t mrf) {
+    for (unsigned s = 0; s < sources_of(op); s++) {
+        facts->unknown |= op->src[s].kind == G4_KIND_INDIRECT || op->src[s].kind == G4_KIND_INDEXED;
+        for (int part = 0; reads_by_lane(op, s, mrf) && part < parts_of(op); part++) {
+            facts->halves[row_by_lane(op, s, part)] |= (uint8_t)(1u << half_of(op, part));
         }
     }
 }
@@ -94,25 +128,28 @@ static bool is_analysable(const struct g4_kernel *kernel) {
     return !kernel->leaves && !kernel->start.stacks && !(jumps && nests);
 }
 
-/* Live rows by half. */
-struct live_rows {
-    struct g4_row_set half[2];
+enum {
+    ALL_FLAGS = 0xf
 };
 
-static struct live_rows live_at(const struct g4_kernel *kernel, const struct live_rows *live, uint32_t ip) {
-    static const struct live_rows all = {{{{UINT64_MAX, UINT64_MAX}}, {{UINT64_MAX, UINT64_MAX}}}};
-    const struct g4_op *const op = g4_kernel_find_own(kernel, ip);
-    return op ? live[op - kernel->ops] : all;
-}
+/* Live rows by half, and those that may be read across lanes; in the same way flags. */
+struct live_rows {
+    struct g4_row_set half[2], across;
+    uint8_t flags[2], flags_across;
+};
 
 static void add_rows(struct g4_row_set *to, const struct g4_row_set *from) {
     to->bits[0] |= from->bits[0];
     to->bits[1] |= from->bits[1];
 }
 
-static void join(struct live_rows *to, struct live_rows from) {
-    add_rows(&to->half[0], &from.half[0]);
-    add_rows(&to->half[1], &from.half[1]);
+static void join(struct live_rows *to, const struct live_rows *from) {
+    add_rows(&to->half[0], &from->half[0]);
+    add_rows(&to->half[1], &from->half[1]);
+    add_rows(&to->across, &from->across);
+    to->flags[0] |= from->flags[0];
+    to->flags[1] |= from->flags[1];
+    to->flags_across |= from->flags_across;
 }
 
 /* The end of the loop around an instruction; NULL: there is none. */
@@ -129,40 +166,113 @@ static const struct g4_op *end_of_loop(const struct g4_kernel *kernel, uint32_t 
     return NULL;
 }
 
-/* Rows that may be read after op i, by a channel that has executed it. */
-static struct live_rows live_after(const struct g4_kernel *kernel, const struct live_rows *live, uint32_t i) {
+enum {
+    MAX_SUCCESSORS = 4,
+    ANYWHERE = -1,
+};
+
+static int64_t index_of(const struct g4_kernel *kernel, uint32_t ip) {
+    const struct g4_op *const op = g4_kernel_find_own(kernel, ip);
+    return op ? op - kernel->ops : ANYWHERE;
+}
+
+/* The ops that a channel may execute after op i, and its thread if no channel is left; returns their number. */
+static unsigned successors(const struct g4_kernel *kernel, uint32_t i, int64_t to[MAX_SUCCESSORS]) {
     const struct g4_op *const op = &kernel->ops[i];
-    struct live_rows after = {.half = {{{0, 0}}}};
+    unsigned count = 0;
 
     if (g4_op_ends_thread(op)) {
-        return after;
+        return 0;
     }
-    after = live_at(kernel, live, op->next);
+    to[count++] = index_of(kernel, op->next);
     if (!g4_op_branches(op)) {
-        return after;
+        return count;
     }
-    join(&after, live_at(kernel, live, op->target));
+    to[count++] = index_of(kernel, op->target);
     if (op->channel_pointers) { /* where channels may wait */
-        join(&after, live_at(kernel, live, op->uip));
-        return after;
+        to[count++] = index_of(kernel, op->uip);
+        return count;
     }
     const struct g4_op *const target = g4_kernel_find_own(kernel, op->target);
     if (target && target->opcode == G4_OPCODE_ELSE) { /* the channels of its other side continue */
-        join(&after, live_at(kernel, live, target->next));
+        to[count++] = index_of(kernel, target->next);
     }
     if (op->opcode == G4_OPCODE_BREAK) {
         const struct g4_op *const end = end_of_loop(kernel, i);
-        join(&after, live_at(kernel, live, end ? end->next : UINT32_MAX));
+        to[count++] = end ? index_of(kernel, end->next) : ANYWHERE;
+    }
+    return count;
+}
+
+/* What is live after op i, for a channel that has executed it. */
+static struct live_rows live_after(const struct g4_kernel *kernel, const struct live_rows *live, uint32_t i) {
+    static const struct live_rows all = {.half = {{{UINT64_MAX, UINT64_MAX}}, {{UINT64_MAX, UINT64_MAX}}},
+                                         .across = {{UINT64_MAX, UINT64_MAX}},
+                                         .flags = {ALL_FLAGS, ALL_FLAGS},
+                                         .flags_across = ALL_FLAGS};
+    struct live_rows after = {.flags_across = 0};
+    int64_t to[MAX_SUCCESSORS];
+    const unsigned count = successors(kernel, i, to);
+    for (unsigned n = 0; n < count; n++) {
+        join(&after, to[n] == ANYWHERE ? &all : &live[to[n]]);
     }
     return after;
 }
 
-static void read_rows(const struct g4_op *op, struct live_rows *live) {
-    const unsigned sources = g4_opcode_info[op->opcode].sources;
-    for (unsigned s = 0; s < sources && op->opcode != G4_OPCODE_SEND; s++) {
-        for (int part = 0; reads_by_lane(op, s) && part < op->parts; part++) {
-            g4_row_set_add(&live->half[half_of(op, part)], op->in[s].reg[part]);
+static uint16_t mrf_after(const struct g4_kernel *kernel, const uint16_t *mrf, uint32_t i) {
+    int64_t to[MAX_SUCCESSORS];
+    const unsigned count = successors(kernel, i, to);
+    uint16_t after = 0;
+    for (unsigned n = 0; n < count; n++) {
+        after |= to[n] == ANYWHERE ? UINT16_MAX : mrf[to[n]];
+    }
+    return after;
+}
+
+/* Find the registers of the MRF that are live before each op; false: nothing has changed. */
+static bool spread_mrf(const struct g4_kernel *kernel, uint16_t *mrf) {
+    bool changed = false;
+    for (uint32_t i = kernel->count; i-- > 0;) {
+        const struct g4_op *const op = &kernel->ops[i];
+        const uint16_t before = (uint16_t)((mrf_after(kernel, mrf, i) & ~g4_mrf_moved(op)) | g4_mrf_read(op));
+        changed |= before != mrf[i];
+        mrf[i] = before;
+    }
+    return changed;
+}
+
+static void read_rows(const struct g4_op *op, uint16_t mrf, struct live_rows *live) {
+    for (unsigned s = 0; s < sources_of(op); s++) {
+        for (int part = 0; reads_by_lane(op, s, mrf) && part < parts_of(op); part++) {
+            g4_row_set_add(&live->half[half_of(op, part)], row_by_lane(op, s, part));
         }
+    }
+    add_read_across(op, mrf, &live->across);
+}
+
+static void read_flags(const struct g4_op *op, struct live_rows *live) {
+    for (unsigned s = 0; s < sources_of(op); s++) {
+        if (op->src[s].kind == G4_KIND_ARF && op->src[s].reg >> 4 == G4_ARF_F) {
+            live->flags_across = ALL_FLAGS;
+        }
+    }
+    if (op->predicate == G4_PRED_NONE) {
+        return;
+    }
+    if (op->predicate != G4_PRED_NORMAL || op->align16 || op->nomask || op->exec_size < 8 || op->exec_size > 16) {
+        live->flags_across = ALL_FLAGS;
+    }
+    live->flags[0] |= (uint8_t)(1u << op->flag);
+    live->flags[1] |= (uint8_t)(1u << op->flag);
+}
+
+static void hide_flags(const struct g4_op *op, struct live_rows *live) {
+    if (op->cond == G4_COND_NONE || op->opcode == G4_OPCODE_SEL || op->predicate != G4_PRED_NONE || !g4_has_lanes(op) ||
+        pattern(op) != 0xffff) {
+        return;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        live->flags[half_of(op, part) & 1] &= (uint8_t) ~(1u << op->flag);
     }
 }
 
@@ -227,64 +337,106 @@ static struct g4_row_set not_shared(const struct g4_kernel *kernel, const struct
     return rows;
 }
 
-static bool spread(const struct g4_kernel *kernel, struct live_rows *live) {
+static bool spread(const struct g4_kernel *kernel, const uint16_t *mrf, struct live_rows *live) {
     bool changed = false;
     for (uint32_t i = kernel->count; i-- > 0;) {
         struct live_rows before = live_after(kernel, live, i);
         hide_rows(&kernel->ops[i], &before);
-        read_rows(&kernel->ops[i], &before);
+        hide_flags(&kernel->ops[i], &before);
+        read_rows(&kernel->ops[i], mrf_after(kernel, mrf, i), &before);
+        read_flags(&kernel->ops[i], &before);
         changed |= memcmp(&before, &live[i], sizeof before) != 0;
         live[i] = before;
     }
     return changed;
 }
 
-/* The rows that may be read from each op on. */
-static struct g4_row_set *read_later(const struct g4_kernel *kernel) {
-    struct g4_row_set *const rows = calloc(kernel->count + 1, sizeof *rows);
-    for (uint32_t i = kernel->count; rows && i-- > 0;) {
-        rows[i] = g4_rows_read(&kernel->ops[i]);
-        add_rows(&rows[i], &rows[i + 1]);
+/* In kernels without control flow. */
+static void find_read_later(const struct g4_kernel *kernel, struct g4_live *found) {
+    found[kernel->count] = (struct g4_live){.mrf = UINT16_MAX, .flags = ALL_FLAGS, .flags_across = ALL_FLAGS};
+    for (uint32_t i = kernel->count; i-- > 0;) {
+        const struct g4_op *const op = &kernel->ops[i];
+        const struct g4_row_set read = g4_rows_read(op);
+        found[i] = found[i + 1];
+        found[i].flags_after = ALL_FLAGS;
+        found[i].mrf = (uint16_t)((found[i].mrf & ~g4_mrf_moved(op)) | g4_mrf_read(op));
+        add_rows(&found[i].rows, &read);
+        found[i].rows_across = found[i].rows;
+    }
+}
+
+/* The rows that are always live because both halves use them. */
+static struct g4_row_set used_in_both(const struct g4_kernel *kernel, const struct live_rows *live,
+                                      const struct row_facts *facts) {
+    const struct g4_row_set alone = not_shared(kernel, live, facts);
+    struct g4_row_set rows = {{0, 0}};
+    for (unsigned row = 0; row < G4_GRF_COUNT; row++) {
+        const bool shared = facts->halves[row] & (facts->halves[row] - 1);
+        if (shared && (facts->halves[row] != 3 || g4_row_set_has(&alone, row))) {
+            g4_row_set_add(&rows, row);
+        }
     }
     return rows;
 }
 
-struct g4_row_set *g4_row_liveness(const struct g4_kernel *kernel) {
+static void find_live(const struct g4_kernel *kernel, const uint16_t *mrf, const struct live_rows *live,
+                      const struct g4_row_set *always, struct g4_live *found) {
+    for (uint32_t i = 0; i <= kernel->count; i++) {
+        found[i] = (struct g4_live){.rows = *always,
+                                    .rows_across = live[i].across,
+                                    .mrf = mrf[i],
+                                    .flags = live[i].flags[0] | live[i].flags[1] | live[i].flags_across,
+                                    .flags_across = live[i].flags_across};
+        add_rows(&found[i].rows, &live[i].half[0]);
+        add_rows(&found[i].rows, &live[i].half[1]);
+        add_rows(&found[i].rows, &live[i].across);
+        if (i < kernel->count) {
+            const struct live_rows after = live_after(kernel, live, i);
+            found[i].flags_after = after.flags[0] | after.flags[1] | after.flags_across;
+        }
+    }
+}
+
+/* With control flow; false: not known. */
+static bool analyse(const struct g4_kernel *kernel, uint16_t *mrf, struct live_rows *live, struct g4_live *found) {
     struct row_facts facts = {.unknown = false};
 
+    while (spread_mrf(kernel, mrf)) {
+        /* sets only grow, so this terminates */
+    }
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        collect_reads(&facts, &kernel->ops[i], mrf_after(kernel, mrf, i));
+        collect_writes(&facts, &kernel->ops[i]);
+    }
+    if (facts.unknown) {
+        return false;
+    }
+    while (spread(kernel, mrf, live)) {
+        /* so does this */
+    }
+    const struct g4_row_set always = used_in_both(kernel, live, &facts);
+    find_live(kernel, mrf, live, &always, found);
+    return true;
+}
+
+struct g4_live *g4_liveness(const struct g4_kernel *kernel) {
     if (kernel->base || !is_analysable(kernel)) {
         return NULL;
     }
-    if (kernel->start.straight) {
-        return read_later(kernel);
+    struct g4_live *found = calloc(kernel->count + 1, sizeof *found);
+    if (found && kernel->start.straight) {
+        find_read_later(kernel, found);
+        return found;
     }
-    for (uint32_t i = 0; i < kernel->count; i++) {
-        collect(&facts, &kernel->ops[i]);
-        collect_writes(&facts, &kernel->ops[i]);
-    }
-    struct live_rows *const live = facts.unknown ? NULL : calloc(kernel->count + 1, sizeof *live);
-    struct g4_row_set *const rows = live ? calloc(kernel->count + 1, sizeof *rows) : NULL;
-    if (!rows) {
-        free(live);
-        return NULL;
-    }
-    while (spread(kernel, live)) {
-        /* sets only grow, so this terminates */
-    }
-    const struct g4_row_set alone = not_shared(kernel, live, &facts);
-    for (unsigned row = 0; row < G4_GRF_COUNT; row++) {
-        const bool shared = facts.halves[row] & (facts.halves[row] - 1);
-        if (shared && (facts.halves[row] != 3 || g4_row_set_has(&alone, row))) {
-            g4_row_set_add(&facts.always, row);
-        }
-    }
-    for (uint32_t i = 0; i <= kernel->count; i++) {
-        rows[i] = facts.always;
-        add_rows(&rows[i], &live[i].half[0]);
-        add_rows(&rows[i], &live[i].half[1]);
+    struct live_rows *const live = calloc(kernel->count + 1, sizeof *live);
+    uint16_t *const mrf = calloc(kernel->count + 1, sizeof *mrf);
+    if (!found || !live || !mrf || !analyse(kernel, mrf, live, found)) {
+        free(found);
+        found = NULL;
     }
     free(live);
-    return rows;
+    free(mrf);
+    return found;
 }
 
 #endif

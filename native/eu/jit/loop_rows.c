@@ -247,8 +247,6 @@ static void load_elements(struct loop *loop) {
 
 void g4_loop_load(struct loop *loop) {
     struct translator *const t = loop->t;
-    const ir_operand any = mask_of(t, IR_MASK_OR, t->exec[0], t->exec[1]);
-
     for (unsigned row = 0; row < ROWS; row++) {
         const bool numbers = loop->floats[row] && !loop->may_be_nan[row];
         if (!loop->read[row]) {
@@ -258,16 +256,17 @@ void g4_loop_load(struct loop *loop) {
         g4_load_variable(t, row);
         t->rows[row].written = loop->written[row];
         if (numbers && loop->exposed[row]) {
-            g4_check_number(t, t->rows[row].variable, any);
+            g4_check_number(t, t->rows[row].variable, IR_NONE);
         }
         t->rows[row].numbers = numbers ? LANES_ALL : 0;
     }
     load_elements(loop);
     for (uint32_t i = 0; i < t->element_count; i++) {
         if (t->elements[i].numbers) {
-            g4_check_number(t, t->elements[i].value, any);
+            g4_check_number(t, t->elements[i].value, IR_NONE);
         }
     }
+    g4_jump_if_special(t, mask_of(t, IR_MASK_OR, t->exec[0], t->exec[1]), loop->failure);
 }
 
 #endif

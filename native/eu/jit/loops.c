@@ -615,12 +615,13 @@ static void enter(struct loop *loop) {
     }
     g4_begin_checks(t);
     g4_loop_load(loop);
+    g4_begin_checks(t);
 }
 
 static void leave(struct loop *loop) {
     struct translator *const t = loop->t;
 
-    g4_jump_if_special(t, loop->failure);
+    g4_jump_if_special(t, IR_NONE, loop->failure);
     add(loop, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = loop->failure});
     g4_store_late(t);
     g4_loop_store_constants(loop);
@@ -640,22 +641,39 @@ static uint32_t next_flow(const struct loop *loop, uint32_t at) {
     return at;
 }
 
+/* Where the lanes continue that leave a loop at an op; 0: none do. */
+static uint32_t exit_of(const struct loop *loop, uint32_t at) {
+    if (at == loop->count || !is_flow(&loop->ops[at]) || loop->ops[at].opcode != G4_OPCODE_BREAK) {
+        return 0;
+    }
+    const struct frame *frame = &loop->frame[loop->depth - 1];
+    while (frame > loop->frame && !frame->is_loop) {
+        frame--;
+    }
+    return frame->end + 1;
+}
+
 static bool lower_at(struct loop *loop, uint32_t at) {
     struct translator *const t = loop->t;
     const struct g4_op *const op = &loop->ops[at];
 
     if (begins_at(loop, at)) {
         t->at = t->end = at;
-        g4_join_rows(t);
+        t->exit = 0;
+        g4_join_values(t);
+        g4_drop_flags(t);
         if (!begin_loops(loop, at)) {
             return false;
         }
     }
     t->at = at;
     t->end = next_flow(loop, at);
+    t->exit = exit_of(loop, t->end);
     if (is_flow(op)) {
-        g4_join_rows(t);
-        return flow(loop, at);
+        g4_join_values(t);
+        const bool done = flow(loop, at);
+        g4_drop_flags(t);
+        return done;
     }
     count_op(loop, op);
     return g4_is_constant_element(op) ? g4_loop_write_constant(loop, at) : g4_lower_op(t, op);
@@ -689,6 +707,7 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
         return false;
     }
     t->end = loop->count;
+    t->exit = 0;
     leave(loop);
     if (!g4_emit_block(t)) {
         return false;

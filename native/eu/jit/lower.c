@@ -66,6 +66,9 @@ enum {
 
 /* Flush denormals by a product with one. */
 static ir_operand flushed(struct translator *t, ir_operand value, ir_operand mask) {
+    if (ir_is_flushed(&t->ir, value)) {
+        return value;
+    }
     return vector_of(t, IR_MULPS, value, g4_uniform(t, 0x3f800000), mask);
 }
 

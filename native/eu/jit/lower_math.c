@@ -55,12 +55,22 @@ unsigned g4_math_destination(const struct g4_op *op, int pass) {
     return op->dst.base / G4_REGISTER_BYTES + (unsigned)pass;
 }
 
+/* Whether the payload register may be read after a message. */
+static bool is_payload_live(const struct translator *t, const struct g4_op *op, int pass) {
+    return !t->live || g4_live_has(&t->live[t->first + t->at + 1], g4_math_payload(op, pass));
+}
+
 /* The operand of a message.  The implied move also stores it to the payload register. */
 static ir_operand math_operand(struct translator *t, const struct g4_op *op, int pass, bool scalar) {
     const unsigned from = g4_math_source(op, pass);
-    ir_operand x = g4_row(t, from, LANES_GROUP);
+    const bool moves = op->src[0].kind != G4_KIND_NULL;
 
-    if (op->src[0].kind != G4_KIND_NULL) {
+    t->top = moves && from + 1 > t->top ? (uint8_t)(from + 1) : t->top;
+    if (moves && op->whole_move && !scalar && !is_payload_live(t, op, pass)) {
+        return g4_row(t, from, widest(op, pass));
+    }
+    ir_operand x = g4_row(t, from, LANES_GROUP);
+    if (moves) {
         if (!op->whole_move) {
             int32_t dword[8];
             for (int c = 0; c < 8; c++) {
@@ -68,7 +78,6 @@ static ir_operand math_operand(struct translator *t, const struct g4_op *op, int
             }
             x = g4_permuted(t, x, dword);
         }
-        t->top = from + 1 > t->top ? (uint8_t)(from + 1) : t->top;
         g4_forget_elements(t, g4_math_payload(op, pass), ALL_DWORDS);
         g4_write_row(t, g4_math_payload(op, pass), LANES_GROUP, g4_whole_threads(t), true, x, 0);
     }

@@ -393,7 +393,7 @@ static bool is_direct(const struct translator *t, const struct g4_op *op, int pa
     const unsigned number = g4_row_of(op, part);
     return t->backend->merges && op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE &&
            !op->saturate && op->cond == G4_COND_NONE && t->rows[number].home == ROW_VARIABLE &&
-           !t->rows[number].pending && g4_row_is_live(t, number);
+           !t->rows[number].pending && g4_row_is_joined(t, number);
 }
 
 /* An operation on vectors in the lanes of a mask, in the variable of the destination if possible. */

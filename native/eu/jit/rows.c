@@ -12,7 +12,7 @@ void g4_translator_clear(struct translator *t) {
     ir_clear(&t->ir);
     t->loop = t->failed = t->raises = t->ieee_only = t->flushes = t->wide_only = false;
     t->top = 0;
-    t->at = t->end = 0;
+    t->at = t->end = t->exit = 0;
     memset(t->exec, 0, sizeof t->exec); /* IR_NONE */
     t->group = t->largest = IR_NONE;
     t->element_count = t->widened_count = t->widened_row_count = t->writing_count = 0;
@@ -85,9 +85,12 @@ void g4_check_number(struct translator *t, ir_operand value, ir_operand mask) {
                                            .mask = mask});
 }
 
-void g4_jump_if_special(struct translator *t, uint32_t label) {
+void g4_jump_if_special(struct translator *t, ir_operand mask, uint32_t label) {
     if (t->largest != IR_NONE) {
-        const ir_operand special = mask_of(t, IR_MASK_SPECIAL, t->largest, IR_NONE);
+        ir_operand special = mask_of(t, IR_MASK_SPECIAL, t->largest, IR_NONE);
+        if (mask != IR_NONE) {
+            special = mask_of(t, IR_MASK_AND, special, mask);
+        }
         ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_ANY, .a = special, .at = label});
     }
 }
@@ -99,24 +102,78 @@ static uint32_t flag_at(unsigned flag, unsigned half) {
 }
 
 ir_operand g4_flag(struct translator *t, unsigned flag, unsigned half) {
-    ir_operand *const value = &t->flags[flag][half].value;
-    if (*value == IR_NONE) {
-        *value = t->loop ? ir_variable(&t->ir, IR_MASK) : ir_value(&t->ir, IR_MASK);
-        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_FLAG, .dst = *value, .at = flag_at(flag, half)});
+    struct flag_state *const state = &t->flags[flag][half];
+    if (state->value == IR_NONE) {
+        state->value = t->loop ? ir_variable(&t->ir, IR_MASK) : ir_value(&t->ir, IR_MASK);
+        state->variable = state->value;
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_FLAG, .dst = state->value, .at = flag_at(flag, half)});
     }
-    return *value;
+    return state->value;
+}
+
+static void set_flag_variable(struct translator *t, struct flag_state *state, ir_operand bits, ir_operand mask) {
+    ir_add(&t->ir, (struct ir_instruction){
+                       .op = IR_MASK_BLEND, .dst = state->variable, .a = state->variable, .b = bits, .mask = mask});
+    state->value = state->variable;
+    state->pending = false;
 }
 
 void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand bits, ir_operand mask) {
-    t->flags[flag][half].dirty = true;
+    struct flag_state *const state = &t->flags[flag][half];
+    state->dirty = true;
     if (mask == IR_NONE) {
-        t->flags[flag][half].value = bits;
+        state->value = bits;
         return;
     }
     const ir_operand old = g4_flag(t, flag, half);
-    const ir_operand changed = t->loop ? old : ir_value(&t->ir, IR_MASK);
-    ir_add(&t->ir, (struct ir_instruction){.op = IR_MASK_BLEND, .dst = changed, .a = old, .b = bits, .mask = mask});
-    t->flags[flag][half].value = changed;
+    if (!t->loop) {
+        state->value = ir_value(&t->ir, IR_MASK);
+        ir_add(&t->ir,
+               (struct ir_instruction){.op = IR_MASK_BLEND, .dst = state->value, .a = old, .b = bits, .mask = mask});
+        return;
+    }
+    if (mask == t->exec[half]) {
+        state->value = bits;
+        state->pending = true;
+        return;
+    }
+    if (state->pending) {
+        set_flag_variable(t, state, state->value, t->exec[half]);
+    }
+    set_flag_variable(t, state, bits, mask);
+}
+
+/* Whether a flag has to be in its variable behind the instruction `end` if that is control flow, else before it. */
+static bool flag_is_joined(const struct translator *t, unsigned flag) {
+    if (!t->live) {
+        return true;
+    }
+    const struct g4_live *const at_end = &t->live[t->first + t->end];
+    const unsigned needed = t->exit                          ? t->live[t->first + t->exit].flags | at_end->flags_across
+                            : g4_op_is_flow(&t->ops[t->end]) ? at_end->flags_after
+                                                             : at_end->flags;
+    return needed >> flag & 1;
+}
+
+static void join_flags(struct translator *t) {
+    for (unsigned flag = 0; flag < FLAGS; flag++) {
+        for (unsigned half = 0; half < 2; half++) {
+            struct flag_state *const state = &t->flags[flag][half];
+            if (state->pending && flag_is_joined(t, flag)) {
+                set_flag_variable(t, state, state->value, t->exec[half]);
+            }
+        }
+    }
+}
+
+void g4_drop_flags(struct translator *t) {
+    for (unsigned flag = 0; flag < FLAGS && !t->exit; flag++) {
+        for (unsigned half = 0; half < 2; half++) {
+            struct flag_state *const state = &t->flags[flag][half];
+            state->value = state->pending ? state->variable : state->value;
+            state->pending = false;
+        }
+    }
 }
 
 /* ---- rows ---- */
@@ -126,7 +183,14 @@ uint32_t g4_row_at(unsigned number) {
 }
 
 bool g4_row_is_live(const struct translator *t, unsigned number) {
-    return !t->live || g4_row_set_has(&t->live[t->first + t->end], number);
+    return !t->live || g4_live_has(&t->live[t->first + t->end], number);
+}
+
+/* At a break, the value stays right for the lanes that stay.  The others need theirs if they read it where they
+ * continue, or if those that stay do. */
+bool g4_row_is_joined(const struct translator *t, unsigned number) {
+    return g4_row_is_live(t, number) && (!t->live || !t->exit || g4_live_has(&t->live[t->first + t->exit], number) ||
+                                         g4_row_set_has(&t->live[t->first + t->end].rows_across, number));
 }
 
 static ir_operand load(struct translator *t, unsigned number) {
@@ -193,14 +257,21 @@ void g4_load_variable(struct translator *t, unsigned number) {
     ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = row->variable, .at = g4_row_at(number)});
 }
 
-void g4_join_rows(struct translator *t) {
+static void join_rows(struct translator *t) {
     for (unsigned number = 0; number < ROWS; number++) {
         struct row_state *const row = &t->rows[number];
         if (row->home == ROW_VARIABLE) {
             row->pending &= g4_row_is_live(t, number);
-            flush_variable(t, row);
+            if (!row->pending || g4_row_is_joined(t, number)) {
+                flush_variable(t, row);
+            }
         }
     }
+}
+
+void g4_join_values(struct translator *t) {
+    join_rows(t);
+    join_flags(t);
 }
 
 bool g4_check_elements(struct translator *t, unsigned number, unsigned dwords) {
@@ -389,7 +460,7 @@ static bool is_rewritten(const struct translator *t, unsigned number) {
 
 /* Whether the instruction, or a later one, may read the current value of a row. */
 static bool is_needed(const struct translator *t, unsigned number) {
-    return !t->live || g4_row_set_has(&t->live[t->first + t->at], number);
+    return !t->live || g4_live_has(&t->live[t->first + t->at], number);
 }
 
 static void write_variable(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
@@ -408,7 +479,7 @@ static void write_variable(struct translator *t, unsigned number, enum lanes lan
         row->value = constant_value(t, value);
         row->valid = (uint8_t)lanes;
         row->pending = true;
-        if (g4_row_is_live(t, number) && !is_rewritten(t, number)) {
+        if (g4_row_is_joined(t, number) && !is_rewritten(t, number)) {
             set_variable(t, row, row->value, mask);
             row->pending = false;
         }
@@ -462,6 +533,11 @@ bool g4_stores_late(const struct translator *t) {
     return stores;
 }
 
+/* Whether a flag may be read after the block.  What basic blocks write is always stored. */
+static bool flag_is_live(const struct translator *t, unsigned flag) {
+    return !t->live || !t->loop || t->live[t->first + t->end].flags >> flag & 1;
+}
+
 void g4_store_late(struct translator *t) {
     for (unsigned number = 0; number < ROWS; number++) {
         const struct row_state *const row = &t->rows[number];
@@ -479,7 +555,7 @@ void g4_store_late(struct translator *t) {
     }
     for (unsigned flag = 0; flag < FLAGS; flag++) {
         for (unsigned half = 0; half < 2; half++) {
-            if (t->flags[flag][half].dirty) {
+            if (t->flags[flag][half].dirty && flag_is_live(t, flag)) {
                 ir_add(&t->ir, (struct ir_instruction){
                                    .op = IR_STORE_FLAG, .a = t->flags[flag][half].value, .at = flag_at(flag, half)});
             }

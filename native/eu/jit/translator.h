@@ -98,6 +98,14 @@ struct writing_lanes {
     uint8_t channels; /* as bits */
 };
 
+/* Eight channels of a flag register. */
+struct flag_state {
+    ir_operand value;    /* IR_NONE: only in memory */
+    ir_operand variable; /* of a loop */
+    bool pending;        /* the value is not in the variable; it is right in the enabled lanes */
+    bool dirty;
+};
+
 enum {
     ELEMENTS = 64,
     WIDENED = 32,
@@ -115,7 +123,7 @@ struct translator {
     struct g4_code code;
     struct g4_code constants;
     struct emitter emitter;
-    const struct g4_row_set *live; /* before each op of the kernel; NULL: all rows are */
+    const struct g4_live *live; /* before each op of the kernel; NULL: everything is */
     const struct g4_kernel *kernel;
     const uint8_t *begins; /* by op of the kernel: loops that begin there without an instruction of their own */
 
@@ -131,12 +139,10 @@ struct translator {
     uint32_t first;            /* op of the kernel */
     uint32_t at;               /* number of the instruction */
     uint32_t end;              /* number of the instruction at which control flow may join */
+    uint32_t exit;             /* if that is a break: the instruction at which the lanes that leave continue; else 0 */
     ir_operand exec[4], group; /* by eight channels */
     ir_operand largest;        /* the largest magnitude of all checked values */
-    struct {
-        ir_operand value;
-        bool dirty;
-    } flags[FLAGS][2];
+    struct flag_state flags[FLAGS][2];
     struct {
         ir_operand half[2];
         bool dirty;
@@ -162,10 +168,15 @@ void g4_translator_clear(struct translator *t);
 ir_operand g4_row(struct translator *t, unsigned number, enum lanes lanes);
 /* Of a loop: load a row to a variable. */
 void g4_load_variable(struct translator *t, unsigned number);
-/* Of a loop: control flow may join here, at instruction `end`, and masks may change. */
-void g4_join_rows(struct translator *t);
+/* Of a loop: control flow may join here, at instruction `end`, and masks may change.  Flags that only this instruction
+ * reads keep their values. */
+void g4_join_values(struct translator *t);
+/* Of a loop: behind the instruction, forget those flags, unless it was a break. */
+void g4_drop_flags(struct translator *t);
 /* Whether a row may be read after the instructions before t->end. */
 bool g4_row_is_live(const struct translator *t, unsigned number);
+/* Whether it has to be in its variable there. */
+bool g4_row_is_joined(const struct translator *t, unsigned number);
 /* The offset of a row in the gang. */
 uint32_t g4_row_at(unsigned number);
 /* An element of a row. */
@@ -203,12 +214,13 @@ ir_operand g4_whole_threads(struct translator *t);
  * raises `invalid` where the result is NaN.  Sums, products and conversions of other operands are only special if they
  * raise `invalid` or `overflow`, so operands are checked; `numbers` say which of them need no check. */
 void g4_begin_checks(struct translator *t);
-/* Fail if a lane has a special value. */
+/* Note that a lane may have a special value. */
 void g4_check_number(struct translator *t, ir_operand value, ir_operand mask);
 /* Fail if one of these dwords of a row is special in any thread of the group.  One instruction checks all dwords of a
  * row.  False: this is a loop, or the value of the row is not right in all lanes. */
 bool g4_check_elements(struct translator *t, unsigned number, unsigned dwords);
-void g4_jump_if_special(struct translator *t, uint32_t label);
+/* Jump if one of the lanes that were checked, and are in the mask, has a special value. */
+void g4_jump_if_special(struct translator *t, ir_operand mask, uint32_t label);
 
 /* ---- single instructions (lower.c) ---- */
 
