@@ -2,7 +2,7 @@
 
     python bench/performance.py [NAME ...]
 
-By default all: live workers glmark2 eu opencl raster cc sampler pixels shared streamer replay.
+By default all: live workers variants glmark2 eu opencl raster cc sampler pixels shared streamer replay.
 
 The page marks the place of each table: `<!-- bench/NAME.py -->` before it and `<!-- end -->` after it.  Figures are
 comparable only if the machine is idle.
@@ -18,8 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-ARGUMENTS = {"live": [], "workers": [], "glmark2": [], "eu": [], "opencl": [], "raster": [], "cc": [], "sampler": [],
-             "pixels": [], "shared": [], "streamer": [], "replay": ["-j", "1"]}
+ARGUMENTS = {"live": [], "workers": [], "variants": [], "glmark2": [], "eu": [], "opencl": [], "raster": [], "cc": [],
+             "sampler": [], "pixels": [], "shared": [], "streamer": [], "replay": ["-j", "1"]}
 
 _COLUMNS = re.compile(r"\s{2,}")
 _PLACE = re.compile(r"(<!-- bench/(\w+)\.py -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -43,6 +43,13 @@ static void take(const struct taken_places *places, unsigned place, uint32_t fro
     }
 }
 
+static void release(const struct taken_places *places, unsigned place, uint32_t from, uint32_t to) {
+    uint64_t *const taken = places->taken + (size_t)place * places->words;
+    for (uint32_t i = from; i <= to; i++) {
+        taken[i / WORD_BITS] &= ~(UINT64_C(1) << i % WORD_BITS);
+    }
+}
+
 static int find_free(const struct taken_places *places, unsigned first, unsigned count, const struct ir_value *value) {
     for (unsigned p = first; p < first + count; p++) {
         if (is_free(places, p, value->from, value->to)) {
@@ -51,6 +58,19 @@ static int find_free(const struct taken_places *places, unsigned first, unsigned
         }
     }
     return -1;
+}
+
+/* Find a register for each thread; false: there are not enough. */
+static bool find_registers(const struct taken_places *places, unsigned first, unsigned count, bool two,
+                           const struct ir_value *value, int registers[2]) {
+    registers[0] = registers[1] = find_free(places, first, count, value);
+    if (registers[0] >= 0 && two) {
+        registers[1] = find_free(places, first, count, value);
+        if (registers[1] < 0) {
+            release(places, (unsigned)registers[0], value->from, value->to);
+        }
+    }
+    return registers[1] >= 0;
 }
 
 static void touch(struct ir *ir, ir_operand operand, uint32_t position) {
@@ -87,6 +107,23 @@ static bool writes_early(const struct ir_instruction *ins) {
     }
 }
 
+/* Let values that are used in several runs exist in all of each run: between their uses in one thread, the other one
+ * executes the whole run. */
+static void extend_to_runs(struct ir *ir, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) {
+        const struct ir_instruction *const ins = &ir->instructions[i];
+        const ir_operand used[] = {ins->dst, ins->a, ins->b, ins->c, ins->mask};
+        for (unsigned n = 0; n < sizeof used / sizeof *used; n++) {
+            struct ir_value *const value = ir_is_value(used[n]) ? &ir->values[used[n]] : NULL;
+            if (value && (value->from < 2 * begin || value->to >= 2 * end)) {
+                value->crosses = true;
+                value->from = value->from < 2 * begin ? value->from : 2 * begin;
+                value->to = value->to < 2 * end ? 2 * end - 1 : value->to;
+            }
+        }
+    }
+}
+
 /* Mark the values that a loop assigns and that exist before it. */
 static void find_carried(struct ir *ir, const struct ir_loop *loop) {
     for (uint32_t i = loop->begin; i < loop->end; i++) {
@@ -97,7 +134,7 @@ static void find_carried(struct ir *ir, const struct ir_loop *loop) {
     }
 }
 
-static void find_live_ranges(struct ir *ir) {
+static void find_live_ranges(struct ir *ir, bool by_thread) {
     for (uint32_t i = 0; i < ir->count; i++) {
         const struct ir_instruction *const ins = &ir->instructions[i];
         touch(ir, ins->a, 2 * i);
@@ -108,6 +145,10 @@ static void find_live_ranges(struct ir *ir) {
             touch(ir, ins->dst, 2 * i);
         }
         touch(ir, ins->dst, 2 * i + 1);
+    }
+    for (uint32_t begin = 0, end = 0; by_thread && begin < ir->count; begin = end) {
+        end = ir_run_end(ir, begin);
+        extend_to_runs(ir, begin, end);
     }
     /* A value from before a loop that is used in it exists in all of its turns.  Inner loops end before outer ones. */
     for (uint32_t l = 0; l < ir->loop_count; l++) {
@@ -145,14 +186,15 @@ static bool place_all(struct ir *ir, const struct ir_registers *registers, const
         struct ir_value *const value = &ir->values[candidates[i].value];
         const bool vector = value->class == IR_VECTOR || registers->shared;
         const unsigned first = value->carried ? registers->short_lived : 0;
-        int reg = -1;
-        if (!value->is_row) {
-            reg = vector ? find_free(places, first, registers->vectors - first, value)
-                         : find_free(places, masks, registers->masks, value);
-        }
-        if (reg >= 0) {
+        const unsigned start = vector ? first : masks;
+        const unsigned end = vector ? masks : slots;
+        int reg[2];
+        if (!value->is_row &&
+            find_registers(places, start, end - start, registers->by_thread && value->crosses, value, reg)) {
+            const unsigned number = vector ? 0 : masks - registers->first_mask; /* of the first one */
             value->in_memory = false;
-            value->place = (uint8_t)(vector ? (unsigned)reg : (unsigned)reg - masks + registers->first_mask);
+            value->place = (uint8_t)((unsigned)reg[0] - number);
+            value->second = (uint8_t)((unsigned)reg[1] - number);
             continue;
         }
         const int slot = find_free(places, slots, registers->slots, value);
@@ -177,7 +219,7 @@ bool ir_allocate(struct ir *ir, const struct ir_registers *registers) {
     places.taken = calloc(count * places.words, sizeof *places.taken);
     bool done = candidates && places.taken;
     if (done) {
-        find_live_ranges(ir);
+        find_live_ranges(ir, registers->by_thread);
         for (uint32_t v = 1; v < ir->value_count; v++) {
             const struct ir_value *const value = &ir->values[v];
             if (value->used) {

@@ -174,7 +174,8 @@ static void find_loops(const struct g4_kernel *kernel, uint8_t *begins) {
 
 static void describe(const struct translator *t, struct g4_jit_block *block, const struct g4_op *ops, uint32_t count,
                      size_t start) {
-    *block = (struct g4_jit_block){.start = start,
+    *block = (struct g4_jit_block){.threads = t->backend->threads,
+                                   .start = start,
                                    .count = count,
                                    .last_ip = ops[count - 1].ip,
                                    .fuel = count,
@@ -204,6 +205,7 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
             translation->count++;
         } else {
             t->code.size = start;
+            t->backend = t->usual_backend;
             const uint32_t own = translate_from(t, op, kernel->count - i, is_target + i);
             if (own) {
                 describe(t, block, op, own, start);
@@ -216,21 +218,9 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
     }
 }
 
-static const struct backend *backend_of(enum g4_variant variant) {
-    switch (variant) {
-    case G4_VARIANT_AVX512:
-        return &g4_backend_avx512;
-    case G4_VARIANT_AVX2:
-        return &g4_backend_avx2;
-    default:
-        return NULL;
-    }
-}
-
 void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     const enum g4_variant variant = g4_variant_current();
-    const struct backend *const backend = backend_of(variant);
-    if (!backend) {
+    if (variant != G4_VARIANT_AVX512 && variant != G4_VARIANT_AVX2) {
         return;
     }
     struct g4_translation *const translation = calloc(1, sizeof *translation);
@@ -250,7 +240,8 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     struct g4_live *const live = ctx->keeps_registers ? NULL : g4_liveness(kernel);
     t->gen = ctx->gen;
     t->live = live;
-    t->backend = backend;
+    t->usual_backend = variant == G4_VARIANT_AVX512 ? &g4_backend_avx512 : &g4_backend_avx2;
+    t->waiting_backend = variant == G4_VARIANT_AVX512 ? NULL : &g4_backend_avx2_waiting;
     t->kernel = kernel;
     t->begins = begins;
     t->fpenv = translation->fpenv = g4_fpenv_of(ctx);
@@ -260,7 +251,6 @@ void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     }
     translation->variant = variant;
     translation->drops_rows = live != NULL;
-    translation->threads = backend->threads;
     translation->capacity = kernel->count + 1;
     mark_targets(kernel, is_target);
     find_loops(kernel, begins);

@@ -100,7 +100,6 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
         for (unsigned mode = 0; mode < G4_FLOAT_MODES; mode++) {
             block->constants[mode] = (const uint8_t *)translation->constants + mode * whole;
         }
-        block->threads = translation->threads;
     }
     return true;
 }

@@ -180,9 +180,22 @@ static bool emit_flow(struct emitter *e, const struct ir_instruction *ins) {
     case IR_RETURN:
         emit_return(code, ins->at);
         return true;
-    default: /* IR_NOTHING */
+    default:
         return true;
     }
+}
+
+/* Emit a run of operations (ir.h) for each thread, or for all threads of the unit. */
+static void emit_run(struct emitter *e, uint32_t begin, uint32_t end) {
+    const uint32_t times = e->backend->registers.by_thread ? e->backend->threads : 1;
+    for (e->thread = 0; e->thread < times; e->thread++) {
+        for (uint32_t i = begin; i < end; i++) {
+            if (e->ir->instructions[i].op != IR_NOTHING) {
+                e->backend->emit(e, &e->ir->instructions[i]);
+            }
+        }
+    }
+    e->thread = 0;
 }
 
 bool g4_emit(struct emitter *e, struct ir *ir) {
@@ -199,11 +212,11 @@ bool g4_emit(struct emitter *e, struct ir *ir) {
     for (uint32_t i = 0; i < ir->count; i++) {
         e->sums |= ir->instructions[i].op == IR_LOAD_SUM || ir->instructions[i].op == IR_STORE_SUM;
     }
-    for (uint32_t i = 0; i < ir->count; i++) {
-        const struct ir_instruction *const ins = &ir->instructions[i];
-        if (ins->op < IR_LABEL) {
-            e->backend->emit(e, ins);
-        } else if (!emit_flow(e, ins)) {
+    for (uint32_t begin = 0, end = 0; begin < ir->count; begin = end) {
+        end = ir_run_end(ir, begin);
+        if (!ir_is_flow(ir->instructions[begin].op)) {
+            emit_run(e, begin, end);
+        } else if (!emit_flow(e, &ir->instructions[begin])) {
             return false;
         }
     }

@@ -28,6 +28,7 @@ struct backend {
     unsigned threads; /* of a unit */
     bool merges;      /* operations can keep lanes of their destination at no cost */
     bool has_words;   /* IR_WORDS */
+    bool roots_raise; /* exceptions; else roots raise none */
     struct ir_registers registers;
     /* Emit an operation that is not control flow. */
     void (*emit)(struct emitter *e, const struct ir_instruction *ins);
@@ -41,6 +42,7 @@ struct backend {
 
 extern const struct backend g4_backend_avx512;
 extern const struct backend g4_backend_avx2;
+extern const struct backend g4_backend_avx2_waiting; /* of loops that wait (ir_waits()) */
 
 enum {
     MAX_JUMPS = 1024
@@ -51,8 +53,9 @@ struct emitter {
     const struct ir *ir;
     struct g4_code *code;
     struct g4_code *constants;
-    uint32_t fpenv; /* MXCSR of the kernel, without exceptions */
-    bool sums;      /* the block uses accumulators */
+    uint32_t fpenv;  /* MXCSR of the kernel, without exceptions */
+    bool sums;       /* the block uses accumulators */
+    uint32_t thread; /* of the unit, for which a back end emits, if it does so for one after the other */
     size_t labels[IR_MAX_LABELS];
     struct {
         size_t jump;

@@ -1,5 +1,8 @@
 /*
- * The back end for AVX2: a unit is one thread, eight lanes.  Masks are vectors whose lanes have all bits set or none.
+ * The back end for AVX2.  Masks are vectors whose lanes have all bits set or none.
+ *
+ * A unit is one thread, eight lanes; of a loop in which most operations wait for the one before, two threads, which do
+ * not wait for each other.  Their code is emitted for one thread after the other (ir.h).
  *
  * Exceptions of lanes outside of a mask are not suppressed: where such a lane raises one, the handlers execute the
  * block without need.
@@ -9,8 +12,7 @@
 #include "eu/gang.h"
 
 enum {
-    THREADS = 1,
-    LANES = 8,
+    LANES = 8,       /* of a thread */
     HALF_BYTES = 16, /* of a row: four lanes */
 
     /* registers that live within an operation */
@@ -18,6 +20,18 @@ enum {
     V_A,
     V_B,
 };
+
+/* of floats */
+#define SIGN     UINT32_C(0x80000000)
+#define EXPONENT UINT32_C(0x7f800000)
+#define FRACTION UINT32_C(0x007fffff)
+#define ONE      UINT32_C(0x3f800000)
+
+static struct x86_rm slot_of(const struct emitter *e, const struct ir_value *value) {
+    struct x86_rm slot = slot_in_memory(value);
+    slot.offset += (int32_t)(e->thread * G4_REGISTER_BYTES);
+    return slot;
+}
 
 static struct x86_rm constant_in_memory(struct emitter *e, const int32_t lane[LANES]) {
     return x86_rm_at(CONSTANTS_REG, g4_constant(e->constants, lane, LANES * sizeof *lane));
@@ -44,7 +58,17 @@ static struct x86_rm operand_of(struct emitter *e, ir_operand operand) {
         return constant_in_memory(e, e->ir->constants[operand & ~IR_IS_CONSTANT].lane);
     }
     const struct ir_value *const value = value_of(e, operand);
-    return value->in_memory ? slot_in_memory(value) : x86_rm_reg(value->place);
+    return value->in_memory ? slot_of(e, value) : x86_rm_reg(e->thread ? value->second : value->place);
+}
+
+/* The register of a value that is assigned: its own, or V_TO if it is in memory. */
+static unsigned target(struct emitter *e, ir_operand operand) {
+    const struct x86_rm to = operand_of(e, operand);
+    return to.memory ? (unsigned)V_TO : to.reg;
+}
+
+static struct x86_rm row_at(const struct emitter *e, size_t at) {
+    return x86_rm_at(ROWS_REG, at + e->thread * G4_REGISTER_BYTES);
 }
 
 /* Code for one instruction: to = a form b. */
@@ -72,7 +96,7 @@ static unsigned vector(struct emitter *e, ir_operand operand, unsigned temp) {
 
 static void finish(struct emitter *e, ir_operand operand, unsigned reg) {
     if (value_of(e, operand)->in_memory) {
-        unary(e, X86_STORE, reg, slot_in_memory(value_of(e, operand)));
+        unary(e, X86_STORE, reg, slot_of(e, value_of(e, operand)));
     }
 }
 
@@ -89,7 +113,7 @@ static void compute(struct emitter *e, const struct ir_instruction *ins, enum x8
     const bool merges = ins->keep && ins->mask != IR_NONE;
     const unsigned a = has_two ? vector(e, ins->a, V_A) : 0;
     const struct x86_rm b = operand_of(e, has_two ? ins->b : ins->a);
-    const unsigned to = merges ? (unsigned)V_TO : target_of(e, ins->dst, V_TO);
+    const unsigned to = merges ? (unsigned)V_TO : target(e, ins->dst);
     emit_vex(e->code, form, to, a, b);
     if (immediate >= 0) {
         emit_byte(e->code, (unsigned)immediate);
@@ -108,7 +132,7 @@ static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
     const struct x86_rm b = operand_of(e, ins->b);
     const struct x86_rm c = operand_of(e, ins->c);
-    const unsigned to = merges ? (unsigned)V_TO : target_of(e, ins->dst, V_TO);
+    const unsigned to = merges ? (unsigned)V_TO : target(e, ins->dst);
     if (a == to) {
         binary(e, form_213, to, vector(e, ins->b, V_B), c);
     } else if (!b.memory && b.reg == to) {
@@ -138,12 +162,12 @@ static void move(struct emitter *e, const struct ir_instruction *ins) {
     } else if (value_of(e, ins->dst)->in_memory) {
         finish(e, ins->dst, vector(e, ins->a, V_A));
     } else {
-        load(e, value_of(e, ins->dst)->place, operand_of(e, ins->a));
+        load(e, target(e, ins->dst), operand_of(e, ins->a));
     }
 }
 
 static void store(struct emitter *e, const struct ir_instruction *ins) {
-    const struct x86_rm to = x86_rm_at(ROWS_REG, ins->at);
+    const struct x86_rm to = row_at(e, ins->at);
     unsigned from = vector(e, ins->a, V_A);
     if (ins->mask != IR_NONE) {
         const unsigned lanes = vector(e, ins->mask, V_B);
@@ -155,15 +179,15 @@ static void store(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void load_from(struct emitter *e, const struct ir_instruction *ins, enum x86_form form, struct x86_rm from) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     unary(e, form, to, from);
     finish(e, ins->dst, to);
 }
 
 static void widen_row(struct emitter *e, const struct ir_instruction *ins) {
     struct x86_rm to = slot_in_memory(value_of(e, ins->dst));
-    unary(e, X86_WIDEN, V_TO, x86_rm_at(ROWS_REG, ins->at));
-    unary(e, X86_WIDEN, V_A, x86_rm_at(ROWS_REG, ins->at + HALF_BYTES));
+    unary(e, X86_WIDEN, V_TO, row_at(e, ins->at));
+    unary(e, X86_WIDEN, V_A, row_at(e, ins->at + HALF_BYTES));
     unary(e, X86_STORE, V_TO, to);
     to.offset += 2 * HALF_BYTES;
     unary(e, X86_STORE, V_A, to);
@@ -178,7 +202,7 @@ static unsigned double_of_row(struct emitter *e, const struct ir_instruction *in
 }
 
 static void compute_with_element(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = ins->c == IR_NONE ? target_of(e, ins->dst, V_TO) : vector(e, ins->c, V_TO);
+    const unsigned to = ins->c == IR_NONE ? target(e, ins->dst) : vector(e, ins->c, V_TO);
     binary(e, element_form(ins->op), to, double_of_row(e, ins), operand_of(e, ins->a));
     finish(e, ins->dst, to);
 }
@@ -190,7 +214,7 @@ static struct x86_rm sum_in_memory(const struct ir_instruction *ins) {
 /* Both halves are exact, so only their sum is rounded. */
 static void from_unsigned(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     emit_vex_imm(e->code, X86_SHIFT, X86_SHIFT_SHR, V_TO, x86_rm_reg(a), 16);
     binary(e, X86_PAND, V_A, a, uniform(e, 0xffff));
     unary(e, X86_FROM_D, V_TO, x86_rm_reg(V_TO));
@@ -201,13 +225,13 @@ static void from_unsigned(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void shift_by(struct emitter *e, const struct ir_instruction *ins, unsigned direction) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     emit_vex_imm(e->code, X86_SHIFT, direction, to, x86_rm_reg(vector(e, ins->a, V_A)), ins->imm);
     finish(e, ins->dst, to);
 }
 
 static void blend(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     const unsigned a = vector(e, ins->a, V_A);
     const unsigned lanes = vector(e, ins->mask, V_B);
     emit_vex_blend(e->code, X86_BLEND_256, to, a, operand_of(e, ins->b), lanes);
@@ -215,14 +239,14 @@ static void blend(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void permute(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     load(e, V_B, operand_of(e, ins->b));
     binary(e, X86_PERMUTE, to, V_B, operand_of(e, ins->a));
     finish(e, ins->dst, to);
 }
 
 static void spread(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     const unsigned a = vector(e, ins->a, V_A);
     emit_vex_imm(e->code, X86_HALVES_256, to, a, x86_rm_reg(a), ins->imm / 4 * 0x11u);
     emit_vex_imm(e->code, X86_PERMUTE_PS, to, 0, x86_rm_reg(to), ins->imm % 4 * 0x55u);
@@ -252,12 +276,23 @@ static void store_words(struct emitter *e, const struct ir_instruction *ins) {
 
 /* ---- doubles ---- */
 
+static struct x86_rm operand_of_thread(struct emitter *e, ir_operand operand, unsigned thread) {
+    const unsigned own = e->thread;
+    e->thread = thread;
+    const struct x86_rm rm = operand_of(e, operand);
+    e->thread = own;
+    return rm;
+}
+
+/* Four doubles: a half of the thread, or the lanes of thread imm that become the first or the second four of eight. */
 static void widen(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
-    struct x86_rm a = operand_of(e, ins->a);
+    const unsigned to = target(e, ins->dst);
+    const bool two = e->backend->threads == 2;
+    const unsigned half = two ? e->thread : ins->imm;
+    struct x86_rm a = operand_of_thread(e, ins->a, two ? ins->imm : 0);
     if (a.memory) {
-        a.offset += ins->imm * HALF_BYTES;
-    } else if (ins->imm) {
+        a.offset += (int32_t)half * HALF_BYTES;
+    } else if (half) {
         emit_vex_imm(e->code, X86_HIGH_256, a.reg, 0, x86_rm_reg(V_A), 1);
         a = x86_rm_reg(V_A);
     }
@@ -266,9 +301,12 @@ static void widen(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void narrow(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
-    unary(e, X86_NARROW, V_B, operand_of(e, ins->b));
-    unary(e, X86_NARROW, V_A, operand_of(e, ins->a));
+    const unsigned to = target(e, ins->dst);
+    const bool two = e->backend->threads == 2;
+    const ir_operand low = two && e->thread ? ins->b : ins->a;
+    const ir_operand high = two ? low : ins->b;
+    unary(e, X86_NARROW, V_B, operand_of_thread(e, high, two));
+    unary(e, X86_NARROW, V_A, operand_of_thread(e, low, 0));
     emit_vex_imm(e->code, X86_JOIN_256, to, V_A, x86_rm_reg(V_B), 1);
     finish(e, ins->dst, to);
 }
@@ -281,37 +319,19 @@ static void add_half_place(struct emitter *e, unsigned to) {
     binary(e, X86_ADD_64_256, to, to, x86_rm_reg(V_TO));
 }
 
-/* Roots and inverses, rounded to nearest.  While the mode is toward zero: truncated in double precision, plus half of
- * the last place of a float, truncated again.  There are no ties, and all 2^24 mantissas and parities of the exponent
- * have been compared with the results of an AVX-512 host. */
-static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins) {
-    const struct x86_rm one = uniform_double(e, 0x3ff0000000000000);
-    const unsigned to = target_of(e, ins->dst, V_TO);
-    unsigned a = vector(e, ins->a, V_A);
-
-    if (ins->mask != IR_NONE) { /* 1 in the other lanes raises nothing */
-        const unsigned lanes = vector(e, ins->mask, V_B);
-        load(e, V_TO, uniform(e, 0x3f800000));
-        emit_vex_blend(e->code, X86_BLEND_256, V_TO, V_TO, x86_rm_reg(a), lanes);
-        a = V_TO;
-    }
-    size_t ones = 0;
-    if (ins->op == IR_INVERSE) { /* no division if all operands are 1, as w is without perspective */
-        binary(e, X86_EQUAL_D_256, V_B, a, uniform(e, 0x3f800000));
-        unary(e, X86_LOAD, to, x86_rm_reg(a));
-        unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(V_B));
-        emit_alu_imm(e->code, X86_CMP, X86_RAX, (1 << LANES) - 1);
-        ones = emit_jump(e->code, X86_JZ);
-    }
+/* Roots and inverses of all operands in double precision, rounded to nearest floats.  While the mode is toward zero:
+ * truncated, plus half of the last place of a float, truncated again.  There are no ties, and all 2^24 mantissas and
+ * parities of the exponent have been compared with the results of an AVX-512 host. */
+static void compute_as_doubles(struct emitter *e, enum ir_op op, unsigned to, unsigned a) {
     emit_vex_imm(e->code, X86_HIGH_256, a, 0, x86_rm_reg(V_B), 1);
     unary(e, X86_WIDEN, V_A, x86_rm_reg(a));
     unary(e, X86_WIDEN, V_B, x86_rm_reg(V_B));
-    if (ins->op != IR_INVERSE) {
+    if (op != IR_INVERSE) {
         unary(e, X86_SQRTPD, V_A, x86_rm_reg(V_A));
         unary(e, X86_SQRTPD, V_B, x86_rm_reg(V_B));
     }
-    if (ins->op != IR_ROOT) {
-        load(e, V_TO, one);
+    if (op != IR_ROOT) {
+        load(e, V_TO, uniform_double(e, 0x3ff0000000000000));
         binary(e, X86_DIVPD, V_A, V_TO, x86_rm_reg(V_A));
         binary(e, X86_DIVPD, V_B, V_TO, x86_rm_reg(V_B));
     }
@@ -322,6 +342,93 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
     unary(e, X86_NARROW, V_A, x86_rm_reg(V_A));
     unary(e, X86_NARROW, V_B, x86_rm_reg(V_B));
     emit_vex_imm(e->code, X86_JOIN_256, to, V_A, x86_rm_reg(V_B), 1);
+}
+
+/* The operand of a root or inverse: 1, which raises nothing, in lanes outside of the mask. */
+static unsigned masked_operand(struct emitter *e, const struct ir_instruction *ins) {
+    if (ins->mask == IR_NONE) {
+        return vector(e, ins->a, V_TO);
+    }
+    const unsigned lanes = vector(e, ins->mask, V_B);
+    load(e, V_TO, uniform(e, ONE));
+    emit_vex_blend(e->code, X86_BLEND_256, V_TO, V_TO, operand_of(e, ins->a), lanes);
+    return V_TO;
+}
+
+/*
+ * While the mode is toward zero, a root or an inverse is what the host computes, or the float after it.  What is left
+ * of the operand has no rounding error and tells which one is nearer; there are no ties.
+ */
+
+/* Jump unless all floats of a register are positive, at least `least` and below `limit`. */
+static size_t jump_unless_between(struct emitter *e, unsigned a, uint32_t least, uint32_t limit) {
+    binary(e, X86_PADD, V_B, a, uniform(e, 0x80000000 - least)); /* `least` becomes the smallest integer */
+    binary(e, X86_GREATER_D_256, V_B, V_B, uniform(e, 0x80000000 + (limit - 1 - least)));
+    unary(e, X86_TEST_256, V_B, x86_rm_reg(V_B));
+    return emit_jump(e->code, X86_JNZ);
+}
+
+/* V_A = the root; V_B = what is left, which is compared with V_TO.  With place u after root r, the next float is nearer
+ * if a > (r + u/2)^2; as r, u and a are multiples of u, this is a - r^2 > r * u. */
+static void root_toward_zero(struct emitter *e, unsigned a) {
+    unary(e, X86_SQRTPS, V_A, x86_rm_reg(a));
+    load(e, V_B, x86_rm_reg(a));
+    binary(e, X86_SUBMUL_231, V_B, V_A, x86_rm_reg(V_A));
+    binary(e, X86_PAND, V_TO, V_A, uniform(e, EXPONENT));
+    binary(e, X86_PSUB, V_TO, V_TO, uniform(e, 23 << 23)); /* the last place */
+    binary(e, X86_MULPS, V_TO, V_TO, x86_rm_reg(V_A));
+}
+
+/* The same for an inverse.  With place u after inverse i, the next float is nearer if 1 > (i + u/2) * a, for positive
+ * ones; this is 1 - i * a > a * u/2, which is 2^-25 times the mantissa of a, unless a is a power of two. */
+static void inverse_toward_zero(struct emitter *e, unsigned a) {
+    load(e, V_B, uniform(e, ONE));
+    binary(e, X86_DIVPS, V_A, V_B, x86_rm_reg(a));
+    binary(e, X86_SUBMUL_231, V_B, V_A, x86_rm_reg(a));
+    binary(e, X86_PAND, V_TO, a, uniform(e, FRACTION));
+    binary(e, X86_POR, V_TO, V_TO, uniform(e, (127 - 25) << 23));
+}
+
+/* Roots and inverses of operands for which nothing becomes infinite or denormal on the way, or of all. */
+static void compute_nearest(struct emitter *e, enum ir_op op, unsigned to, unsigned a) {
+    size_t others;
+    if (op == IR_ROOT) {
+        others = jump_unless_between(e, a, 0x18800000, 0x7d800000); /* 2^-78, 2^124 */
+        root_toward_zero(e, a);
+    } else {
+        binary(e, X86_PAND, V_A, a, uniform(e, ~SIGN));
+        others = jump_unless_between(e, V_A, 0x01000000, 0x7e000000); /* 2^-125, 2^125 */
+        inverse_toward_zero(e, a);
+    }
+    emit_vex_imm(e->code, X86_COMPARE_PS, V_B, V_B, x86_rm_reg(V_TO), X86_GREATER);
+    binary(e, X86_PSUB, to, V_A, x86_rm_reg(V_B));
+    const size_t done = emit_jump(e->code, X86_JMP);
+    patch_jump(e->code, others);
+    compute_as_doubles(e, op, to, a);
+    patch_jump(e->code, done);
+}
+
+static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target(e, ins->dst);
+    const unsigned a = masked_operand(e, ins);
+    size_t ones = 0;
+    if (ins->op == IR_INVERSE) { /* no division if all operands are 1, as w is without perspective */
+        binary(e, X86_EQUAL_D_256, V_B, a, uniform(e, ONE));
+        unary(e, X86_LOAD, to, x86_rm_reg(a));
+        unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(V_B));
+        emit_alu_imm(e->code, X86_CMP, X86_RAX, (1 << LANES) - 1);
+        ones = emit_jump(e->code, X86_JZ);
+    }
+    if (ins->op == IR_INVERSE_ROOT) {
+        compute_as_doubles(e, ins->op, to, a);
+    } else if (!rounds_to_nearest(e)) {
+        compute_nearest(e, ins->op, to, a);
+    } else if (ins->op == IR_ROOT) {
+        unary(e, X86_SQRTPS, to, x86_rm_reg(a));
+    } else {
+        load(e, V_B, uniform(e, ONE));
+        binary(e, X86_DIVPS, to, V_B, x86_rm_reg(a));
+    }
     if (ins->op == IR_INVERSE) {
         patch_jump(e->code, ones);
     }
@@ -331,18 +438,33 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
 /* ---- masks ---- */
 
 static void compare_floats(struct emitter *e, const struct ir_instruction *ins) {
-    static const uint8_t predicate[] = {[IR_EQUAL] = 0x00,         [IR_NOT_EQUAL] = 0x04, [IR_GREATER] = 0x1e,
+    static const uint8_t predicate[] = {[IR_EQUAL] = 0x00,         [IR_NOT_EQUAL] = 0x04, [IR_GREATER] = X86_GREATER,
                                         [IR_GREATER_EQUAL] = 0x1d, [IR_LESS] = 0x11,      [IR_LESS_EQUAL] = 0x12};
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     const unsigned a = vector(e, ins->a, V_A);
     emit_vex_imm(e->code, X86_COMPARE_PS, to, a, operand_of(e, ins->b), predicate[ins->imm]);
     finish(e, ins->dst, to);
 }
 
+/* a >= b with a uniform constant b, as a > b - 1. */
+static bool compare_with_constant(struct emitter *e, const struct ir_instruction *ins) {
+    const struct ir_constant *const b = ir_is_constant(ins->b) ? &e->ir->constants[ins->b & ~IR_IS_CONSTANT] : NULL;
+    if (ins->imm != IR_GREATER_EQUAL || !b || !b->uniform || b->lane[0] == INT32_MIN) {
+        return false;
+    }
+    const unsigned to = target(e, ins->dst);
+    binary(e, X86_GREATER_D_256, to, vector(e, ins->a, V_A), uniform(e, (uint32_t)b->lane[0] - 1));
+    finish(e, ins->dst, to);
+    return true;
+}
+
 /* There are instructions for equal and greater. */
 static void compare_integers(struct emitter *e, const struct ir_instruction *ins, bool is_signed) {
     const unsigned condition = ins->imm;
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    if (is_signed && compare_with_constant(e, ins)) {
+        return;
+    }
+    const unsigned to = target(e, ins->dst);
     unsigned a = vector(e, ins->a, V_A);
     unsigned b = vector(e, ins->b, V_B);
     if (!is_signed && condition != IR_EQUAL && condition != IR_NOT_EQUAL) {
@@ -367,7 +489,7 @@ static void compare_integers(struct emitter *e, const struct ir_instruction *ins
 /* A mask from the byte of the thread. */
 static void load_mask(struct emitter *e, const struct ir_instruction *ins, struct x86_rm from) {
     static const int32_t bits[LANES] = {1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7};
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     unary(e, X86_BROADCAST_D_256, to, from); /* with the bytes of other threads */
     binary(e, X86_PAND, to, to, constant_in_memory(e, bits));
     binary(e, X86_EQUAL_D_256, to, to, constant_in_memory(e, bits));
@@ -376,7 +498,7 @@ static void load_mask(struct emitter *e, const struct ir_instruction *ins, struc
 
 static void store_mask(struct emitter *e, const struct ir_instruction *ins) {
     unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(vector(e, ins->a, V_A)));
-    emit_store8(e->code, x86_rm_at(GANG_REG, ins->at), X86_RAX);
+    emit_store8(e->code, x86_rm_at(GANG_REG, ins->at + e->thread), X86_RAX);
 }
 
 static void mask_constant(struct emitter *e, const struct ir_instruction *ins) {
@@ -388,7 +510,7 @@ static void mask_constant(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void mask_up(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     int32_t from[LANES];
     for (int c = 0; c < LANES; c++) {
         from[c] = (c - ins->imm) & (LANES - 1); /* lanes that wrap around are empty */
@@ -398,19 +520,32 @@ static void mask_up(struct emitter *e, const struct ir_instruction *ins) {
     finish(e, ins->dst, to);
 }
 
+/* All lanes have what any of them has. */
+static void mask_thread(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned a = vector(e, ins->a, V_A);
+    const unsigned to = target(e, ins->dst);
+    emit_vex_imm(e->code, X86_HALVES_256, V_TO, a, x86_rm_reg(a), 1); /* exchanged */
+    binary(e, X86_POR, V_A, a, x86_rm_reg(V_TO));
+    emit_vex_imm(e->code, X86_PERMUTE_PS, V_TO, 0, x86_rm_reg(V_A), 0x4e); /* lanes 2, 3, 0, 1 */
+    binary(e, X86_POR, V_A, V_A, x86_rm_reg(V_TO));
+    emit_vex_imm(e->code, X86_PERMUTE_PS, V_TO, 0, x86_rm_reg(V_A), 0xb1); /* lanes 1, 0, 3, 2 */
+    binary(e, X86_POR, to, V_A, x86_rm_reg(V_TO));
+    finish(e, ins->dst, to);
+}
+
 static void largest(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
     binary(e, X86_PAND, V_TO, a, operand_of(e, ins->b));
     if (ins->mask != IR_NONE) {
         binary(e, X86_PAND, V_TO, V_TO, operand_of(e, ins->mask));
     }
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     binary(e, X86_PMAX, to, V_TO, operand_of(e, ins->dst));
     finish(e, ins->dst, to);
 }
 
 static void mask_special(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned to = target(e, ins->dst);
     binary(e, X86_GREATER_D_256, to, vector(e, ins->a, V_A), x86_rm_at(CONSTANTS_REG, G4_JIT_LIMIT));
     finish(e, ins->dst, to);
 }
@@ -452,13 +587,13 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         load_from(e, ins, X86_LOAD, operand_of(e, ins->b));
         break;
     case IR_LOAD:
-        load_from(e, ins, X86_LOAD, x86_rm_at(ROWS_REG, ins->at));
+        load_from(e, ins, X86_LOAD, row_at(e, ins->at));
         break;
     case IR_STORE:
         store(e, ins);
         break;
     case IR_LOAD_ELEMENT:
-        load_from(e, ins, X86_BROADCAST, x86_rm_at(ROWS_REG, ins->at));
+        load_from(e, ins, X86_BROADCAST, row_at(e, ins->at));
         break;
     case IR_WIDEN_ROW:
         widen_row(e, ins);
@@ -529,10 +664,13 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
         compare_integers(e, ins, false);
         break;
     case IR_LOAD_EXEC:
-        load_mask(e, ins, x86_rm_at(EXEC_REG, ins->imm * sizeof(g4_lanes)));
+        load_mask(e, ins, x86_rm_at(EXEC_REG, ins->imm * sizeof(g4_lanes) + e->thread));
+        break;
+    case IR_LOAD_GROUP:
+        load_mask(e, ins, x86_rm_at(EXEC_REG, 2 * sizeof(g4_lanes) + e->thread));
         break;
     case IR_LOAD_FLAG:
-        load_mask(e, ins, x86_rm_at(GANG_REG, ins->at));
+        load_mask(e, ins, x86_rm_at(GANG_REG, ins->at + e->thread));
         break;
     case IR_STORE_FLAG:
         store_mask(e, ins);
@@ -549,10 +687,13 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
     case IR_MASK_FIRST:
         load_from(e, ins, X86_BROADCAST, operand_of(e, ins->a));
         break;
+    case IR_MASK_THREAD:
+        mask_thread(e, ins);
+        break;
     case IR_LARGEST:
         largest(e, ins);
         break;
-    default: /* IR_MASK_SPECIAL; masks of whole threads are not needed */
+    default: /* IR_MASK_SPECIAL */
         mask_special(e, ins);
         break;
     }
@@ -560,37 +701,76 @@ static void emit_operation(struct emitter *e, const struct ir_instruction *ins) 
 
 /* ---- control flow ---- */
 
-static void test_masks(struct emitter *e, ir_operand a, ir_operand b) {
-    unsigned both = vector(e, a, V_A);
-    if (a != b) {
-        binary(e, X86_POR, V_TO, both, operand_of(e, b));
-        both = V_TO;
+/* A register with the lanes of either mask; `temp` if there is none. */
+static unsigned either(struct emitter *e, ir_operand a, ir_operand b, unsigned temp) {
+    const unsigned first = vector(e, a, temp);
+    if (a == b) {
+        return first;
     }
-    unary(e, X86_TEST_256, both, x86_rm_reg(both));
+    binary(e, X86_POR, temp, first, operand_of(e, b));
+    return temp;
+}
+
+static void test_masks(struct emitter *e, ir_operand a, ir_operand b) {
+    unsigned lanes = either(e, a, b, V_A);
+    if (e->backend->threads == 2) {
+        e->thread = 1;
+        binary(e, X86_POR, V_TO, lanes, x86_rm_reg(either(e, a, b, V_B)));
+        e->thread = 0;
+        lanes = V_TO;
+    }
+    unary(e, X86_TEST_256, lanes, x86_rm_reg(lanes));
 }
 
 static void test_group(struct emitter *e) {
     emit_compare8_memory(e->code, x86_rm_at(EXEC_REG, 2 * sizeof(g4_lanes)), 0);
 }
 
-/* A thread without lanes would have jumped. */
-static void count_threads(struct emitter *e, ir_operand a, ir_operand b) {
+/* The only thread of a unit has lanes: else it would have jumped. */
+static void count_one_thread(struct emitter *e, ir_operand a, ir_operand b) {
     (void)e;
     (void)a;
     (void)b;
 }
 
-static void add_count(struct emitter *e, struct x86_rm count) {
+static void add_one_thread(struct emitter *e, struct x86_rm count) {
     emit_inc_memory(e->code, count);
+}
+
+static void count_two_threads(struct emitter *e, ir_operand a, ir_operand b) {
+    emit_alu(e->code, X86_XOR, COUNTER_REG, COUNTER_REG);
+    for (e->thread = 0; e->thread < 2; e->thread++) {
+        unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(either(e, a, b, V_A)));
+        emit_alu_imm(e->code, X86_CMP, X86_RAX, 1); /* borrows if there is no lane; then sbb adds 0, else 1 */
+        emit_alu_imm(e->code, X86_SBB, COUNTER_REG, -1);
+    }
+    e->thread = 0;
+}
+
+static void add_two_threads(struct emitter *e, struct x86_rm count) {
+    emit_alu_to_memory(e->code, X86_ADD, count, COUNTER_REG);
 }
 
 const struct backend g4_backend_avx2 = {
     .name = "AVX2",
-    .threads = THREADS,
-    .registers = {.vectors = V_TO, .shared = true, .short_lived = 5, .slots = G4_JIT_SLOTS},
+    .threads = 1,
+    .roots_raise = true,
+    .registers = {.vectors = V_TO, .shared = true, .short_lived = 6, .slots = G4_JIT_SLOTS},
     .emit = emit_operation,
     .test_masks = test_masks,
     .test_group = test_group,
-    .count_threads = count_threads,
-    .add_count = add_count,
+    .count_threads = count_one_thread,
+    .add_count = add_one_thread,
+};
+
+/* Loops do not test groups. */
+const struct backend g4_backend_avx2_waiting = {
+    .name = "AVX2",
+    .threads = 2,
+    .roots_raise = true,
+    .registers = {.vectors = V_TO, .shared = true, .by_thread = true, .short_lived = 8, .slots = G4_JIT_SLOTS},
+    .emit = emit_operation,
+    .test_masks = test_masks,
+    .count_threads = count_two_threads,
+    .add_count = add_two_threads,
 };

@@ -309,7 +309,7 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
 /* ---- masks ---- */
 
 static unsigned condition_of_floats(unsigned condition) {
-    static const uint8_t predicate[] = {[IR_EQUAL] = 0x00,         [IR_NOT_EQUAL] = 0x04, [IR_GREATER] = 0x1e,
+    static const uint8_t predicate[] = {[IR_EQUAL] = 0x00,         [IR_NOT_EQUAL] = 0x04, [IR_GREATER] = X86_GREATER,
                                         [IR_GREATER_EQUAL] = 0x1d, [IR_LESS] = 0x11,      [IR_LESS_EQUAL] = 0x12};
     return predicate[condition];
 }

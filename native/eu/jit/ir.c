@@ -122,6 +122,19 @@ void ir_end_loop(struct ir *ir, uint32_t begin) {
     ir->loops[ir->loop_count++] = (struct ir_loop){begin, ir->count};
 }
 
+/* Whether an operation is a run of its own: control flow, or one that reads registers of both threads. */
+static bool is_alone(const struct ir_instruction *ins) {
+    return ir_is_flow(ins->op) || ins->op == IR_WIDEN || ins->op == IR_NARROW;
+}
+
+uint32_t ir_run_end(const struct ir *ir, uint32_t begin) {
+    uint32_t end = begin + 1;
+    while (!is_alone(&ir->instructions[begin]) && end < ir->count && !is_alone(&ir->instructions[end])) {
+        end++;
+    }
+    return end;
+}
+
 static void count_read(struct ir *ir, const struct ir_instruction *ins, ir_operand operand, int32_t change) {
     if (ir_is_value(operand) && operand != ins->dst) {
         ir->values[operand].reads += (uint32_t)change;

@@ -170,9 +170,11 @@ struct ir_value {
     bool loaded;       /* a mask that has all of these lanes */
     uint32_t assigned; /* index of the last instruction that assigns it (lanes.c) */
     uint16_t same;     /* the value that stands for this one; IR_NONE: itself */
+    bool crosses;      /* used in several runs */
     bool is_row;       /* eight doubles, always in memory */
     bool in_memory;    /* spilled */
     uint8_t place;     /* register, or slot in memory */
+    uint8_t second;    /* register of the second thread, if operations are emitted by thread */
     uint32_t weight;   /* uses, each multiplied by the turns its loop is expected to make */
     uint32_t from, to; /* live range: twice the index of an instruction, plus 1 for what it writes */
 };
@@ -234,8 +236,15 @@ static inline bool ir_is_variable(const struct ir *ir, ir_operand value) {
 /* Of a basic block: remove blends with lanes that are not read, and copies. */
 void ir_remove_blends(struct ir *ir);
 
+/* Whether the turns of a loop wait longer for results of the turn before than their operations take. */
+bool ir_waits(const struct ir *ir);
+
 /* Remove operations whose results are not used. */
 void ir_remove_unused(struct ir *ir);
+
+static inline bool ir_is_flow(enum ir_op op) {
+    return op >= IR_LABEL && op != IR_NOTHING;
+}
 
 static inline bool ir_is_flushed(const struct ir *ir, ir_operand operand) {
     return !ir->failed && ir_is_value(operand) && ir->values[operand].flushed;
@@ -246,12 +255,21 @@ static inline bool ir_is_commutative(enum ir_op op) {
            op == IR_MUL || op == IR_ADDPD || op == IR_MULPD || op == IR_MASK_AND || op == IR_MASK_OR;
 }
 
+/*
+ * A back end whose registers hold one thread emits a run of operations for the first thread of a unit, then for the
+ * second one.  A value that is only used in one run can have the same register in both threads.
+ */
+
+/* The end of the run that begins at an instruction. */
+uint32_t ir_run_end(const struct ir *ir, uint32_t begin);
+
 /* How many registers of a class may hold values. */
 struct ir_registers {
     uint8_t vectors, masks;
     uint8_t first_mask;  /* number of the first mask register */
     uint8_t short_lived; /* vector registers that no carried value gets */
     bool shared;         /* masks are held in vector registers */
+    bool by_thread;      /* a register holds one of two threads */
     uint8_t slots;       /* in memory */
 };
 

@@ -3,10 +3,10 @@
  *
  * A block is a sequence of instructions that neither jump nor send nor are jump targets (a basic block; messages to the
  * math unit may be part of it), or a whole loop or branch.  The code of a block executes a unit of threads at a time:
- * two with AVX-512, one with AVX2.  It does the operations of the fast handlers on the same lanes in the same order,
- * but keeps registers of the gang in vector registers.  If a result may be NaN or overflowed, or infinite in ALT mode,
- * which the host alone does not get right, the handlers execute the whole block: the contents of rows that they could
- * see are stored at the end, or restored.
+ * two, or with AVX2 one unless a loop waits for results.  It does the operations of the fast handlers on the same lanes
+ * in the same order, but keeps registers of the gang in vector registers.  If a result may be NaN or overflowed, or
+ * infinite in ALT mode, which the host alone does not get right, the handlers execute the whole block: the contents of
+ * rows that they could see are stored at the end, or restored.
  *
  * Kernels with channel pointers have no instruction at the start of a loop.  A loop or branch that is executed as a
  * whole leaves no channel waiting inside; those that wait behind it join when it has been executed.
@@ -94,7 +94,6 @@ struct g4_translation {
     enum g4_variant variant; /* the handlers' that the code replaces */
     uint32_t fpenv;          /* MXCSR, without exceptions, of threads that flush denormals */
     bool drops_rows;         /* rows that no instruction reads again may have any value */
-    unsigned threads;        /* of a unit */
     void *code;              /* in pages of its own */
     size_t code_bytes;
     void *constants;

@@ -679,17 +679,14 @@ static bool lower_at(struct loop *loop, uint32_t at) {
     return g4_is_constant_element(op) ? g4_loop_write_constant(loop, at) : g4_lower_op(t, op);
 }
 
-bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
-    struct loop state = {.t = t, .ops = ops, .count = end_of(t, ops, left, 0, t->begins[t->first]) + 1, .flag = -1};
-    struct loop *const loop = &state;
-    uint8_t stored_rows[ROWS];
+/* Translate to the intermediate form for a back end. */
+static bool lower_for(struct loop *loop, const struct backend *backend) {
+    struct translator *const t = loop->t;
 
-    if (loop->count == 1 || !can_lower_all(loop) || is_entered_elsewhere(loop)) {
-        return false;
-    }
+    t->backend = backend;
     g4_translator_clear(t);
     t->loop = true;
-    t->ops = ops;
+    t->ops = loop->ops;
     loop->failure = ir_label(&t->ir);
     if (!g4_loop_record(loop)) {
         return false;
@@ -709,6 +706,27 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
     t->end = loop->count;
     t->exit = 0;
     leave(loop);
+    return true;
+}
+
+bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
+    struct loop state = {.t = t, .ops = ops, .count = end_of(t, ops, left, 0, t->begins[t->first]) + 1, .flag = -1};
+    struct loop *const loop = &state;
+    uint8_t stored_rows[ROWS];
+
+    if (loop->count == 1 || !can_lower_all(loop) || is_entered_elsewhere(loop)) {
+        return false;
+    }
+    const struct loop start = state;
+    if (!lower_for(loop, t->usual_backend)) {
+        return false;
+    }
+    if (t->waiting_backend && ir_waits(&t->ir)) {
+        state = start;
+        if (!lower_for(loop, t->waiting_backend)) {
+            return false;
+        }
+    }
     if (!g4_emit_block(t)) {
         return false;
     }
@@ -716,7 +734,8 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
     if (stored_row_count > G4_LOOP_STORED_ROWS) {
         return false;
     }
-    *block = (struct g4_jit_block){.count = loop->count,
+    *block = (struct g4_jit_block){.threads = t->backend->threads,
+                                   .count = loop->count,
                                    .last_ip = ops[loop->count - 1].ip,
                                    .fuel = (uint64_t)loop->count * (G4_LOOP_TURNS + 2),
                                    .loop = ops,

@@ -112,6 +112,15 @@ static ir_operand flushed(struct translator *t, ir_operand value, ir_operand mas
                      g4_compare(t, IR_COMPARE_D, IR_LESS, magnitude, g4_uniform(t, 0x00800000), mask));
 }
 
+/* Fail if a result is special.  A root of a number is a number, or the host raises `invalid` if it can. */
+static void check_result(struct translator *t, enum ir_op operation, bool number, ir_operand value, ir_operand mask) {
+    if (operation == IR_ROOT && number && t->backend->roots_raise) {
+        t->raises = true;
+    } else {
+        g4_check_number(t, value, mask);
+    }
+}
+
 bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
     static const uint8_t operation[] = {[G4_MATH_FUNCTION_INV] = IR_INVERSE,
                                         [G4_MATH_FUNCTION_SQRT] = IR_ROOT,
@@ -124,13 +133,21 @@ bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const ir_operand source = g4_float_source(t, op, 0, part, false);
         const ir_operand mask = g4_op_lanes(t, op, part, true);
+        const bool number = g4_is_known_number(t, op, 0, part);
         const ir_operand x = flushed(t, source, mask);
         const ir_operand result = vector_of(t, (enum ir_op)operation[op->function], x, IR_NONE, mask);
         const ir_operand value = op->function == G4_MATH_FUNCTION_INV ? flushed(t, result, mask) : result;
-        g4_check_number(t, value, mask);
+        check_result(t, (enum ir_op)operation[op->function], number, value, mask);
         g4_finish_float(t, op, part, mask, value);
     }
     return true;
+}
+
+/* Whether the operand of a message is no special value. */
+static bool is_number(const struct translator *t, const struct g4_op *op, int pass, bool scalar) {
+    const uint8_t numbers = t->rows[g4_math_source(op, pass)].numbers;
+    const bool by_lane = !scalar && (op->src[0].kind == G4_KIND_NULL || op->whole_move);
+    return by_lane && (numbers & (widest(op, pass) | LANES_GROUP));
 }
 
 bool g4_lower_math(struct translator *t, const struct g4_op *op) {
@@ -143,11 +160,12 @@ bool g4_lower_math(struct translator *t, const struct g4_op *op) {
     for (int pass = 0; pass < op->passes; pass++) {
         const enum lanes lanes = widest(op, pass);
         const unsigned shift = op->dst.base % G4_REGISTER_BYTES / 4u;
+        const bool number = is_number(t, op, pass, message.scalar);
         const ir_operand x = math_operand(t, op, pass, message.scalar);
         ir_operand mask = g4_op_lanes(t, op, pass, true);
         ir_operand value = vector_of(t, math_operation(&message), x, IR_NONE, mask);
         const bool whole = shift == 0 && pattern(op) == 0xffff && op->predicate == G4_PRED_NONE;
-        g4_check_number(t, value, mask);
+        check_result(t, math_operation(&message), number, value, mask);
         if (shift) {
             value = g4_shifted(t, value, shift);
             mask = g4_shifted_mask(t, mask, shift);

@@ -116,7 +116,9 @@ enum {
 
 struct translator {
     uint32_t gen;
-    const struct backend *backend;
+    const struct backend *usual_backend;
+    const struct backend *waiting_backend; /* of loops that wait (ir_waits()); NULL: the usual one */
+    const struct backend *backend;         /* of the block */
     uint32_t fpenv;
     bool own_floats; /* threads may keep denormals */
     struct ir ir;

@@ -65,6 +65,7 @@ enum x86_form {
     X86_MAXPS = X86_FORM(1, 0, 0, 0x5f),
     X86_MULADD_231 = X86_FORM(2, 1, 0, 0xb8), /* dst = second * third + dst */
     X86_MULADD_213 = X86_FORM(2, 1, 0, 0xa8), /* dst = second * dst + third */
+    X86_SUBMUL_231 = X86_FORM(2, 1, 0, 0xbc), /* dst = dst - second * third */
     X86_MULADDPD_231 = X86_FORM(2, 1, 1, 0xb8),
     X86_MULADDPD_213 = X86_FORM(2, 1, 1, 0xa8),
     X86_SQRTPS = X86_FORM(1, 0, 0, 0x51),
@@ -130,7 +131,9 @@ enum x86_form {
     X86_EQUAL_64_256 = X86_FORM(2, 1, 0, 0x29),
 };
 
+/* Immediates. */
 enum {
+    X86_GREATER = 0x1e, /* of X86_COMPARE_PS; NaN raises nothing */
     X86_ROUND_NEAREST = 8,
     X86_ROUND_DOWN = 9,
     X86_ROUND_UP = 10,
