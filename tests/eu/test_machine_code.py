@@ -1071,6 +1071,40 @@ def test_loops_that_wait_for_roots_agree(seed: int) -> None:
     compare(Bench(Gen.IVB, MANY), case)
 
 
+@pytest.mark.parametrize("skips", [0x55, 0xAA, 0x0F, 0xFE])
+def test_threads_that_pass_over_a_loop_keep_their_registers(skips: int) -> None:
+    """Constants that all other threads write are stored behind the loop."""
+    case = gen7_program("""
+        (+f0.0) jmpi(1) PAST { align1 WE_all 1N };
+        mov(16) g20<1>D 0D { align1 1H };
+        TOP:
+        mov(1) g6.2<1>F 0.5F { align1 WE_all 1N };
+        math sqrt(16) g12<1>F (abs)g10<8,8,1>F null<8,8,1>F { align1 1H };
+        math inv(16) g14<1>F g12<8,8,1>F null<8,8,1>F { align1 1H };
+        add(16) g10<1>F g14<8,8,1>F g6.2<0,1,0>F { align1 1H };
+        add(16) g20<1>D g20<8,8,1>D 1D { align1 1H };
+        cmp.l.f0.0(16) null<1>D g20<8,8,1>D 4D { align1 1H };
+        (+f0.0) while(16) JIP: TOP { align1 1H };
+        PAST:
+        add(16) g24<1>F g10<8,8,1>F g6.2<0,1,0>F { align1 1H };
+    """, 8, g6=[9.0], g10=[1.0, 2.0, 0.5])
+    case.flags = [0xFFFFFFFF * (skips >> t & 1) for t in range(len(case.flags))]
+    compare(Bench(Gen.IVB, MANY), case)
+
+
+@pytest.mark.parametrize("constant", [-0x80000000, -1, 0, 0x7FFFFFFF])
+@pytest.mark.parametrize("condition", ["l", "le", "g", "ge", "z", "nz"])
+@pytest.mark.parametrize("kind", ["D", "UD"])
+def test_comparisons_with_constants_agree(kind: str, condition: str, constant: int) -> None:
+    case = program(f"""
+        cmp.{condition}.f0.0(16) null<1>{kind} g10<8,8,1>{kind} 0x{constant & 0xFFFFFFFF:08x}{kind} {{align1 compr}};
+        (+f0.0) sel(16) g20<1>UD g12<8,8,1>UD g14<8,8,1>UD {{align1 compr}};
+    """)
+    case.grf[:, 10:12] = np.resize(np.array([0x80000000, 0x80000001, 0xFFFFFFFF, 0, 1, 0x7FFFFFFE, 0x7FFFFFFF],
+                                            np.uint32), 16).reshape(2, 8)
+    compare(Bench(Gen.EL, MANY), case)
+
+
 READERS = ["mov(16) g60<1>UD g20<8,8,1>UD {align1 compr};",
            "mov(16) g60<1>UD g20<8,8,1>UD {align1 compr nomask};",
            "mov(8) g60<1>UD g20<8,8,1>UD {align1 sechalf};",
