@@ -191,10 +191,10 @@ static bool place_all(struct ir *ir, const struct ir_registers *registers, const
         int reg[2];
         if (!value->is_row &&
             find_registers(places, start, end - start, registers->by_thread && value->crosses, value, reg)) {
-            const unsigned number = vector ? 0 : masks - registers->first_mask; /* of the first one */
+            const unsigned base = vector ? 0 : masks - registers->first_mask; /* places are numbered from 0 */
             value->in_memory = false;
-            value->place = (uint8_t)((unsigned)reg[0] - number);
-            value->second = (uint8_t)((unsigned)reg[1] - number);
+            value->place = (uint8_t)((unsigned)reg[0] - base);
+            value->second = (uint8_t)((unsigned)reg[1] - base);
             continue;
         }
         const int slot = find_free(places, slots, registers->slots, value);

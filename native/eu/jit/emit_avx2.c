@@ -357,7 +357,7 @@ static unsigned masked_operand(struct emitter *e, const struct ir_instruction *i
 
 /*
  * While the mode is toward zero, a root or an inverse is what the host computes, or the float after it.  What is left
- * of the operand has no rounding error and tells which one is nearer; there are no ties.
+ * of the operand tells which one is nearer; there are no ties.
  */
 
 /* Jump unless all floats of a register are positive, at least `least` and below `limit`. */
@@ -368,8 +368,9 @@ static size_t jump_unless_between(struct emitter *e, unsigned a, uint32_t least,
     return emit_jump(e->code, X86_JNZ);
 }
 
-/* V_A = the root; V_B = what is left, which is compared with V_TO.  With place u after root r, the next float is nearer
- * if a > (r + u/2)^2; as r, u and a are multiples of u, this is a - r^2 > r * u. */
+/* V_A = the root; V_B = what is left, which is compared with V_TO.  With last place u of root r, the next float is
+ * nearer if a > (r + u/2)^2 = r^2 + r * u + u^2/4.  All but u^2/4 are multiples of u^2, so this is a - r^2 > r * u. The
+ * difference may lose its last bit, but only if it has 25, and r * u has 24. */
 static void root_toward_zero(struct emitter *e, unsigned a) {
     unary(e, X86_SQRTPS, V_A, x86_rm_reg(a));
     load(e, V_B, x86_rm_reg(a));
@@ -379,8 +380,9 @@ static void root_toward_zero(struct emitter *e, unsigned a) {
     binary(e, X86_MULPS, V_TO, V_TO, x86_rm_reg(V_A));
 }
 
-/* The same for an inverse.  With place u after inverse i, the next float is nearer if 1 > (i + u/2) * a, for positive
- * ones; this is 1 - i * a > a * u/2, which is 2^-25 times the mantissa of a, unless a is a power of two. */
+/* The same for an inverse.  With last place u of inverse i, the next float is nearer if 1 > (i + u/2) * a, for positive
+ * ones.  This is 1 - i * a > a * u/2: the difference is exact, and a * u/2 is 2^-25 times the mantissa of a, unless a
+ * is a power of two, for which nothing is left. */
 static void inverse_toward_zero(struct emitter *e, unsigned a) {
     load(e, V_B, uniform(e, ONE));
     binary(e, X86_DIVPS, V_A, V_B, x86_rm_reg(a));

@@ -170,7 +170,7 @@ struct ir_value {
     bool loaded;       /* a mask that has all of these lanes */
     uint32_t assigned; /* index of the last instruction that assigns it (lanes.c) */
     uint16_t same;     /* the value that stands for this one; IR_NONE: itself */
-    bool crosses;      /* used in several runs */
+    bool crosses;      /* used in several runs (ir_run_end()) */
     bool is_row;       /* eight doubles, always in memory */
     bool in_memory;    /* spilled */
     uint8_t place;     /* register, or slot in memory */

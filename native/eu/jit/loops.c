@@ -1,7 +1,7 @@
 /*
  * Translates a loop, from DO to its WHILE, or a branch, from IF to its ENDIF, with everything inside.
  *
- * Both threads of a pair run together.  Masks say which lanes still take part; the code leaves a loop or skips a branch
+ * The threads of a unit run together.  Masks say which lanes still take part; the code leaves a loop or skips a branch
  * if none do.  At the end the masks are those of the start, the mask stacks are unchanged, and only registers and flags
  * have new values.  They are stored at the end, except for rows that are never read: these are written in place, and
  * the caller restores them on failure.
@@ -709,36 +709,19 @@ static bool lower_for(struct loop *loop, const struct backend *backend) {
     return true;
 }
 
-bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
-    struct loop state = {.t = t, .ops = ops, .count = end_of(t, ops, left, 0, t->begins[t->first]) + 1, .flag = -1};
-    struct loop *const loop = &state;
+/* Describe the emitted loop; false: no memory, or too many rows. */
+static bool describe(const struct loop *loop, struct g4_jit_block *block) {
+    const struct translator *const t = loop->t;
     uint8_t stored_rows[ROWS];
-
-    if (loop->count == 1 || !can_lower_all(loop) || is_entered_elsewhere(loop)) {
-        return false;
-    }
-    const struct loop start = state;
-    if (!lower_for(loop, t->usual_backend)) {
-        return false;
-    }
-    if (t->waiting_backend && ir_waits(&t->ir)) {
-        state = start;
-        if (!lower_for(loop, t->waiting_backend)) {
-            return false;
-        }
-    }
-    if (!g4_emit_block(t)) {
-        return false;
-    }
     const uint32_t stored_row_count = g4_loop_stored_rows(loop, stored_rows);
     if (stored_row_count > G4_LOOP_STORED_ROWS) {
         return false;
     }
     *block = (struct g4_jit_block){.threads = t->backend->threads,
                                    .count = loop->count,
-                                   .last_ip = ops[loop->count - 1].ip,
+                                   .last_ip = loop->ops[loop->count - 1].ip,
                                    .fuel = (uint64_t)loop->count * (G4_LOOP_TURNS + 2),
-                                   .loop = ops,
+                                   .loop = loop->ops,
                                    .top = t->top,
                                    .ieee_only = t->ieee_only,
                                    .flushes = t->flushes,
@@ -755,6 +738,30 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
     memcpy(block->basic_blocks, loop->basic_blocks, loop->basic_block_count * sizeof *loop->basic_blocks);
     memcpy(block->stored_rows, stored_rows, stored_row_count);
     return true;
+}
+
+bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
+    struct loop state = {.t = t, .ops = ops, .count = end_of(t, ops, left, 0, t->begins[t->first]) + 1, .flag = -1};
+    struct loop *const loop = &state;
+
+    if (loop->count == 1 || !can_lower_all(loop) || is_entered_elsewhere(loop)) {
+        return false;
+    }
+    const struct loop start = state;
+    if (!lower_for(loop, t->usual_backend)) {
+        return false;
+    }
+    if (t->waiting_backend && ir_waits(&t->ir)) {
+        state = start;
+        if (lower_for(loop, t->waiting_backend) && g4_emit_block(t)) {
+            return describe(loop, block);
+        }
+        state = start; /* the values of two threads have no room */
+        if (!lower_for(loop, t->usual_backend)) {
+            return false;
+        }
+    }
+    return g4_emit_block(t) && describe(loop, block);
 }
 
 #endif

@@ -111,6 +111,7 @@ ir_operand g4_flag(struct translator *t, unsigned flag, unsigned half) {
     return state->value;
 }
 
+/* After a break, `bits` may have lanes outside of the mask: those that have left, which do not read the flag. */
 static void set_flag_variable(struct translator *t, struct flag_state *state, ir_operand bits, ir_operand mask) {
     ir_add(&t->ir, (struct ir_instruction){
                        .op = IR_MASK_BLEND, .dst = state->variable, .a = state->variable, .b = bits, .mask = mask});
@@ -143,15 +144,17 @@ void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand 
     set_flag_variable(t, state, bits, mask);
 }
 
-/* Whether a flag has to be in its variable behind the instruction `end` if that is control flow, else before it. */
+/* Whether a flag has to be in its variable after the instruction `end` if that is control flow and no loop begins
+ * there, else before it. */
 static bool flag_is_joined(const struct translator *t, unsigned flag) {
     if (!t->live) {
         return true;
     }
     const struct g4_live *const at_end = &t->live[t->first + t->end];
-    const unsigned needed = t->exit                          ? t->live[t->first + t->exit].flags | at_end->flags_across
-                            : g4_op_is_flow(&t->ops[t->end]) ? at_end->flags_after
-                                                             : at_end->flags;
+    const bool flows = g4_op_is_flow(&t->ops[t->end]) && !t->begins[t->first + t->end];
+    const unsigned needed = t->exit ? t->live[t->first + t->exit].flags | at_end->flags_across
+                            : flows ? at_end->flags_after
+                                    : at_end->flags;
     return needed >> flag & 1;
 }
 
@@ -187,7 +190,7 @@ bool g4_row_is_live(const struct translator *t, unsigned number) {
 }
 
 /* At a break, the value stays right for the lanes that stay.  The others need theirs if they read it where they
- * continue, or if those that stay do. */
+ * continue, or if those that stay do; messages read all lanes of the MRF. */
 bool g4_row_is_joined(const struct translator *t, unsigned number) {
     return g4_row_is_live(t, number) && (!t->live || !t->exit || g4_live_has(&t->live[t->first + t->exit], number) ||
                                          g4_row_set_has(&t->live[t->first + t->end].rows_across, number));

@@ -173,7 +173,7 @@ void g4_load_variable(struct translator *t, unsigned number);
 /* Of a loop: control flow may join here, at instruction `end`, and masks may change.  Flags that only this instruction
  * reads keep their values. */
 void g4_join_values(struct translator *t);
-/* Of a loop: behind the instruction, forget those flags, unless it was a break. */
+/* Of a loop, after the instruction: those values are no longer known, unless it was a break. */
 void g4_drop_flags(struct translator *t);
 /* Whether a row may be read after the instructions before t->end. */
 bool g4_row_is_live(const struct translator *t, unsigned number);
