@@ -109,6 +109,8 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
 void g4_kernel_free(struct g4_kernel *kernel);
 /* The registers of the GRF that an instruction may read. */
 struct g4_row_set g4_rows_read(const struct g4_op *op);
+/* Add all registers of the GRF that an instruction may write; false: they are not known. */
+bool g4_add_rows_written(const struct g4_op *op, struct g4_row_set *rows);
 /* The registers of the MRF, as bits, that a message may read after its implied move has written the first ones, and
  * those that the move writes as a whole. */
 uint16_t g4_mrf_read(const struct g4_op *op);

@@ -138,9 +138,7 @@ static bool has_second_result(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_MATH && op->function == G4_MATH_FUNCTION_INT_DIV_BOTH;
 }
 
-/* Add all registers that an instruction may write: another gang would keep those that are missing.  False: they are not
- * known. */
-static bool add_changed(const struct g4_op *op, struct g4_row_set *set) {
+bool g4_add_rows_written(const struct g4_op *op, struct g4_row_set *set) {
     const struct g4_dst *const dst = &op->dst;
     const unsigned first = dst->base / G4_REGISTER_BYTES;
     const unsigned start = dst->base % G4_REGISTER_BYTES;
@@ -191,7 +189,7 @@ void g4_find_start_state(struct g4_kernel *kernel) {
         if (straight) {
             add_written(op, &written);
         }
-        known = add_changed(op, &changed) && known;
+        known = g4_add_rows_written(op, &changed) && known;
     }
     start->straight = straight;
     start->can_start_again = known && straight && kernel->count && g4_op_ends_thread(&kernel->ops[kernel->count - 1]) &&

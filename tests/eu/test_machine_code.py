@@ -995,7 +995,9 @@ BRANCH = """
 @pytest.mark.parametrize("flags", READ_FLAGS, ids=["unread", "f0.0", "all", "f0.1"])
 @pytest.mark.parametrize("inside", ["(+f0.0) add(16) g20<1>F g20<8,8,1>F 1.0F {align1 compr};",
                                     "(-f0.0) sel(16) g20<1>F g20<8,8,1>F 1.0F {align1 compr};",
-                                    "(+f0.0) cmp.g.f0.0(16) null<1>F g20<8,8,1>F 9.0F {align1 compr};",
+                                    "(+f0.0) cmp.g.f0.0(16) null<1>F g20<8,8,1>F 9.0F {align1 compr};"
+                                    "(+f0.0) add(16) g20<1>F g20<8,8,1>F 2.0F {align1 compr};"
+                                    "(-f0.0) add(16) g20<1>F g20<8,8,1>F 0.25F {align1 compr};",
                                     "cmp.g.f0.0(8) null<1>F g20<8,8,1>F 9.0F {align1};",
                                     BRANCH.format("sel.l(16) g22<1>F g20<8,8,1>F g12<8,8,1>F {align1 compr};"),
                                     BRANCH.format("cmp.l.f0.0(8) null<1>F g12<8,8,1>F 2.5F {align1};"), ""],
@@ -1069,6 +1071,66 @@ def test_loops_that_wait_for_roots_agree(seed: int) -> None:
     if seed % 4 == 0:
         case.grf[rng.integers(len(case.dmasks)), 10, 3] = rng.choice((NAN, INFINITY, 0x7F7FFFFF))
     compare(Bench(Gen.IVB, MANY), case)
+
+
+FLOW = "(+f0.0) if(16) Jump: L_in {align1};\nL_in:\nendif(16) Pop: 1 {align1};"
+
+
+@pytest.mark.parametrize("flow", ["", FLOW], ids=["one block", "two blocks"])
+@pytest.mark.parametrize("first", ["add(16) g20<1>UD g22<8,8,1>UD 7UD {align1 compr nomask};",
+                                   "add(4) g20.4<1>UD g22<4,4,1>UD 7UD {align1};",
+                                   "add(8) g20.8<1>UW g22<8,8,1>UW 7UW {align1};"],
+                         ids=["without a mask", "in other lanes", "words"])
+def test_what_is_written_for_channels_that_wait_is_kept(first: str, flow: str) -> None:
+    """The second sum replaces it only in the channels of the branch."""
+    case = program(f"""
+        mov(16) g20<1>UD 3UD {{align1 compr}};
+        mov(16) g22<1>UD 3UD {{align1 compr}};
+        cmp.g.f0.0(16) null<1>F g12<8,8,1>F 2.0F {{align1 compr}};
+        (+f0.0) if(16) Jump: L_end {{align1}};
+        {first}
+        add(16) g24<1>UD g22<8,8,1>UD 7UD {{align1 compr}};
+        {flow}
+        add(16) g20<1>UD g22<8,8,1>UD 5UD {{align1 compr}};
+        L_end:
+        endif(16) Pop: 1 {{align1}};
+        add(16) g26<1>UD g20<8,8,1>UD g24<8,8,1>UD {{align1 compr}};
+    """, g12=[3.0, 3.0, 5.0, 5.0, 0.0, 0.0, 0.0, 0.0, 3.0, 1.0])
+    compare_what_is_read(Bench(Gen.EL, MANY), case, [26])
+
+
+@pytest.mark.parametrize("behind", ["L_next", "L_while"])
+def test_a_loop_that_begins_with_a_branch_gets_its_flags(behind: str) -> None:
+    """It has no instruction of its own, and nothing else reads the flags."""
+    case = gen7_program(f"""
+        mov(16) g20<1>D 0D {{ align1 1H }};
+        mov(16) g24<1>D 0D {{ align1 1H }};
+        OUTER:
+        add(16) g22<1>D g20<8,8,1>D 0D {{ align1 1H }};
+        cmp.g.f0.0(16) null<1>F g10<8,8,1>F 2.5F {{ align1 1H }};
+        TOP:
+        (+f0.0) if(16) JIP: L_end UIP: L_end {{ align1 1H }};
+        add(16) g20<1>D g20<8,8,1>D 16D {{ align1 1H }};
+        L_end:
+        endif(16) JIP: {behind} {{ align1 1H }};
+        L_next:
+        add(16) g20<1>D g20<8,8,1>D 1D {{ align1 1H }};
+        add(16) g22<1>D g22<8,8,1>D 1D {{ align1 1H }};
+        cmp.l.f0.0(16) null<1>D g22<8,8,1>D 5D {{ align1 1H }};
+        L_while:
+        (+f0.0) while(16) JIP: TOP {{ align1 1H }};
+        add(16) g24<1>D g24<8,8,1>D 1D {{ align1 1H }};
+        cmp.l.f0.0(16) null<1>D g24<8,8,1>D 3D {{ align1 1H }};
+        (+f0.0) while(16) JIP: OUTER {{ align1 1H }};
+        mov(16) g2<1>D g20<8,8,1>D {{ align1 1H }};
+    """, 8, g10=[1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0])
+    bench = Bench(Gen.IVB, MANY)
+    harness().g4_probe_keep_registers(bench.probe._probe, False)
+    expected = bench.run(case, general_only=True)
+    for _ in range(2):
+        found = bench.run(case, general_only=False)
+        assert np.array_equal(found.grf[:, 2], expected.grf[:, 2])
+        assert found.instructions == expected.instructions
 
 
 @pytest.mark.parametrize("skips", [0x55, 0xAA, 0x0F, 0xFE])

@@ -4,7 +4,9 @@
  * The analysis follows single channels: a channel that an instruction does not enable is somewhere else in the program,
  * so a write of all enabled channels hides what was there for every channel that comes by.  It does not hide a row from
  * instructions in which a channel reads others' lanes (scalars, permutations, payloads): the other channel may wait
- * since before the write.  Such a row is live wherever the program can come to the instruction.
+ * since before the write.  Such a row is live wherever the program can come to the instruction.  Nor does it hide what
+ * an instruction without a mask, or one that does not write in place, may have written for a channel that waits: such
+ * rows are never hidden.
  *
  * A lane of a row belongs to one channel of each half, so rows are analysed in each half.  Compilers use a row in both
  * halves for values that have nothing to do with each other.  Such a row is always live, unless no value of it is live
@@ -33,14 +35,21 @@
 struct row_facts {
     uint8_t halves[G4_GRF_COUNT];
     struct g4_row_set in_one_half; /* always live if they are used in both */
-    bool unknown;                  /* any row may be read anywhere */
+    struct g4_row_set foreign;     /* an instruction may write lanes of channels that it does not enable */
+    bool unknown;                  /* any row may be read or written anywhere */
 };
 
-/* Whether a message to the math unit reads only the lanes that it computes with.  `mrf` is live after it. */
-static bool computes_by_lane(const struct g4_op *op, uint16_t mrf) {
-    return op->opcode == G4_OPCODE_SEND && !op->grf_payload && op->whole_move && op->src[1].kind == G4_KIND_IMM &&
+/* A message to the math unit whose channels compute with operands of their own. */
+static bool is_math_message(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_SEND && !op->grf_payload && op->src[1].kind == G4_KIND_IMM &&
            g4_message_descriptor_shared_function(op->descriptor) == G4_SHARED_FUNCTION_EXTENDED_MATH &&
-           !g4_extended_math_message_scalar(op->descriptor) && op->half + op->passes <= 2 && !(mrf & g4_mrf_moved(op));
+           g4_message_descriptor_response_length(op->descriptor) == 1 &&
+           !g4_extended_math_message_scalar(op->descriptor);
+}
+
+/* Whether it reads only the lanes that it computes with.  `mrf` is live after it. */
+static bool computes_by_lane(const struct g4_op *op, uint16_t mrf) {
+    return is_math_message(op) && op->whole_move && op->half + op->passes <= 2 && !(mrf & g4_mrf_moved(op));
 }
 
 /* Whether in[s] of an instruction says what it reads, and is loaded in a certain way. */
@@ -229,7 +238,7 @@ static uint16_t mrf_after(const struct g4_kernel *kernel, const uint16_t *mrf, u
     return after;
 }
 
-/* Find the registers of the MRF that are live before each op; false: nothing has changed. */
+/* One pass backward over the kernel, for the MRF; false: nothing has changed. */
 static bool spread_mrf(const struct g4_kernel *kernel, uint16_t *mrf) {
     bool changed = false;
     for (uint32_t i = kernel->count; i-- > 0;) {
@@ -276,21 +285,28 @@ static void hide_flags(const struct g4_op *op, struct live_rows *live) {
     }
 }
 
-static void hide_rows(const struct g4_op *op, struct live_rows *live) {
+static void hide_rows(const struct g4_op *op, const struct g4_row_set *foreign, struct live_rows *live) {
     const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
     if (!g4_has_lanes(op) || !g4_writes_row(op) || gated) {
         return;
     }
-    for (int part = 0; part < op->parts; part++) {
-        for (unsigned half = 0; half < 2; half++) {
-            if (op->nomask || half == half_of(op, part)) {
-                g4_row_set_remove(&live->half[half], g4_row_of(op, part));
-            }
+    for (int part = 0; part < op->parts && half_of(op, part) < 2; part++) {
+        if (!g4_row_set_has(foreign, g4_row_of(op, part))) {
+            g4_row_set_remove(&live->half[half_of(op, part)], g4_row_of(op, part));
         }
     }
 }
 
+/* Whether an instruction writes only lanes of channels that it enables, in place. */
+static bool writes_own_lanes(const struct g4_op *op) {
+    const bool by_math = is_math_message(op) && op->dst.hstride == 1 && op->dst.base % G4_REGISTER_BYTES == 0;
+    return by_math || (g4_has_lanes(op) && g4_writes_row(op) && !op->nomask);
+}
+
 static void collect_writes(struct row_facts *facts, const struct g4_op *op) {
+    if (!writes_own_lanes(op) && !g4_add_rows_written(op, &facts->foreign)) {
+        facts->unknown = true;
+    }
     if (!g4_has_lanes(op) || !g4_writes_row(op)) {
         return;
     }
@@ -337,15 +353,22 @@ static struct g4_row_set not_shared(const struct g4_kernel *kernel, const struct
     return rows;
 }
 
-static bool spread(const struct g4_kernel *kernel, const uint16_t *mrf, struct live_rows *live) {
+static bool is_same(const struct live_rows *a, const struct live_rows *b) {
+    return memcmp(a->half, b->half, sizeof a->half) == 0 && memcmp(&a->across, &b->across, sizeof a->across) == 0 &&
+           memcmp(a->flags, b->flags, sizeof a->flags) == 0 && a->flags_across == b->flags_across;
+}
+
+/* The same for rows and flags. */
+static bool spread(const struct g4_kernel *kernel, const uint16_t *mrf, const struct g4_row_set *foreign,
+                   struct live_rows *live) {
     bool changed = false;
     for (uint32_t i = kernel->count; i-- > 0;) {
         struct live_rows before = live_after(kernel, live, i);
-        hide_rows(&kernel->ops[i], &before);
+        hide_rows(&kernel->ops[i], foreign, &before);
         hide_flags(&kernel->ops[i], &before);
         read_rows(&kernel->ops[i], mrf_after(kernel, mrf, i), &before);
         read_flags(&kernel->ops[i], &before);
-        changed |= memcmp(&before, &live[i], sizeof before) != 0;
+        changed |= !is_same(&before, &live[i]);
         live[i] = before;
     }
     return changed;
@@ -411,7 +434,7 @@ static bool analyse(const struct g4_kernel *kernel, uint16_t *mrf, struct live_r
     if (facts.unknown) {
         return false;
     }
-    while (spread(kernel, mrf, live)) {
+    while (spread(kernel, mrf, &facts.foreign, live)) {
         /* so does this */
     }
     const struct g4_row_set always = used_in_both(kernel, live, &facts);

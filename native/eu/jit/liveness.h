@@ -8,10 +8,10 @@
 
 /* What may be read again. */
 struct g4_live {
-    struct g4_row_set rows, rows_across; /* across: by other lanes than those that are read */
+    struct g4_row_set rows, rows_across; /* across: those that instructions may read in lanes of other channels */
     uint16_t mrf;                        /* a bit for each register */
     uint8_t flags, flags_across;         /* a bit for each flag register */
-    uint8_t flags_after;                 /* behind the op */
+    uint8_t flags_after;                 /* after the op */
 };
 
 /* Whether a row of the GRF, or after these of the MRF, is live. */
