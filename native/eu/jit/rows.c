@@ -70,6 +70,7 @@ static ir_operand mask_of_lanes(struct translator *t, enum lanes lanes) {
 
 void g4_begin_checks(struct translator *t) {
     t->largest = ir_variable(&t->ir, IR_VECTOR);
+    t->checks = false;
     ir_add(&t->ir, (struct ir_instruction){.op = IR_CONSTANT, .dst = t->largest, .b = g4_uniform(t, 0)});
 }
 
@@ -77,6 +78,7 @@ void g4_check_number(struct translator *t, ir_operand value, ir_operand mask) {
     if (t->largest == IR_NONE) {
         g4_begin_checks(t);
     }
+    t->checks = true;
     ir_add(&t->ir, (struct ir_instruction){.op = IR_LARGEST,
                                            .keep = true,
                                            .dst = t->largest,
@@ -86,7 +88,7 @@ void g4_check_number(struct translator *t, ir_operand value, ir_operand mask) {
 }
 
 void g4_jump_if_special(struct translator *t, ir_operand mask, uint32_t label) {
-    if (t->largest != IR_NONE) {
+    if (t->largest != IR_NONE && t->checks) {
         ir_operand special = mask_of(t, IR_MASK_SPECIAL, t->largest, IR_NONE);
         if (mask != IR_NONE) {
             special = mask_of(t, IR_MASK_AND, special, mask);

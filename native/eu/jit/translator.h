@@ -144,6 +144,7 @@ struct translator {
     uint32_t exit;             /* if that is a break: the instruction at which the lanes that leave continue; else 0 */
     ir_operand exec[4], group; /* by eight channels */
     ir_operand largest;        /* the largest magnitude of all checked values */
+    bool checks;               /* there are any */
     struct flag_state flags[FLAGS][2];
     struct {
         ir_operand half[2];
