@@ -191,7 +191,7 @@ static bool place_all(struct ir *ir, const struct ir_registers *registers, const
         int reg[2];
         if (!value->is_row &&
             find_registers(places, start, end - start, registers->by_thread && value->crosses, value, reg)) {
-            const unsigned base = vector ? 0 : masks - registers->first_mask; /* places are numbered from 0 */
+            const unsigned base = vector ? 0 : masks - registers->first_mask; /* the place of register 0 */
             value->in_memory = false;
             value->place = (uint8_t)((unsigned)reg[0] - base);
             value->second = (uint8_t)((unsigned)reg[1] - base);

@@ -136,6 +136,14 @@ static bool fail_unit(struct emitter *e, uint32_t next, bool keeps_exceptions) {
 
 /* ---- all operations ---- */
 
+static void add_count(struct emitter *e, struct x86_rm count) {
+    if (e->backend->threads > 1) {
+        emit_alu_to_memory(e->code, X86_ADD, count, COUNTER_REG);
+    } else {
+        emit_inc_memory(e->code, count);
+    }
+}
+
 static bool emit_flow(struct emitter *e, const struct ir_instruction *ins) {
     struct g4_code *const code = e->code;
     switch (ins->op) {
@@ -163,11 +171,12 @@ static bool emit_flow(struct emitter *e, const struct ir_instruction *ins) {
         emit_alu_imm(code, X86_CMP, TURN_REG, G4_LOOP_TURNS);
         return jump_to_label(e, X86_JNA, ins->at);
     case IR_COUNT_THREADS:
-        e->backend->count_threads(e, ins->a, ins->b);
+        if (e->backend->threads > 1) { /* the only thread of a unit has lanes: else it would have jumped */
+            e->backend->count_threads(e, ins->a, ins->b);
+        }
         return true;
     case IR_ADD_COUNT:
-        e->backend->add_count(
-            e, x86_rm_at(SCRATCH_REG, offsetof(struct g4_jit_scratch, counts) + sizeof(uint32_t) * ins->at));
+        add_count(e, x86_rm_at(SCRATCH_REG, offsetof(struct g4_jit_scratch, counts) + sizeof(uint32_t) * ins->at));
         return true;
     case IR_BEGIN_UNITS:
         begin_units(e);
@@ -177,10 +186,8 @@ static bool emit_flow(struct emitter *e, const struct ir_instruction *ins) {
         return true;
     case IR_FAIL_UNIT:
         return fail_unit(e, ins->at, ins->imm);
-    case IR_RETURN:
+    default: /* IR_RETURN */
         emit_return(code, ins->at);
-        return true;
-    default:
         return true;
     }
 }

@@ -36,8 +36,8 @@ struct backend {
     void (*test_masks)(struct emitter *e, ir_operand a, ir_operand b);
     /* Set the zero flag if no thread of the unit is in the group. */
     void (*test_group)(struct emitter *e);
+    /* COUNTER_REG = the number of threads with lanes in either mask; NULL: a unit is one thread. */
     void (*count_threads)(struct emitter *e, ir_operand a, ir_operand b);
-    void (*add_count)(struct emitter *e, struct x86_rm count);
 };
 
 extern const struct backend g4_backend_avx512;
@@ -74,8 +74,13 @@ bool g4_emit(struct emitter *e, struct ir *ir);
 
 /* ---- operands, for the back ends ---- */
 
-static inline struct x86_rm slot_in_memory(const struct ir_value *value) {
-    return x86_rm_at(SCRATCH_REG, offsetof(struct g4_jit_scratch, rows) + value->place * (size_t)G4_JIT_SLOT_BYTES);
+static inline struct x86_rm slot_in_memory(const struct emitter *e, const struct ir_value *value) {
+    return x86_rm_at(SCRATCH_REG, offsetof(struct g4_jit_scratch, rows) + value->place * (size_t)G4_JIT_SLOT_BYTES +
+                                      e->thread * G4_REGISTER_BYTES);
+}
+
+static inline unsigned register_of(const struct emitter *e, const struct ir_value *value) {
+    return e->thread ? value->second : value->place;
 }
 
 static inline const struct ir_value *value_of(const struct emitter *e, ir_operand operand) {
@@ -85,7 +90,7 @@ static inline const struct ir_value *value_of(const struct emitter *e, ir_operan
 /* The register of a value that is assigned: its own, or `temp` if it is in memory. */
 static inline unsigned target_of(const struct emitter *e, ir_operand operand, unsigned temp) {
     const struct ir_value *const value = value_of(e, operand);
-    return value->in_memory ? temp : value->place;
+    return value->in_memory ? temp : register_of(e, value);
 }
 
 /* The immediate of X86_ROUND. */

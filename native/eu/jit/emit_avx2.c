@@ -27,12 +27,6 @@ enum {
 #define FRACTION UINT32_C(0x007fffff)
 #define ONE      UINT32_C(0x3f800000)
 
-static struct x86_rm slot_of(const struct emitter *e, const struct ir_value *value) {
-    struct x86_rm slot = slot_in_memory(value);
-    slot.offset += (int32_t)(e->thread * G4_REGISTER_BYTES);
-    return slot;
-}
-
 static struct x86_rm constant_in_memory(struct emitter *e, const int32_t lane[LANES]) {
     return x86_rm_at(CONSTANTS_REG, g4_constant(e->constants, lane, LANES * sizeof *lane));
 }
@@ -58,13 +52,7 @@ static struct x86_rm operand_of(struct emitter *e, ir_operand operand) {
         return constant_in_memory(e, e->ir->constants[operand & ~IR_IS_CONSTANT].lane);
     }
     const struct ir_value *const value = value_of(e, operand);
-    return value->in_memory ? slot_of(e, value) : x86_rm_reg(e->thread ? value->second : value->place);
-}
-
-/* The register of a value that is assigned: its own, or V_TO if it is in memory. */
-static unsigned target(struct emitter *e, ir_operand operand) {
-    const struct x86_rm to = operand_of(e, operand);
-    return to.memory ? (unsigned)V_TO : to.reg;
+    return value->in_memory ? slot_in_memory(e, value) : x86_rm_reg(register_of(e, value));
 }
 
 static struct x86_rm row_at(const struct emitter *e, size_t at) {
@@ -96,7 +84,7 @@ static unsigned vector(struct emitter *e, ir_operand operand, unsigned temp) {
 
 static void finish(struct emitter *e, ir_operand operand, unsigned reg) {
     if (value_of(e, operand)->in_memory) {
-        unary(e, X86_STORE, reg, slot_of(e, value_of(e, operand)));
+        unary(e, X86_STORE, reg, slot_in_memory(e, value_of(e, operand)));
     }
 }
 
@@ -113,7 +101,7 @@ static void compute(struct emitter *e, const struct ir_instruction *ins, enum x8
     const bool merges = ins->keep && ins->mask != IR_NONE;
     const unsigned a = has_two ? vector(e, ins->a, V_A) : 0;
     const struct x86_rm b = operand_of(e, has_two ? ins->b : ins->a);
-    const unsigned to = merges ? (unsigned)V_TO : target(e, ins->dst);
+    const unsigned to = merges ? (unsigned)V_TO : target_of(e, ins->dst, V_TO);
     emit_vex(e->code, form, to, a, b);
     if (immediate >= 0) {
         emit_byte(e->code, (unsigned)immediate);
@@ -132,7 +120,7 @@ static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
     const struct x86_rm b = operand_of(e, ins->b);
     const struct x86_rm c = operand_of(e, ins->c);
-    const unsigned to = merges ? (unsigned)V_TO : target(e, ins->dst);
+    const unsigned to = merges ? (unsigned)V_TO : target_of(e, ins->dst, V_TO);
     if (a == to) {
         binary(e, form_213, to, vector(e, ins->b, V_B), c);
     } else if (!b.memory && b.reg == to) {
@@ -162,7 +150,7 @@ static void move(struct emitter *e, const struct ir_instruction *ins) {
     } else if (value_of(e, ins->dst)->in_memory) {
         finish(e, ins->dst, vector(e, ins->a, V_A));
     } else {
-        load(e, target(e, ins->dst), operand_of(e, ins->a));
+        load(e, target_of(e, ins->dst, V_TO), operand_of(e, ins->a));
     }
 }
 
@@ -179,13 +167,13 @@ static void store(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void load_from(struct emitter *e, const struct ir_instruction *ins, enum x86_form form, struct x86_rm from) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     unary(e, form, to, from);
     finish(e, ins->dst, to);
 }
 
 static void widen_row(struct emitter *e, const struct ir_instruction *ins) {
-    struct x86_rm to = slot_in_memory(value_of(e, ins->dst));
+    struct x86_rm to = slot_in_memory(e, value_of(e, ins->dst));
     unary(e, X86_WIDEN, V_TO, row_at(e, ins->at));
     unary(e, X86_WIDEN, V_A, row_at(e, ins->at + HALF_BYTES));
     unary(e, X86_STORE, V_TO, to);
@@ -195,14 +183,14 @@ static void widen_row(struct emitter *e, const struct ir_instruction *ins) {
 
 /* An element of a row of doubles, in all lanes of a register. */
 static unsigned double_of_row(struct emitter *e, const struct ir_instruction *ins) {
-    struct x86_rm from = slot_in_memory(value_of(e, ins->b));
+    struct x86_rm from = slot_in_memory(e, value_of(e, ins->b));
     from.offset += ins->imm * (int32_t)sizeof(double);
     unary(e, X86_BROADCAST_PD_256, V_B, from);
     return V_B;
 }
 
 static void compute_with_element(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = ins->c == IR_NONE ? target(e, ins->dst) : vector(e, ins->c, V_TO);
+    const unsigned to = ins->c == IR_NONE ? target_of(e, ins->dst, V_TO) : vector(e, ins->c, V_TO);
     binary(e, element_form(ins->op), to, double_of_row(e, ins), operand_of(e, ins->a));
     finish(e, ins->dst, to);
 }
@@ -214,7 +202,7 @@ static struct x86_rm sum_in_memory(const struct ir_instruction *ins) {
 /* Both halves are exact, so only their sum is rounded. */
 static void from_unsigned(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     emit_vex_imm(e->code, X86_SHIFT, X86_SHIFT_SHR, V_TO, x86_rm_reg(a), 16);
     binary(e, X86_PAND, V_A, a, uniform(e, 0xffff));
     unary(e, X86_FROM_D, V_TO, x86_rm_reg(V_TO));
@@ -225,13 +213,13 @@ static void from_unsigned(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void shift_by(struct emitter *e, const struct ir_instruction *ins, unsigned direction) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     emit_vex_imm(e->code, X86_SHIFT, direction, to, x86_rm_reg(vector(e, ins->a, V_A)), ins->imm);
     finish(e, ins->dst, to);
 }
 
 static void blend(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     const unsigned a = vector(e, ins->a, V_A);
     const unsigned lanes = vector(e, ins->mask, V_B);
     emit_vex_blend(e->code, X86_BLEND_256, to, a, operand_of(e, ins->b), lanes);
@@ -239,14 +227,14 @@ static void blend(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void permute(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     load(e, V_B, operand_of(e, ins->b));
     binary(e, X86_PERMUTE, to, V_B, operand_of(e, ins->a));
     finish(e, ins->dst, to);
 }
 
 static void spread(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     const unsigned a = vector(e, ins->a, V_A);
     emit_vex_imm(e->code, X86_HALVES_256, to, a, x86_rm_reg(a), ins->imm / 4 * 0x11u);
     emit_vex_imm(e->code, X86_PERMUTE_PS, to, 0, x86_rm_reg(to), ins->imm % 4 * 0x55u);
@@ -286,7 +274,7 @@ static struct x86_rm operand_of_thread(struct emitter *e, ir_operand operand, un
 
 /* Four doubles: a half of the thread, or the lanes of thread imm that become the first or the second four of eight. */
 static void widen(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     const bool two = e->backend->threads == 2;
     const unsigned half = two ? e->thread : ins->imm;
     struct x86_rm a = operand_of_thread(e, ins->a, two ? ins->imm : 0);
@@ -301,7 +289,7 @@ static void widen(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void narrow(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     const bool two = e->backend->threads == 2;
     const ir_operand low = two && e->thread ? ins->b : ins->a;
     const ir_operand high = two ? low : ins->b;
@@ -411,7 +399,7 @@ static void compute_nearest(struct emitter *e, enum ir_op op, unsigned to, unsig
 }
 
 static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     const unsigned a = masked_operand(e, ins);
     size_t ones = 0;
     if (ins->op == IR_INVERSE) { /* no division if all operands are 1, as w is without perspective */
@@ -442,7 +430,7 @@ static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins)
 static void compare_floats(struct emitter *e, const struct ir_instruction *ins) {
     static const uint8_t predicate[] = {[IR_EQUAL] = 0x00,         [IR_NOT_EQUAL] = 0x04, [IR_GREATER] = X86_GREATER,
                                         [IR_GREATER_EQUAL] = 0x1d, [IR_LESS] = 0x11,      [IR_LESS_EQUAL] = 0x12};
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     const unsigned a = vector(e, ins->a, V_A);
     emit_vex_imm(e->code, X86_COMPARE_PS, to, a, operand_of(e, ins->b), predicate[ins->imm]);
     finish(e, ins->dst, to);
@@ -454,7 +442,7 @@ static bool compare_with_constant(struct emitter *e, const struct ir_instruction
     if (ins->imm != IR_GREATER_EQUAL || !b || !b->uniform || b->lane[0] == INT32_MIN) {
         return false;
     }
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     binary(e, X86_GREATER_D_256, to, vector(e, ins->a, V_A), uniform(e, (uint32_t)b->lane[0] - 1));
     finish(e, ins->dst, to);
     return true;
@@ -466,7 +454,7 @@ static void compare_integers(struct emitter *e, const struct ir_instruction *ins
     if (is_signed && compare_with_constant(e, ins)) {
         return;
     }
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     unsigned a = vector(e, ins->a, V_A);
     unsigned b = vector(e, ins->b, V_B);
     if (!is_signed && condition != IR_EQUAL && condition != IR_NOT_EQUAL) {
@@ -491,7 +479,7 @@ static void compare_integers(struct emitter *e, const struct ir_instruction *ins
 /* A mask from the byte of the thread. */
 static void load_mask(struct emitter *e, const struct ir_instruction *ins, struct x86_rm from) {
     static const int32_t bits[LANES] = {1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7};
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     unary(e, X86_BROADCAST_D_256, to, from); /* with the bytes of other threads */
     binary(e, X86_PAND, to, to, constant_in_memory(e, bits));
     binary(e, X86_EQUAL_D_256, to, to, constant_in_memory(e, bits));
@@ -512,7 +500,7 @@ static void mask_constant(struct emitter *e, const struct ir_instruction *ins) {
 }
 
 static void mask_up(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     int32_t from[LANES];
     for (int c = 0; c < LANES; c++) {
         from[c] = (c - ins->imm) & (LANES - 1); /* lanes that wrap around are empty */
@@ -525,7 +513,7 @@ static void mask_up(struct emitter *e, const struct ir_instruction *ins) {
 /* All lanes have what any of them has. */
 static void mask_thread(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned a = vector(e, ins->a, V_A);
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     emit_vex_imm(e->code, X86_HALVES_256, V_TO, a, x86_rm_reg(a), 1); /* exchanged */
     binary(e, X86_POR, V_A, a, x86_rm_reg(V_TO));
     emit_vex_imm(e->code, X86_PERMUTE_PS, V_TO, 0, x86_rm_reg(V_A), 0x4e); /* lanes 2, 3, 0, 1 */
@@ -541,13 +529,13 @@ static void largest(struct emitter *e, const struct ir_instruction *ins) {
     if (ins->mask != IR_NONE) {
         binary(e, X86_PAND, V_TO, V_TO, operand_of(e, ins->mask));
     }
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     binary(e, X86_PMAX, to, V_TO, operand_of(e, ins->dst));
     finish(e, ins->dst, to);
 }
 
 static void mask_special(struct emitter *e, const struct ir_instruction *ins) {
-    const unsigned to = target(e, ins->dst);
+    const unsigned to = target_of(e, ins->dst, V_TO);
     binary(e, X86_GREATER_D_256, to, vector(e, ins->a, V_A), x86_rm_at(CONSTANTS_REG, G4_JIT_LIMIT));
     finish(e, ins->dst, to);
 }
@@ -728,29 +716,14 @@ static void test_group(struct emitter *e) {
     emit_compare8_memory(e->code, x86_rm_at(EXEC_REG, 2 * sizeof(g4_lanes)), 0);
 }
 
-/* The only thread of a unit has lanes: else it would have jumped. */
-static void count_one_thread(struct emitter *e, ir_operand a, ir_operand b) {
-    (void)e;
-    (void)a;
-    (void)b;
-}
-
-static void add_one_thread(struct emitter *e, struct x86_rm count) {
-    emit_inc_memory(e->code, count);
-}
-
-static void count_two_threads(struct emitter *e, ir_operand a, ir_operand b) {
+static void count_threads(struct emitter *e, ir_operand a, ir_operand b) {
     emit_alu(e->code, X86_XOR, COUNTER_REG, COUNTER_REG);
     for (e->thread = 0; e->thread < 2; e->thread++) {
         unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(either(e, a, b, V_A)));
-        emit_alu_imm(e->code, X86_CMP, X86_RAX, 1); /* borrows if there is no lane; then sbb adds 0, else 1 */
+        emit_alu_imm(e->code, X86_CMP, X86_RAX, 1); /* borrows if there is no lane; sbb adds 1 unless it has borrowed */
         emit_alu_imm(e->code, X86_SBB, COUNTER_REG, -1);
     }
     e->thread = 0;
-}
-
-static void add_two_threads(struct emitter *e, struct x86_rm count) {
-    emit_alu_to_memory(e->code, X86_ADD, count, COUNTER_REG);
 }
 
 const struct backend g4_backend_avx2 = {
@@ -761,8 +734,6 @@ const struct backend g4_backend_avx2 = {
     .emit = emit_operation,
     .test_masks = test_masks,
     .test_group = test_group,
-    .count_threads = count_one_thread,
-    .add_count = add_one_thread,
 };
 
 /* Loops do not test groups. */
@@ -773,6 +744,5 @@ const struct backend g4_backend_avx2_waiting = {
     .registers = {.vectors = V_TO, .shared = true, .by_thread = true, .short_lived = 8, .slots = G4_JIT_SLOTS},
     .emit = emit_operation,
     .test_masks = test_masks,
-    .count_threads = count_two_threads,
-    .add_count = add_two_threads,
+    .count_threads = count_threads,
 };

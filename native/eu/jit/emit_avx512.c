@@ -29,7 +29,7 @@ static struct x86_rm operand_of(struct emitter *e, ir_operand operand) {
         return constant_in_memory(e, operand);
     }
     const struct ir_value *const value = value_of(e, operand);
-    return value->in_memory ? slot_in_memory(value) : x86_rm_reg(value->place);
+    return value->in_memory ? slot_in_memory(e, value) : x86_rm_reg(register_of(e, value));
 }
 
 /* A constant as one element, for instructions that broadcast by themselves. */
@@ -66,13 +66,13 @@ static unsigned mask(struct emitter *e, ir_operand operand, unsigned temp) {
 
 static void finish_vector(struct emitter *e, ir_operand operand, unsigned reg) {
     if (value_of(e, operand)->in_memory) {
-        emit_evex(e->code, X86_STORE, reg, 0, slot_in_memory(value_of(e, operand)), 0, X86_MERGE);
+        emit_evex(e->code, X86_STORE, reg, 0, slot_in_memory(e, value_of(e, operand)), 0, X86_MERGE);
     }
 }
 
 static void finish_mask(struct emitter *e, ir_operand operand, unsigned reg) {
     if (value_of(e, operand)->in_memory) {
-        emit_mask_store(e->code, reg, slot_in_memory(value_of(e, operand)));
+        emit_mask_store(e->code, reg, slot_in_memory(e, value_of(e, operand)));
     }
 }
 
@@ -84,7 +84,7 @@ static void compute(struct emitter *e, const struct ir_instruction *ins, enum x8
     const struct x86_rm b = operand_of(e, binary ? ins->b : ins->a);
     const unsigned to = target_of(e, ins->dst, V_TO);
     if (ins->keep && to == V_TO) {
-        load(e, V_TO, slot_in_memory(value_of(e, ins->dst)));
+        load(e, V_TO, slot_in_memory(e, value_of(e, ins->dst)));
     }
     emit_evex(e->code, form, to, a, b, lanes, lanes && !ins->keep ? X86_ZERO : X86_MERGE);
     if (immediate >= 0) {
@@ -104,7 +104,7 @@ static void multiply_add(struct emitter *e, const struct ir_instruction *ins) {
     const struct x86_rm c = operand_of(e, ins->c);
     const unsigned to = target_of(e, ins->dst, V_TO);
     if (ins->keep && to == V_TO) {
-        load(e, V_TO, slot_in_memory(value_of(e, ins->dst)));
+        load(e, V_TO, slot_in_memory(e, value_of(e, ins->dst)));
     }
     if (a == to) {
         emit_evex(e->code, form_213, to, vector(e, ins->b, V_B), c, lanes, zero);
@@ -185,7 +185,7 @@ static void store_words(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned to = target_of(e, ins->dst, V_TO);
     const unsigned a = vector(e, ins->a, V_A);
     if (to == V_TO) {
-        load(e, V_TO, slot_in_memory(value_of(e, ins->dst)));
+        load(e, V_TO, slot_in_memory(e, value_of(e, ins->dst)));
     }
     emit_evex(e->code, X86_TO_WORDS_512, a, 0, x86_rm_reg(V_B), 0, X86_MERGE);
     emit_evex_imm(e->code, X86_SHUFFLE_512, V_B, V_B, x86_rm_reg(V_B), 0, X86_MERGE, 0x50);
@@ -206,7 +206,7 @@ static void largest(struct emitter *e, const struct ir_instruction *ins) {
 /* ---- doubles ---- */
 
 static struct x86_rm double_of_row(struct emitter *e, const struct ir_instruction *ins) {
-    struct x86_rm rm = slot_in_memory(value_of(e, ins->b));
+    struct x86_rm rm = slot_in_memory(e, value_of(e, ins->b));
     rm.offset += ins->imm * (int32_t)sizeof(double);
     rm.broadcast = true;
     return rm;
@@ -243,7 +243,7 @@ static void move_sum(struct emitter *e, const struct ir_instruction *ins) {
     const unsigned to = target_of(e, ins->dst, V_TO);
     unsigned lanes = mask(e, ins->mask, K_A);
     if (to == V_TO) {
-        load(e, V_TO, slot_in_memory(value_of(e, ins->dst)));
+        load(e, V_TO, slot_in_memory(e, value_of(e, ins->dst)));
     }
     if (ins->imm) {
         emit_mask_high(e->code, K_A, lanes);
@@ -568,14 +568,10 @@ static void count_threads(struct emitter *e, ir_operand a, ir_operand b) {
     emit_masks(code, X86_K_OR, K_A, first, mask(e, b, K_B));
     emit_reg_from_mask(code, X86_RAX, K_A);
     emit_alu(code, X86_XOR, COUNTER_REG, COUNTER_REG);
-    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0; then sbb adds 0, else 1 */
+    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0; sbb adds 1 unless it has borrowed */
     emit_alu_imm(code, X86_SBB, COUNTER_REG, -1);
     emit_alu8_imm(code, X86_CMP, X86_AH, 1);
     emit_alu_imm(code, X86_SBB, COUNTER_REG, -1);
-}
-
-static void add_count(struct emitter *e, struct x86_rm count) {
-    emit_alu_to_memory(e->code, X86_ADD, count, COUNTER_REG);
 }
 
 const struct backend g4_backend_avx512 = {
@@ -588,5 +584,4 @@ const struct backend g4_backend_avx512 = {
     .test_masks = test_masks,
     .test_group = test_group,
     .count_threads = count_threads,
-    .add_count = add_count,
 };

@@ -77,33 +77,24 @@ static unsigned sources_of(const struct g4_op *op) {
     return op->grf_payload ? 0 : op->opcode == G4_OPCODE_SEND ? 1 : g4_opcode_info[op->opcode].sources;
 }
 
-static void add_regions(const struct g4_op *op, struct g4_row_set *rows) {
-    for (unsigned s = 0; s < sources_of(op); s++) {
-        if (op->src[s].kind == G4_KIND_GRF) {
-            g4_row_set_add_region(rows, op, &op->src[s]);
-        }
-    }
+static void add_rows(struct g4_row_set *to, const struct g4_row_set *from) {
+    to->bits[0] |= from->bits[0];
+    to->bits[1] |= from->bits[1];
 }
 
 /* Add the rows of which channels may read others' lanes.  Handlers may exchange sources: in[s] need not be src[s]. */
 static void add_read_across(const struct g4_op *op, uint16_t mrf, struct g4_row_set *rows) {
-    for (unsigned i = 0; op->grf_payload && i < op->payload_length; i++) {
-        g4_row_set_add(rows, (op->mrf + i) & (G4_GRF_COUNT - 1));
-    }
-    for (unsigned i = 0; op->grf_payload && i < op->second_length; i++) {
-        g4_row_set_add(rows, (op->second_payload + i) & (G4_GRF_COUNT - 1));
-    }
+    bool all = op->grf_payload;
     for (unsigned s = 0; s < sources_of(op); s++) {
-        if (reads_by_lane(op, s, mrf) || is_loaded_as(op, s, G4_LOAD_IMM)) {
-            continue;
-        }
-        if (!is_loaded_as(op, s, G4_LOAD_SCALAR)) {
-            add_regions(op, rows);
-            continue;
-        }
-        for (int part = 0; part < op->parts; part++) {
+        const bool is_scalar = is_loaded_as(op, s, G4_LOAD_SCALAR);
+        all = all || !(reads_by_lane(op, s, mrf) || is_scalar || is_loaded_as(op, s, G4_LOAD_IMM));
+        for (int part = 0; is_scalar && part < op->parts; part++) {
             g4_row_set_add(rows, op->in[s].reg[part]);
         }
+    }
+    if (all) {
+        const struct g4_row_set read = g4_rows_read(op);
+        add_rows(rows, &read);
     }
 }
 
@@ -146,11 +137,6 @@ struct live_rows {
     struct g4_row_set half[2], across;
     uint8_t flags[2], flags_across;
 };
-
-static void add_rows(struct g4_row_set *to, const struct g4_row_set *from) {
-    to->bits[0] |= from->bits[0];
-    to->bits[1] |= from->bits[1];
-}
 
 static void join(struct live_rows *to, const struct live_rows *from) {
     add_rows(&to->half[0], &from->half[0]);

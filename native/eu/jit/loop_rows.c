@@ -247,6 +247,7 @@ static void load_elements(struct loop *loop) {
 
 void g4_loop_load(struct loop *loop) {
     struct translator *const t = loop->t;
+
     for (unsigned row = 0; row < ROWS; row++) {
         const bool numbers = loop->floats[row] && !loop->may_be_nan[row];
         if (!loop->read[row]) {

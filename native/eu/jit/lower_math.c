@@ -143,7 +143,7 @@ bool g4_lower_math_opcode(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-/* Whether the operand of a message is no special value. */
+/* Whether the operand of a message is known not to be special. */
 static bool is_number(const struct translator *t, const struct g4_op *op, int pass, bool scalar) {
     const uint8_t numbers = t->rows[g4_math_source(op, pass)].numbers;
     const bool by_lane = !scalar && (op->src[0].kind == G4_KIND_NULL || op->whole_move);
