@@ -132,10 +132,11 @@ enum {
     ALL_FLAGS = 0xf
 };
 
-/* Live rows by half, and those that may be read across lanes; in the same way flags. */
+/* Live rows by half, and those that may be read across lanes; in the same way flags; registers of the MRF. */
 struct live_rows {
     struct g4_row_set half[2], across;
     uint8_t flags[2], flags_across;
+    uint16_t mrf;
 };
 
 static void join(struct live_rows *to, const struct live_rows *from) {
@@ -145,6 +146,7 @@ static void join(struct live_rows *to, const struct live_rows *from) {
     to->flags[0] |= from->flags[0];
     to->flags[1] |= from->flags[1];
     to->flags_across |= from->flags_across;
+    to->mrf |= from->mrf;
 }
 
 /* The end of the loop around an instruction; NULL: there is none. */
@@ -204,7 +206,8 @@ static struct live_rows live_after(const struct g4_kernel *kernel, const struct 
     static const struct live_rows all = {.half = {{{UINT64_MAX, UINT64_MAX}}, {{UINT64_MAX, UINT64_MAX}}},
                                          .across = {{UINT64_MAX, UINT64_MAX}},
                                          .flags = {ALL_FLAGS, ALL_FLAGS},
-                                         .flags_across = ALL_FLAGS};
+                                         .flags_across = ALL_FLAGS,
+                                         .mrf = UINT16_MAX};
     struct live_rows after = {.flags_across = 0};
     int64_t to[MAX_SUCCESSORS];
     const unsigned count = successors(kernel, i, to);
@@ -214,24 +217,15 @@ static struct live_rows live_after(const struct g4_kernel *kernel, const struct 
     return after;
 }
 
-static uint16_t mrf_after(const struct g4_kernel *kernel, const uint16_t *mrf, uint32_t i) {
-    int64_t to[MAX_SUCCESSORS];
-    const unsigned count = successors(kernel, i, to);
-    uint16_t after = 0;
-    for (unsigned n = 0; n < count; n++) {
-        after |= to[n] == ANYWHERE ? UINT16_MAX : mrf[to[n]];
-    }
-    return after;
-}
-
 /* One pass backward over the kernel, for the MRF; false: nothing has changed. */
-static bool spread_mrf(const struct g4_kernel *kernel, uint16_t *mrf) {
+static bool spread_mrf(const struct g4_kernel *kernel, struct live_rows *live) {
     bool changed = false;
     for (uint32_t i = kernel->count; i-- > 0;) {
         const struct g4_op *const op = &kernel->ops[i];
-        const uint16_t before = (uint16_t)((mrf_after(kernel, mrf, i) & ~g4_mrf_moved(op)) | g4_mrf_read(op));
-        changed |= before != mrf[i];
-        mrf[i] = before;
+        const uint16_t after = live_after(kernel, live, i).mrf;
+        const uint16_t before = (uint16_t)((after & ~g4_mrf_moved(op)) | g4_mrf_read(op));
+        changed |= before != live[i].mrf;
+        live[i].mrf = before;
     }
     return changed;
 }
@@ -344,16 +338,17 @@ static bool is_same(const struct live_rows *a, const struct live_rows *b) {
            memcmp(a->flags, b->flags, sizeof a->flags) == 0 && a->flags_across == b->flags_across;
 }
 
-/* The same for rows and flags. */
-static bool spread(const struct g4_kernel *kernel, const uint16_t *mrf, const struct g4_row_set *foreign,
-                   struct live_rows *live) {
+/* The same for rows and flags; the MRF is known. */
+static bool spread(const struct g4_kernel *kernel, const struct g4_row_set *foreign, struct live_rows *live) {
     bool changed = false;
     for (uint32_t i = kernel->count; i-- > 0;) {
         struct live_rows before = live_after(kernel, live, i);
+        const uint16_t mrf = before.mrf; /* after the op */
         hide_rows(&kernel->ops[i], foreign, &before);
         hide_flags(&kernel->ops[i], &before);
-        read_rows(&kernel->ops[i], mrf_after(kernel, mrf, i), &before);
+        read_rows(&kernel->ops[i], mrf, &before);
         read_flags(&kernel->ops[i], &before);
+        before.mrf = live[i].mrf;
         changed |= !is_same(&before, &live[i]);
         live[i] = before;
     }
@@ -388,12 +383,12 @@ static struct g4_row_set used_in_both(const struct g4_kernel *kernel, const stru
     return rows;
 }
 
-static void find_live(const struct g4_kernel *kernel, const uint16_t *mrf, const struct live_rows *live,
-                      const struct g4_row_set *always, struct g4_live *found) {
+static void find_live(const struct g4_kernel *kernel, const struct live_rows *live, const struct g4_row_set *always,
+                      struct g4_live *found) {
     for (uint32_t i = 0; i <= kernel->count; i++) {
         found[i] = (struct g4_live){.rows = *always,
                                     .rows_across = live[i].across,
-                                    .mrf = mrf[i],
+                                    .mrf = live[i].mrf,
                                     .flags = live[i].flags[0] | live[i].flags[1] | live[i].flags_across,
                                     .flags_across = live[i].flags_across};
         add_rows(&found[i].rows, &live[i].half[0]);
@@ -407,24 +402,24 @@ static void find_live(const struct g4_kernel *kernel, const uint16_t *mrf, const
 }
 
 /* With control flow; false: not known. */
-static bool analyse(const struct g4_kernel *kernel, uint16_t *mrf, struct live_rows *live, struct g4_live *found) {
+static bool analyse(const struct g4_kernel *kernel, struct live_rows *live, struct g4_live *found) {
     struct row_facts facts = {.unknown = false};
 
-    while (spread_mrf(kernel, mrf)) {
+    while (spread_mrf(kernel, live)) {
         /* sets only grow, so this terminates */
     }
     for (uint32_t i = 0; i < kernel->count; i++) {
-        collect_reads(&facts, &kernel->ops[i], mrf_after(kernel, mrf, i));
+        collect_reads(&facts, &kernel->ops[i], live_after(kernel, live, i).mrf);
         collect_writes(&facts, &kernel->ops[i]);
     }
     if (facts.unknown) {
         return false;
     }
-    while (spread(kernel, mrf, &facts.foreign, live)) {
+    while (spread(kernel, &facts.foreign, live)) {
         /* so does this */
     }
     const struct g4_row_set always = used_in_both(kernel, live, &facts);
-    find_live(kernel, mrf, live, &always, found);
+    find_live(kernel, live, &always, found);
     return true;
 }
 
@@ -438,13 +433,11 @@ struct g4_live *g4_liveness(const struct g4_kernel *kernel) {
         return found;
     }
     struct live_rows *const live = calloc(kernel->count + 1, sizeof *live);
-    uint16_t *const mrf = calloc(kernel->count + 1, sizeof *mrf);
-    if (!found || !live || !mrf || !analyse(kernel, mrf, live, found)) {
+    if (!found || !live || !analyse(kernel, live, found)) {
         free(found);
         found = NULL;
     }
     free(live);
-    free(mrf);
     return found;
 }
 
