@@ -14,12 +14,14 @@ import argparse
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gen4emu.device.options import Options
+from gen4emu.hw.chips import Device as Chip
 from gen4emu.hw.chips import device_named
 from gen4emu.live.server import Server
 from tests.live import real_client
@@ -58,24 +60,30 @@ def measure(scene: str, size: int, frames: int, environment: dict[str, str]) -> 
     return Times(*map(float, found.groups()))
 
 
+def parse(parser: argparse.ArgumentParser, scenes: Sequence[str]) -> tuple[argparse.Namespace, Chip]:
+    """The options that benchmarks of scenes have in common, and their device; exits if a client is missing."""
+    parser.add_argument("--size", type=int, default=512)
+    parser.add_argument("--device", default="g45")
+    parser.add_argument("scenes", nargs="*", default=list(scenes))
+    options = parser.parse_args()
+    chip = device_named(options.device)
+    if real_client.missing() or chip is None:
+        sys.exit(real_client.missing() or f"no device {options.device}")
+    return options, chip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Real programs: gen4emu, llvmpipe, softpipe.")
-    parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--frames", type=int, default=10)
-    parser.add_argument("--device", default="g45")
     parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
-    parser.add_argument("scenes", nargs="*", default=list(SCENES))
-    options = parser.parse_args()
-    part = device_named(options.device)
-    if real_client.missing() or part is None:
-        sys.exit(real_client.missing() or f"no device {options.device}")
+    options, chip = parse(parser, SCENES)
     software = {name: real_client.environment(LIBGL_ALWAYS_SOFTWARE="1", GALLIUM_DRIVER=name)
                 for name in ("llvmpipe", "softpipe")}
     print(f"{'ms per frame':14}{'gen4emu':>10}{'llvmpipe':>10}{'softpipe':>10}{'/ llvmpipe':>12}{'/ softpipe':>12}"
           f"{'first frame':>13}{'/ others':>10}{'without driver':>16}{'/ others':>10}{'first, llvmpipe':>17}"
           f"{'/ others':>10}")
     for scene in options.scenes:
-        with Server(part, Options()) as server:
+        with Server(chip, Options()) as server:
             places = {"gen4emu": real_client.on_server(server.directory)} | software
             times = {name: [measure(scene, options.size, options.frames, place) for _ in range(options.rounds)]
                      for name, place in places.items()}

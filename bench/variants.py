@@ -10,17 +10,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.live import parse
 from bench.workers import capture, execute
 from gen4emu._native import lib
 from gen4emu.device.options import Options
-from gen4emu.hw.chips import device_named
-from gen4emu.trace.reader import open as open_trace
-from tests.live import real_client
 
 SCENES = ["mandelbrot", "march"]
 VARIANTS = ("plain", "avx2", "avx512")
@@ -28,22 +25,13 @@ VARIANTS = ("plain", "avx2", "avx512")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=512)
-    parser.add_argument("--device", default="g45")
     parser.add_argument("--rounds", type=int, default=9, help="the median of so many counts")
-    parser.add_argument("scenes", nargs="*", default=list(SCENES))
-    options = parser.parse_args()
-    chip = device_named(options.device)
-    if real_client.missing() or chip is None:
-        sys.exit(real_client.missing() or f"no device {options.device}")
+    options, chip = parse(parser, SCENES)
     variants = VARIANTS[:int(lib.g4_variant_best()) + 1]
     last = f"{variants[1]} / {variants[-1]}" if len(variants) > 1 else ""
     print(f"{'ms per frame':14}" + "".join(f"{name:>15}" for name in (*variants, last)))
     for scene in options.scenes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "scene.aub")
-            capture(scene, chip, options.size, path)
-            stream = list(open_trace(str(path)))
+        stream = capture(scene, chip, options.size)
         times: list[list[float]] = [[] for _ in variants]
         for _ in range(options.rounds):
             for variant in range(len(variants)):

@@ -22,11 +22,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.live import parse
 from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device as Chip
-from gen4emu.hw.chips import device_named
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace import events
@@ -46,11 +46,14 @@ class Execution:
     joined: int
 
 
-def capture(scene: str, chip: Chip, size: int, path: Path) -> None:
-    with Server(chip, Options()) as server:
-        watch_capture(server, path)
-        subprocess.run([real_client.scenes("gl"), scene, "-", str(size), str(FRAMES)], check=True,
-                       env=real_client.on_server(server.directory), stdout=subprocess.DEVNULL)
+def capture(scene: str, chip: Chip, size: int) -> list[events.Event]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "scene.aub")
+        with Server(chip, Options()) as server:
+            watch_capture(server, path)
+            subprocess.run([real_client.scenes("gl"), scene, "-", str(size), str(FRAMES)], check=True,
+                           env=real_client.on_server(server.directory), stdout=subprocess.DEVNULL)
+        return list(open_trace(str(path)))
 
 
 def execute(stream: Sequence[events.Event], chip: Chip, options: Options) -> Execution:
@@ -74,22 +77,13 @@ def execute(stream: Sequence[events.Event], chip: Chip, options: Options) -> Exe
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=512)
-    parser.add_argument("--device", default="g45")
     parser.add_argument("--rounds", type=int, default=5, help="the median of so many counts")
     parser.add_argument("--apart", action="store_true")
-    parser.add_argument("scenes", nargs="*", default=list(SCENES))
-    options = parser.parse_args()
-    chip = device_named(options.device)
-    if real_client.missing() or chip is None:
-        sys.exit(real_client.missing() or f"no device {options.device}")
+    options, chip = parse(parser, SCENES)
     names = ("draws", "joined", "one worker", "two", "quotient", "CPU, one", "CPU, two", "caller")
     print(f"{'ms per frame':14}" + "".join(f"{name:>13}" for name in names))
     for scene in options.scenes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "scene.aub")
-            capture(scene, chip, options.size, path)
-            stream = list(open_trace(str(path)))
+        stream = capture(scene, chip, options.size)
         pairs = [[execute(stream, chip, Options(workers=workers, draws_apart=options.apart)) for workers in (1, 2)]
                  for _ in range(options.rounds)]
         second = pairs[0][1]  # one worker joins no draws
