@@ -22,6 +22,7 @@ from gen4emu.device.stored_commands import StoredCommand, copy_blit, draw, fill,
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position, ReaderState, Words
+from gen4emu.hw.fields import Bool, Enum
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.layout import Client, Command, Engine, View
@@ -32,6 +33,7 @@ _IDLE = 0xFFFFFFFF
 _PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
 _MOST_USUAL_ITEMS = 6  # of arrays without a fixed length
+_USUAL_BLITS = ("XY_COLOR_BLT", "XY_SRC_COPY_BLT")
 _FETCH_DWORDS, _MOST_FETCH_DWORDS = 1024, 1 << 14
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
 _MAX_JUMPS = 1 << 14  # the same for tight loops, of which millions of dwords would take minutes
@@ -202,11 +204,20 @@ def _usual_arrays(command: Command, gen: Gen) -> list[dict[str, list[list[int]]]
     return found or [{}]
 
 
+def _usual_options(command: Command, gen: Gen) -> list[dict[str, int]]:
+    """The options in the header of a command: none, and of the pipelines and blits, each alone, and all flags."""
+    fields = [f for f in command.fields_for(gen) if f.dword == 0] if command.client != Client.MI else []
+    flags = {f.name: 1 for f in fields if isinstance(f, Bool)}
+    found = [{}, *({name: 1} for name in flags), *([flags] if len(flags) > 1 else [])]
+    return found + [{f.name: int(value)} for f in fields if isinstance(f, Enum) for value in f.enum if value]
+
+
 @cache
 def _usual_headers(gen: Gen) -> tuple[int, ...]:
-    """The headers of commands of the pipelines without options, in the lengths that drivers write."""
-    return tuple(command.pack(gen, **arrays)[0] for command in catalogue_of(gen).commands
-                 if command.client == Client.GFXPIPE and command.written for arrays in _usual_arrays(command, gen))
+    """The headers of the commands that drivers write, in usual lengths."""
+    return tuple(command.pack(gen, **arrays, **options)[0] for command in catalogue_of(gen).commands
+                 if command.written and (command.client != Client.BLT or command.name in _USUAL_BLITS)
+                 for arrays in _usual_arrays(command, gen) for options in _usual_options(command, gen))
 
 
 class CommandStreamer:
@@ -282,7 +293,8 @@ class CommandStreamer:
         """A submission of this logical context follows.  Before Gen8, commands switch contexts."""
 
     def prepare(self) -> None:
-        """Decode the usual commands before the first batch has them."""
+        """Decode the usual commands before the first batch has them, and touch the memory of the state."""
+        self.state.reset()
         headers = self._headers[False]
         for header in _usual_headers(self.gen):
             self._learn(header, headers[header])

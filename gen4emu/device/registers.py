@@ -5,8 +5,9 @@ Masked registers, ring registers and statistics behave as documented; all others
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Field
@@ -17,6 +18,11 @@ SPACE = 512 * 1024
 
 Read = Callable[[], int]
 Write = Callable[[int], None]
+
+
+@cache
+def _masks(register: Register, gen: Gen) -> Mapping[str, int]:
+    return {f.name: f.mask << f.lo for f in register.fields_for(gen)}
 
 
 class RegisterFile:
@@ -52,9 +58,9 @@ class RegisterFile:
         masks = self.masks(name)
         return sum(masks.get(field, 0) for field in set(fields))
 
-    def masks(self, name: str) -> dict[str, int]:
+    def masks(self, name: str) -> Mapping[str, int]:
         """The bits of each field of a register."""
-        return {f.name: f.mask << f.lo for f in self._names[name].fields_for(self._gen)}
+        return _masks(self._names[name], self._gen)
 
     def view(self, name: str) -> View:
         """A register's fields."""

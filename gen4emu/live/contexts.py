@@ -7,6 +7,7 @@ replay of a capture performs the same ones.  A new context is initialised from a
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from gen4emu._native import lib
 from gen4emu.errors import Gen4emuError
@@ -119,10 +120,11 @@ class Contexts:
         return struct.pack(f"<{len(words) + 2}I", 0, *words, 0)
 
 
-def _pack(command: Command, gen: Gen, **values: int | str) -> list[int]:
+@lru_cache(_MAX_CONTEXTS)
+def _pack(command: Command, gen: Gen, **values: int | str) -> tuple[int, ...]:
     """The dwords of a command, without the fields that the chip does not have."""
     known = {field.name for field in command.fields_for(gen)}
-    return command.pack(gen, **{name: value for name, value in values.items() if name in known})
+    return tuple(command.pack(gen, **{name: value for name, value in values.items() if name in known}))
 
 
 class LogicalContexts:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from gen4emu._native import lib
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
@@ -117,6 +118,8 @@ class Server:
 
     # --- connections --------------------------------------------------------------------------------------------------
     def _accept(self) -> None:
+        lib.g4_heap_keep()
+        lib.g4_code_provide()
         rehearse(self.chip)
         while True:
             try:

@@ -1,5 +1,6 @@
 /*
- * Memory shared with other processes, and hashes of it (core/live_memory.c); packets from them (core/live_packets.c).
+ * Memory shared with other processes, and hashes of it (core/live_memory.c); packets from them (core/live_packets.c);
+ * memory before it is needed (core/provide.c).
  */
 #ifndef G4_API_LIVE_H
 #define G4_API_LIVE_H
@@ -9,9 +10,6 @@
 /* Map a whole file of another process, shared and writable; NULL with errno set. */
 void *g4_file_map(int descriptor, size_t size);
 void g4_file_unmap(void *host, size_t size);
-/* Let the system provide and map the pages of a range of a mapped file, all at once, which takes a fraction of the time
- * that a fault for each page takes.  The contents stay.  Does nothing if the system cannot do that. */
-void g4_file_populate(void *host, size_t size);
 /* True if a page of the address space lies in this range of host memory. */
 bool g4_mem_uses(const struct g4_mem *mem, const void *host, size_t size);
 /* Hash the contents of pages: 128 bits each, as two numbers.  Absent pages hash like pages of zeros. */
@@ -21,6 +19,15 @@ void g4_hash_pages(const uint8_t *host, size_t count, uint64_t *hashes);
 /* One byte for each of these pages: 1 if the device has written it since a mark. */
 void g4_mem_written_since(const struct g4_mem *mem, const uint64_t *pages, uint32_t count, uint32_t mark,
                           uint8_t *written);
+
+/* Let the system provide and map memory all at once, which takes a fraction of the time that a fault for each page
+ * takes: the first pages of a mapped file, whose contents stay; the code of this library; and memory for what this
+ * thread allocates, up to 4 MiB.  These do nothing if the system cannot do that. */
+void g4_file_populate(void *host, size_t size);
+void g4_code_provide(void);
+void g4_heap_provide(size_t size);
+/* Keep most of the memory that the process frees, for its next use. */
+void g4_heap_keep(void);
 
 /* A packet as it was received. */
 struct g4_packet {

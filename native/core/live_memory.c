@@ -14,15 +14,6 @@ void g4_file_unmap(void *host, size_t size) {
     (void)munmap(host, size);
 }
 
-void g4_file_populate(void *host, size_t size) {
-#ifdef MADV_POPULATE_WRITE
-    (void)madvise(host, size, MADV_POPULATE_WRITE); /* Linux 5.14; without it, each page faults when it is used */
-#else
-    (void)host;
-    (void)size;
-#endif
-}
-
 bool g4_mem_uses(const struct g4_mem *mem, const void *host, size_t size) {
     const uintptr_t start = (uintptr_t)host;
     const uint64_t end = mem->far ? (mem->address_mask >> G4_PAGE_SHIFT) + 1 : mem->gtt_entries;

@@ -33,6 +33,7 @@ enum {
     WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state other threads must fetch into their caches */
     MOST_WRITES = 64,        /* that wait */
     PREPARED_DRAWS = 16,     /* allocated before the first one */
+    PREPARED_ROWS = 32,      /* of tiles, as PREPARED_DRAWS */
     MOST_BINNED = 1 << 23,   /* entries of all bins, of 9 bytes each */
 };
 
@@ -951,6 +952,10 @@ static bool may_wait(const struct g4_device *device) {
 void g4_device_prepare(struct g4_device *device) {
     const uint32_t draws = may_wait(device) ? PREPARED_DRAWS : 1;
     bool made = true;
+    g4_written_pages_prepare(device->frame->written);
+    for (size_t row = 0; row < PREPARED_ROWS; row++) {
+        device->frame->grid[row * GRID] = (struct bin){0}; /* as it is: a page of each row is there now */
+    }
     for (uint32_t d = 0; d < draws && made; d++) {
         struct pending_draw *const draw = place_of(device, d);
         made = draw && allocate_pixels(device, draw);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "color/state.h"
+#include "core/provide.h"
 #include "core/surface.h"
 #include "eu/eu.h"
 #include "sampler/texture.h"
@@ -367,6 +368,10 @@ struct g4_written_pages *g4_written_pages_new(void) {
         g4_written_pages_clear(pages);
     }
     return pages;
+}
+
+void g4_written_pages_prepare(struct g4_written_pages *pages) {
+    g4_provide(pages, sizeof *pages);
 }
 
 void g4_written_pages_free(struct g4_written_pages *pages) {

@@ -48,6 +48,7 @@ void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use 
 struct g4_written_pages;
 
 struct g4_written_pages *g4_written_pages_new(void);
+void g4_written_pages_prepare(struct g4_written_pages *pages); /* its memory, all at once */
 void g4_written_pages_free(struct g4_written_pages *pages);
 void g4_written_pages_clear(struct g4_written_pages *pages);
 /* Whether each target of a draw is that of the draws before it, or none of these has a target of that kind and the new

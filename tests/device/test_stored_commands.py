@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gen4emu.device.command_streamer import BadCommand
+from gen4emu.device.command_streamer import BadCommand, CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.events import EuHang
 from gen4emu.device.listener import Listener
@@ -19,6 +20,7 @@ from gen4emu.hw.chips import Device as Chip
 from gen4emu.hw.command_reader import Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import GraphicsAddressType, PostSyncOperation
+from gen4emu.hw.layout import Client, client_of
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace import events
@@ -88,6 +90,27 @@ def test_a_prepared_device_knows_the_usual_commands(chip: Chip, prepared: bool,
         device.run_batch(BATCH)
         assert learned == ([] if prepared else [rectangle[0]])
         assert device.streamers[events.Engine.RENDER].commands == 3
+
+
+@pytest.mark.parametrize("name", ["fbo-g4x", "stencil-g4x", "gears-brw"])
+def test_a_prepared_device_has_decoded_the_headers_of_a_driver(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+    decode = CommandStreamer._decode
+
+    def record(self: CommandStreamer, header: int, present: int | None = None) -> Any:
+        decoded.append(header)
+        return decode(self, header, present)
+
+    stream = list(open_trace(str(TRACES / f"{name}.aub.xz")))
+    header = next(e for e in stream if isinstance(e, events.Header))
+    monkeypatch.setattr(CommandStreamer, "_decode", record)
+    with Device(BY_PCI_ID[header.pci_id or 0], Options(workers=1)) as device:
+        device.prepare()
+        assert decoded
+        decoded.clear()
+        for event in stream:
+            device.apply(event)
+    assert {client_of(header) for header in decoded} <= {Client.MI}
 
 
 def test_the_core_draws_without_python() -> None:
