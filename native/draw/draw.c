@@ -46,10 +46,8 @@ struct object_position {
 
 /* The set-up objects that may touch one tile, in order. */
 struct bin {
-    uint32_t count;
-    uint32_t last; /* while bins are counted: one more than the last draw that touches the tile */
-    const struct g4_setup **setup;
-    uint8_t *draw; /* the draw of each */
+    uint32_t first, count; /* in the list of all bins */
+    uint32_t last;         /* while bins are counted: one more than the last draw that touches the tile */
 };
 
 /* The data of a draw that a worker needs while it draws tiles. */
@@ -79,10 +77,13 @@ struct pending_write {
 };
 
 struct g4_draw_frame {
-    struct g4_arena *arena; /* of the bins' lists */
+    struct g4_arena *arena; /* of the bins' list */
     struct bin *grid;       /* GRID x GRID, empty between draws */
     uint32_t *used;         /* tiles with objects, in the order they were first touched */
     uint32_t used_count;
+    /* The list: the objects of each bin, and their draws.  It is dense, because other processors have had its lines. */
+    const struct g4_setup **binned;
+    uint8_t *binned_draw;
 
     struct g4_plan plan; /* of the draw that was loaded last */
     struct g4_plan_cursor cursor;
@@ -334,26 +335,25 @@ static void fill_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk
         for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
                 struct bin *const bin = &frame->grid[ty * GRID + tx];
-                bin->draw[bin->count] = (uint8_t)d;
-                bin->setup[bin->count++] = &chunk->setup[i];
+                const uint32_t at = bin->first + bin->count++;
+                frame->binned_draw[at] = (uint8_t)d;
+                frame->binned[at] = &chunk->setup[i];
             }
         }
     }
 }
 
 static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < frame->used_count; i++) {
         struct bin *const bin = &frame->grid[frame->used[i]];
-        const size_t setups = bin->count * sizeof(const struct g4_setup *);
-        uint8_t *const lists = g4_arena_alloc(frame->arena, setups + bin->count);
-        if (!lists) {
-            return G4_NO_MEMORY;
-        }
-        bin->setup = (const struct g4_setup **)(void *)lists;
-        bin->draw = lists + setups;
+        bin->first = count;
+        count += bin->count;
         bin->count = 0;
     }
-    return G4_OK;
+    frame->binned = g4_arena_alloc(frame->arena, count * sizeof(const struct g4_setup *));
+    frame->binned_draw = g4_arena_alloc(frame->arena, count);
+    return frame->binned && frame->binned_draw ? G4_OK : G4_NO_MEMORY;
 }
 
 /* Count objects from `at` on until the bins are full.  Returns the first that did not fit. */
@@ -419,16 +419,17 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
         .first_number = batch->frame->first_number,
     };
 
+    const uint8_t *const draws = &batch->frame->binned_draw[bin->first];
+    const uint8_t *const end = draws + bin->count;
     for (uint32_t i = 0; i < bin->count; i += tile.setups) {
-        const uint32_t d = bin->draw[i];
+        const uint32_t d = draws[i];
         struct pending_draw *const draw = batch->frame->draw[d];
-        const uint8_t *const end = &bin->draw[bin->count];
-        const uint8_t *same = &bin->draw[i];
+        const uint8_t *same = &draws[i];
         while (same < end && *same == d) {
             same++;
         }
-        tile.setup = &bin->setup[i];
-        tile.setups = (uint32_t)(same - &bin->draw[i]);
+        tile.setup = &batch->frame->binned[bin->first + i];
+        tile.setups = (uint32_t)(same - &draws[i]);
         enter_draw(worker, draw);
         enum g4_status status = draw->pixels[worker_index].begun ? G4_OK : begin_pixels(worker, draw);
         if (status == G4_OK) {

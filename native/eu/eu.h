@@ -116,6 +116,12 @@ void g4_gang_set_all_dmasks(struct g4_gang *gang, const g4_lanes lanes[2]);
  * budget is used up or a thread has stopped with an error. */
 enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
+/* Run gangs of one kernel, one after another, while nothing observes them.  The first one is started; before each of
+ * the others, `next` starts the gang again with the same dispatch. */
+typedef void g4_next_gang_fn(void *data, uint32_t number);
+enum g4_status g4_gang_run_series(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                  uint32_t count, g4_next_gang_fn *next, void *data);
+
 /* Run without updating exact counters. */
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 

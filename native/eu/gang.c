@@ -518,31 +518,45 @@ static uint64_t per_thread(uint64_t instructions, unsigned threads) {
     return threads == G4_GANG_THREADS ? instructions / G4_GANG_THREADS : instructions / threads;
 }
 
-static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                               const struct g4_fast_handlers *const *tables, bool translated,
-                               const struct g4_fast_handlers *const *counting, bool observed) {
-    struct g4_run run = {.eu = eu,
-                         .gang = gang,
-                         .kernel = kernel,
-                         .tables = tables,
-                         .usual = tables,
-                         .observed = observed,
-                         .status = G4_OK,
-                         .one = 1,
-                         .translated = translated,
-                         .may_be_translated = translated,
-                         .outside = g4_fpenv_get(),
-                         .inside = g4_fpenv_of(eu->ctx)};
+/* How gangs run. */
+struct run_mode {
+    const struct g4_fast_handlers *const *tables;
+    bool translated;                                /* machine code may run */
+    bool observed;                                  /* `tables` belongs to an observer */
+    const struct g4_fast_handlers *const *counting; /* replaces `tables`, which it calls; NULL: nothing is counted */
+};
+
+static struct g4_run begin_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                               const struct run_mode *mode) {
+    return (struct g4_run){.eu = eu,
+                           .gang = gang,
+                           .kernel = kernel,
+                           .tables = mode->tables,
+                           .usual = mode->tables,
+                           .observed = mode->observed,
+                           .status = G4_OK,
+                           .one = 1,
+                           .translated = mode->translated,
+                           .may_be_translated = mode->translated,
+                           .outside = g4_fpenv_get(),
+                           .inside = g4_fpenv_of(eu->ctx)};
+}
+
+/* Run the threads of a gang that have been started. */
+static __attribute__((noinline)) enum g4_status run_threads(struct g4_run *run,
+                                                            const struct g4_fast_handlers *const *counting) {
+    struct g4_eu *const eu = run->eu;
+    struct g4_gang *const gang = run->gang;
     const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX - G4_GANG_THREADS;
     uint8_t runnable;
 
     gang->waiting = 0; /* set again by each wait whose notification has not come */
-    g4_run_control(&run);
+    g4_run_control(run);
     if (counting) {
-        run.counted = run.tables;
-        run.tables = counting;
+        run->counted = run->tables;
+        run->tables = counting;
     }
-    while (run.status == G4_OK && eu->instructions < until &&
+    while (run->status == G4_OK && eu->instructions < until &&
            (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
         uint32_t ip;
         uint32_t limit;
@@ -551,27 +565,28 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
         const uint64_t fuel = per_thread(smaller(eu->instruction_budget, until - eu->instructions + width), width);
 
         if (eu->instruction_budget < width) {
-            out_of_budget(&run, runnable);
+            out_of_budget(run, runnable);
             break;
         }
-        group_set(&run, threads);
-        g4_floats_enter(&run);
-        const uint64_t count = run_group(&run, ip, limit, fuel) * width;
+        group_set(run, threads);
+        g4_floats_enter(run);
+        const uint64_t count = run_group(run, ip, limit, fuel) * width;
         eu->instructions += count;
         eu->instruction_budget -= count < eu->instruction_budget ? count : eu->instruction_budget;
     }
-    g4_floats_leave(&run);
-    return run.stopped && run.status == G4_OK ? G4_HANG : run.status;
+    g4_floats_leave(run);
+    return run->stopped && run->status == G4_OK ? G4_HANG : run->status;
 }
 
-static enum g4_status run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                               const struct g4_fast_handlers *const *tables, bool translated) {
-    return run_gang(eu, gang, kernel, tables, translated, NULL, false);
+static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                               const struct run_mode *mode) {
+    struct g4_run run = begin_run(eu, gang, kernel, mode);
+    return run_threads(&run, mode->counting);
 }
 
 enum g4_status g4_gang_run_observed(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                     const struct g4_fast_handlers *const *tables) {
-    return run_gang(eu, gang, kernel, tables, false, NULL, true);
+    return run_gang(eu, gang, kernel, &(struct run_mode){.tables = tables, .observed = true});
 }
 
 G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_float);
@@ -589,7 +604,7 @@ static const struct g4_fast_handlers *const general_tables[G4_TABLES] = {
     &common_general_handlers, &general_handlers, &general_handlers, &general_handlers, &general_handlers};
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    return run_with(eu, gang, kernel, general_tables, false);
+    return run_gang(eu, gang, kernel, &(struct run_mode){.tables = general_tables});
 }
 
 /* Not exact if several workers count: it only decides when the kernel is translated. */
@@ -601,18 +616,50 @@ static void count_gang(const struct g4_kernel *kernel) {
     }
 }
 
-enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+/* The handlers of a vector variant. */
+struct tables {
+    const struct g4_fast_handlers *table[G4_TABLES];
+};
+
+static struct tables usual_tables(void) {
     const enum g4_variant variant = g4_variant_current();
-    const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_handlers, float_variants[variant],
-                                                              int_variants[variant], double_variants[variant],
-                                                              quad_variants[variant]};
+    return (struct tables){{&common_handlers, float_variants[variant], int_variants[variant], double_variants[variant],
+                            quad_variants[variant]}};
+}
+
+/* Only the general handler checks whether a thread owns a register. */
+static bool needs_general(const struct g4_eu *eu, const struct g4_gang *gang, const struct g4_kernel *kernel) {
+    return eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang);
+}
+
+/* Run gangs without an observer; after the first, `next` starts each. */
+static inline enum g4_status run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                            uint32_t count, g4_next_gang_fn *next, void *data) {
+    const struct tables tables = usual_tables();
+    const bool general = needs_general(eu, gang, kernel);
+    const struct run_mode mode = {
+        .tables = general ? general_tables : tables.table,
+        .translated = !general && g4_may_run_translated(eu, gang, kernel),
+    };
+    struct g4_run run = begin_run(eu, gang, kernel, &mode);
 
     count_gang(kernel);
-    /* only the general handler checks whether a thread owns a register */
-    if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
-        return g4_gang_run_general(eu, gang, kernel);
+    enum g4_status status = run_threads(&run, NULL);
+    for (uint32_t i = 1; i < count && status == G4_OK; i++) {
+        next(data, i);
+        count_gang(kernel);
+        status = run_threads(&run, NULL);
     }
-    return run_with(eu, gang, kernel, tables, g4_may_run_translated(eu, gang, kernel));
+    return status;
+}
+
+enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    return run_unobserved(eu, gang, kernel, 1, NULL, NULL);
+}
+
+enum g4_status g4_gang_run_series(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                  uint32_t count, g4_next_gang_fn *next, void *data) {
+    return run_unobserved(eu, gang, kernel, count, next, data);
 }
 
 static const struct g4_fast_handlers *const counting_tables[G4_TABLES];
@@ -653,12 +700,10 @@ static const struct g4_fast_handlers counting = {{[0 ... G4_FAST_ROOM - 1] = cou
 static const struct g4_fast_handlers *const counting_tables[G4_TABLES] = {[0 ... G4_TABLES - 1] = &counting};
 
 enum g4_status g4_gang_run_counting(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    const enum g4_variant variant = g4_variant_current();
-    const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_handlers, float_variants[variant],
-                                                              int_variants[variant], double_variants[variant],
-                                                              quad_variants[variant]};
-    const bool general = eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang);
-    return run_gang(eu, gang, kernel, general ? general_tables : tables, false, counting_tables, false);
+    const struct tables tables = usual_tables();
+    return run_gang(eu, gang, kernel,
+                    &(struct run_mode){.tables = needs_general(eu, gang, kernel) ? general_tables : tables.table,
+                                       .counting = counting_tables});
 }
 
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {

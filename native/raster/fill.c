@@ -523,6 +523,39 @@ static void fill_stencil(struct g4_worker *worker, const struct g4_coverage *cov
     }
 }
 
+/* ---- objects alike ----
+ *
+ * A rectangle that clears or fills is often drawn as two triangles.  In the tiles along their edge, both come after
+ * each other, so that the value of one must serve for the other. */
+
+static bool has_color_of(const struct g4_wm *wm, const struct g4_setup *other) {
+    const struct g4_setup *const setup = wm->setup;
+    /* the kernels read constants and these coefficients only */
+    return wm->uniform_color && setup->array_index == other->array_index && setup->entry_rows == other->entry_rows &&
+           !memcmp(setup->entry, other->entry, setup->entry_rows * sizeof *setup->entry);
+}
+
+static bool has_depth_of(const struct g4_wm *wm, const struct g4_setup *other) {
+    struct g4_plane plane;
+    struct g4_plane known;
+
+    if (!g4_wm_depth_is_constant(wm) || wm->setup->viewport != other->viewport) {
+        return false;
+    }
+    g4_wm_plane(wm, wm->setup, &plane);
+    g4_wm_plane(wm, other, &known);
+    return !memcmp(&plane.c0, &known.c0, sizeof plane.c0);
+}
+
+void g4_wm_share_fills(struct g4_wm *wm) {
+    if (wm->color.of && wm->color.of != wm->setup && has_color_of(wm, wm->color.of)) {
+        wm->color.of = wm->setup;
+    }
+    if (wm->depth.of && wm->depth.of != wm->setup && has_depth_of(wm, wm->depth.of)) {
+        wm->depth.of = wm->setup;
+    }
+}
+
 /* ---- whole tiles ---- */
 
 /* Whether all pages of the rows may be accessed: those of the tiles of the surface, or the ends of linear rows. */

@@ -123,15 +123,15 @@ static bool fills_gang(const struct g4_wm *wm) {
 }
 
 /* A set without the registers that all threads of an object have in common. */
-static struct g4_row_set without_common(struct g4_row_set set, struct g4_common_rows common) {
-    for (uint32_t r = 0; r < common.count; r++) {
-        g4_row_set_remove(&set, common.first + r);
+static struct g4_row_set without_common(struct g4_row_set set, const struct g4_common_rows *common) {
+    for (uint32_t r = 0; r < common->count; r++) {
+        g4_row_set_remove(&set, common->first + r);
     }
     return set;
 }
 
 const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct g4_dispatch *dispatch,
-                                          const struct g4_kernel *kernel, struct g4_common_rows common) {
+                                          const struct g4_kernel *kernel, const struct g4_common_rows *common) {
     struct g4_wm *const wm = worker->wm;
     struct g4_gang *const gang = worker->gang;
     struct g4_held_payload *const held = &wm->held;
@@ -145,7 +145,7 @@ const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct
         return is_full ? &state->stale_if_full : &state->stale;
     }
     g4_gang_start_for(gang, dispatch, kernel, (int)wm->waiting, is_full);
-    const bool overlaps = common.count && common.first < common.own;
+    const bool overlaps = common->count && common->first < common->own;
     if (object && state->can_start_again && has_queue(wm->mode) && !overlaps && !dispatch->exceptions &&
         !dispatch->observed) {
         gang->holder = wm;
@@ -233,6 +233,15 @@ static void use_queue(struct g4_wm *wm, enum g4_wm_mode mode) {
     wm->parked[own] = 0;
 }
 
+/* The threads of the current queue have run. */
+static void end_waiting(struct g4_wm *wm) {
+    wm->waiting = 0;
+    if (!is_parked(wm)) {
+        wm->clash = false;
+        memset(wm->claimed, 0, sizeof wm->claimed);
+    }
+}
+
 /* Run the threads of the current queue. */
 static enum g4_status run_waiting(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
@@ -254,11 +263,7 @@ static enum g4_status run_waiting(struct g4_worker *worker) {
         const g4_address address = wm->draw->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;
         worker->eu.fault = (struct g4_fault){.unit = G4_UNIT_WM, .address = address};
     }
-    wm->waiting = 0;
-    if (!is_parked(wm)) {
-        wm->clash = false;
-        memset(wm->claimed, 0, sizeof wm->claimed);
-    }
+    end_waiting(wm);
     return status;
 }
 
@@ -401,21 +406,25 @@ static bool has_gang(const struct g4_wm *wm) {
     return wm->slots[wm->dispatch.entry[G4_WM_16]].count == G4_GANG_THREADS;
 }
 
-/* Run the threads of two whole rows of subspans of the current object, in the tile at its left edge. */
-static enum g4_status run_two_rows(struct g4_worker *worker, uint16_t x, uint16_t y) {
+/* Let the threads of two whole rows of subspans of the current object wait, from the left edge of the tile on. */
+static void queue_two_rows(struct g4_wm *wm, uint16_t x, uint16_t y) {
     enum {
         THREADS = ROW_SUBSPANS / G4_BLOCK_SUBSPANS, /* of a row */
         WIDTH = 2 * G4_BLOCK_SUBSPANS
     };
     const uint64_t each = UINT64_C(0x0001000100010001);
     const uint64_t next = UINT64_C(0x0006000400020000);
-    struct g4_wm *const wm = worker->wm;
 
     for (uint32_t t = 0; t < G4_GANG_THREADS; t++) {
         put_subspans(wm, &wm->thread[t].block[0], (x + t % THREADS * WIDTH) * each + next, (y + t / THREADS * 2) * each,
                      UINT16_MAX);
     }
     wm->waiting = G4_GANG_THREADS;
+}
+
+static enum g4_status run_two_rows(struct g4_worker *worker, uint16_t x, uint16_t y) {
+    struct g4_wm *const wm = worker->wm;
+    queue_two_rows(wm, x, y);
     wm->are_rows = true;
     const enum g4_status status = run_waiting(worker);
     wm->are_rows = false;
@@ -445,16 +454,30 @@ bool g4_wm_runs_whole_tiles(const struct g4_worker *worker) {
     return has_plain_threads(worker) && !wm->dispatch.any_contiguous && !wm->uniform_color && has_gang(wm);
 }
 
+/* Start the gang of rows 4 * number to 4 * number + 3 of the tile. */
+static void start_rows(void *data, uint32_t number) {
+    struct g4_worker *const worker = data;
+    struct g4_wm *const wm = worker->wm;
+    queue_two_rows(wm, (uint16_t)wm->tile_x, (uint16_t)((uint32_t)wm->tile_y + 4 * number));
+    wm->ctx->model->start_pixels(worker);
+}
+
 enum g4_status g4_wm_run_tile(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
+    const struct g4_kernel *const kernel = wm->draw->wm_kernel[wm->dispatch.entry[G4_WM_16]];
     enum g4_status status = g4_wm_flush(worker);
 
     if (wm->mode != G4_WM_16) {
         use_queue(wm, G4_WM_16);
     }
-    for (uint32_t row = 0; row < G4_TILE_SIZE && status == G4_OK; row += 4) {
-        status = run_two_rows(worker, (uint16_t)wm->tile_x, (uint16_t)((uint32_t)wm->tile_y + row));
+    if (status != G4_OK || !kernel) {
+        return status != G4_OK ? status : run_two_rows(worker, (uint16_t)wm->tile_x, (uint16_t)wm->tile_y);
     }
+    wm->are_rows = true;
+    start_rows(worker, 0);
+    status = g4_gang_run_series(&worker->eu, worker->gang, kernel, G4_TILE_SIZE / 4, start_rows, worker);
+    wm->are_rows = false;
+    end_waiting(wm);
     return status;
 }
 

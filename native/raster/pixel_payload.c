@@ -252,7 +252,8 @@ void g4_wm_payloads(struct g4_worker *worker) {
         .first = stage->grf_start * blocks,
         .count = stage->constant_rows + stage->input_rows,
     };
-    const struct g4_row_set *const missing = g4_wm_start_gang(worker, &wm->draw->dispatch[G4_STAGE_WM], kernel, common);
+    const struct g4_row_set *const missing =
+        g4_wm_start_gang(worker, &wm->draw->dispatch[G4_STAGE_WM], kernel, &common);
     const bool has_headers = !g4_is_missing(missing, 0) && !g4_is_missing(missing, 1);
     if (has_headers && wm->mode == G4_WM_16 && !has_optional(wm, wm->held.of)) {
         put_positions(wm, gang);

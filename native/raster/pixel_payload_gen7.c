@@ -464,7 +464,7 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         .count = (stage->constants ? stage->constant_rows : 0) + wm->thread[0].block[0].setup->entry_rows,
     };
     const struct g4_row_set *const missing =
-        g4_wm_start_gang(worker, &draw->wm_dispatch[width], draw->wm_kernel[width], common);
+        g4_wm_start_gang(worker, &draw->wm_dispatch[width], draw->wm_kernel[width], &common);
     const bool has_header = !g4_is_missing(missing, 0);
     if (has_header && !g4_is_missing(missing, 1) && differ_in_positions(wm, centers)) {
         put_positions(wm, gang, centers);

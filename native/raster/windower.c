@@ -449,6 +449,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         }
         wm->setup = setup;
         wm->is_whole = false;
+        g4_wm_share_fills(wm);
         if ((wm->color.of == setup || wm->depth.of == setup) && is_whole_tile(&coverage) &&
             g4_wm_fill_tile(worker, &coverage, threads, &status)) {
             continue;

@@ -200,6 +200,8 @@ bool g4_wm_runs_whole_tiles(const struct g4_worker *worker);
 enum g4_status g4_wm_run_tile(struct g4_worker *worker);
 /* Decide which fills of fill.c the draw permits. */
 void g4_wm_fill_begin(struct g4_worker *worker);
+/* If the current object has the same values as the last one that was filled, they serve for both. */
+void g4_wm_share_fills(struct g4_wm *wm);
 /* Draw an object of one color: run its first thread, and copy its output to all pixels.  False if the object is not
  * that simple; then nothing was done. */
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
@@ -233,7 +235,7 @@ struct g4_common_rows {
 /* Start the gang for the waiting threads.  If it has just run threads of the same object, in the same places of the
  * queue, it still holds what their payloads have in common: returns the registers that it does not.  NULL: all. */
 const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct g4_dispatch *dispatch,
-                                          const struct g4_kernel *kernel, struct g4_common_rows common);
+                                          const struct g4_kernel *kernel, const struct g4_common_rows *common);
 static inline bool g4_is_missing(const struct g4_row_set *missing, unsigned grf) {
     return !missing || g4_row_set_has(missing, grf);
 }

@@ -289,6 +289,22 @@ def test_each_object_has_its_own_color_and_depth_in_every_tile() -> None:
     same(FLAT["constant"], draw, size=(200, 150), depth_format=D32, cc=depth)
 
 
+@pytest.mark.parametrize("depth_format", [D32, D24S8])
+@pytest.mark.parametrize(("z", "green"), [(0.25, 1.0), (0.25, 0.0), (0.5, 1.0)], ids=["equal", "color", "depth"])
+def test_the_triangles_of_a_rectangle_share_values_only_if_these_are_equal(z: float, green: float,
+                                                                           depth_format: int) -> None:
+    """In a row of tiles, there is one triangle, then both, then the other one."""
+    vertices = []
+    for value, color, third in ((0.25, 1.0, (160, 0)), (z, green, (0, 128))):
+        vertices += [vertex(x, y, value, 1.0, (0.0, color, 1.0, 1.0)) for x, y in ((0, 0), (160, 128), third)]
+    pixels, depths, _, _ = same(
+        FLAT["constant"], lambda scene: scene.draw(vertices), size=(160, 128), depth_format=depth_format,
+        depth_clear=0x123456, wm={"statistics_enable": True},
+        cc={"depth_buffer_write_enable": True, "depth_test_enable": True, "depth_test_function": "ALWAYS"})
+    assert {pixels[0][159], pixels[127][0]} == {0xFF00FFFF, 0xFF00FFFF if green else 0xFF0000FF}
+    assert (depths[0][159] == depths[127][0]) == (z == 0.25)
+
+
 def test_a_color_that_fails_the_alpha_test_leaves_what_there_was() -> None:
     def draw(scene: Scene) -> None:
         small, big = (vertex(0, 0, 0.0, 1.0, (1.0, 1.0, 0.0, 1.0)), vertex(0, 0, 0.0, 1.0, (0.0, 0.0, 1.0, 0.25)))
