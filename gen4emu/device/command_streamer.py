@@ -265,6 +265,7 @@ class CommandStreamer:
         self.state.stored.use_blitter(executor.blitter)
         self._blits = {"XY_COLOR_BLT": self.state.stored.add(fill()),
                        "XY_SRC_COPY_BLT": self.state.stored.add(copy_blit())}  # in runs; `_pipeline_handler` has all
+        self._start = self.catalogue.command("MI_BATCH_BUFFER_START")
         self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
         if strict:
             for name in {c.name for catalogue in _family(gen) for c in catalogue.commands if c.privileged}:
@@ -315,7 +316,27 @@ class CommandStreamer:
         self.waited_for.clear()
         self._reader.stop()
         self.has_drawn = False
-        self._run_ring(0)
+        words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
+        if self._is_start(words) and self.at_rest is None:
+            self._run_start(words)
+        else:
+            self._run_ring(0)
+
+    def _is_start(self, words: Words) -> bool:
+        """Whether these ring contents are one MI_BATCH_BUFFER_START, as those of most submissions of programs."""
+        return bool(words) and self._start.has_opcode_of(words[0]) and self._start.length(words[0]) == len(words)
+
+    def _run_start(self, words: Words) -> None:
+        """What `_run_ring` does with such contents."""
+        position = self.position
+        position.address, position.in_batch, position.header = self.progress.ring_address, False, words[0]
+        self.commands += 1
+        self._headers[self._threads][words[0]].execute(words)
+        if self._reader.target is not None:
+            self.progress.batch = self._reader.target
+            self._run_batch()
+            position.in_batch = False
+        self._wait_for_threads(finish=True)
 
     def _run_ring(self, at: int) -> None:
         """Execute the ring contents from an index on."""
@@ -413,6 +434,10 @@ class CommandStreamer:
             self._wait_for_threads(finish=True)
 
     def _fetch(self, address: int, dwords: int) -> Words:
+        if address + 4 * dwords <= self.memory.size:
+            words = self.state.stored.fetch(address, dwords)
+            if words is not None:
+                return words
         if not self._is_mapped(address):
             self.interrupts.page_fault("command_fetch")
             self._hang("nothing is mapped where the batch continues")

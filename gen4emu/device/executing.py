@@ -33,8 +33,7 @@ class Executing:
         self._device = device
 
     def __enter__(self) -> None:
-        with _lock:
-            _devices.append(self._device)
+        _devices.append(self._device)  # without the lock: it may be seen or not
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:

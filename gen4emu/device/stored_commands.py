@@ -196,6 +196,15 @@ class StoredCommands:
         """Forget all headers."""
         lib.g4_streamer_forget(self._native)
 
+    def fetch(self, address: int, dwords: int) -> Words | None:
+        """Read commands from memory for `execute`, as `use_window` does with them; None: not all pages are there."""
+        data = bytearray(4 * dwords)
+        window = ffi.from_buffer("uint32_t[]", data)
+        if not lib.g4_streamer_fetch(self._native, address, window, dwords):
+            return None
+        self._window = window
+        return memoryview(data).cast("I")
+
     def use_window(self, address: int, words: Words) -> None:
         """Let `execute` execute these commands, a whole memoryview, and end when one of them changes them in memory,
         where they are at `address`."""

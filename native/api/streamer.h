@@ -89,6 +89,8 @@ void g4_streamer_learn(struct g4_streamer *streamer, uint32_t header, uint32_t n
 void g4_streamer_forget(struct g4_streamer *streamer);
 /* The words of the next runs were read from this address: a run ends after a command that writes there. */
 void g4_streamer_watch(struct g4_streamer *streamer, g4_address address, uint32_t dwords);
+/* Read these words from memory, and watch them; false: not all pages are there, and nothing is watched. */
+bool g4_streamer_fetch(struct g4_streamer *streamer, g4_address address, uint32_t *words, uint32_t dwords);
 /* Execute a command of `count` dwords.  Draws are left to Python. */
 enum g4_streamer_done g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words,
                                           uint32_t count);

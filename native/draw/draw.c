@@ -44,15 +44,22 @@ struct object_position {
     uint32_t chunk, setup;
 };
 
-/* The set-up objects that may touch one tile, in order. */
+/* Of a tile, while objects are binned. */
 struct bin {
-    uint32_t first, count; /* in the list of all bins */
-    uint32_t last;         /* while bins are counted: one more than the last draw that touches the tile */
+    uint32_t count; /* objects that may touch it */
+    uint32_t next;  /* place of the next one in the list */
+    uint32_t last;  /* one more than the last draw that touches the tile */
+};
+
+/* A tile with objects: those that may touch it, in order, are `count` in the list from `first` on. */
+struct used_tile {
+    uint32_t index; /* in the grid */
+    uint32_t first, count;
 };
 
 /* The data of a draw that a worker needs while it draws tiles. */
 struct pixel_state {
-    struct g4_wm *wm;
+    _Alignas(64) struct g4_wm *wm; /* each worker has cache lines of its own */
     void *cc;
     bool begun;
     uint64_t budget; /* instructions that the worker may still execute for the draw */
@@ -79,9 +86,10 @@ struct pending_write {
 struct g4_draw_frame {
     struct g4_arena *arena; /* of the bins' list */
     struct bin *grid;       /* GRID x GRID, empty between draws */
-    uint32_t *used;         /* tiles with objects, in the order they were first touched */
+    struct used_tile *used; /* in the order they were first touched */
     uint32_t used_count;
-    /* The list: the objects of each bin, and their draws.  It is dense, because other processors have had its lines. */
+    /* The list: the objects of each bin, and their draws.  It is dense, as are the used tiles, because all processors
+     * read them: each cache line takes as long as a hundred instructions. */
     const struct g4_setup **binned;
     uint8_t *binned_draw;
 
@@ -162,7 +170,7 @@ static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
         if (!draw) {
             return NULL;
         }
-        draw->pixels = calloc(device->workers, sizeof *draw->pixels);
+        draw->pixels = g4_new_cleared(device->workers * sizeof *draw->pixels);
         if (!draw->pixels) {
             free(draw);
             return NULL;
@@ -315,7 +323,7 @@ static uint32_t count_chunk(struct g4_draw_frame *frame, const struct g4_chunk *
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
                 struct bin *const bin = &frame->grid[ty * GRID + tx];
                 if (bin->count == 0) {
-                    frame->used[frame->used_count++] = ty * GRID + tx;
+                    frame->used[frame->used_count++].index = ty * GRID + tx;
                 }
                 if (bin->last != d + 1) {
                     bin->last = d + 1;
@@ -335,7 +343,7 @@ static void fill_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk
         for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
                 struct bin *const bin = &frame->grid[ty * GRID + tx];
-                const uint32_t at = bin->first + bin->count++;
+                const uint32_t at = bin->next++;
                 frame->binned_draw[at] = (uint8_t)d;
                 frame->binned[at] = &chunk->setup[i];
             }
@@ -346,10 +354,11 @@ static void fill_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk
 static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < frame->used_count; i++) {
-        struct bin *const bin = &frame->grid[frame->used[i]];
-        bin->first = count;
+        struct used_tile *const tile = &frame->used[i];
+        struct bin *const bin = &frame->grid[tile->index];
+        tile->first = bin->next = count;
+        tile->count = bin->count;
         count += bin->count;
-        bin->count = 0;
     }
     frame->binned = g4_arena_alloc(frame->arena, count * sizeof(const struct g4_setup *));
     frame->binned_draw = g4_arena_alloc(frame->arena, count);
@@ -389,7 +398,7 @@ static enum g4_status bin_objects(struct g4_draw_frame *frame, uint32_t chunks, 
 /* Empty the bins.  With objects of the batch left, they still know the last draw that has touched each tile. */
 static void clear_bins(struct g4_draw_frame *frame, bool objects_left) {
     for (uint32_t i = 0; i < frame->used_count; i++) {
-        struct bin *const bin = &frame->grid[frame->used[i]];
+        struct bin *const bin = &frame->grid[frame->used[i].index];
         *bin = (struct bin){.last = objects_left ? bin->last : 0};
     }
     frame->used_count = 0;
@@ -411,24 +420,23 @@ static void fail(struct batch *batch, uint32_t d, enum g4_status status) {
 static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
     struct batch *const batch = data;
     struct g4_worker *const worker = batch->device->worker[worker_index];
-    const uint32_t index = batch->frame->used[job];
-    const struct bin *const bin = &batch->frame->grid[index];
+    const struct used_tile used = batch->frame->used[job];
     struct g4_tile tile = {
-        .x = (int32_t)(index % GRID) * G4_TILE_SIZE,
-        .y = (int32_t)(index / GRID) * G4_TILE_SIZE,
+        .x = (int32_t)(used.index % GRID) * G4_TILE_SIZE,
+        .y = (int32_t)(used.index / GRID) * G4_TILE_SIZE,
         .first_number = batch->frame->first_number,
     };
 
-    const uint8_t *const draws = &batch->frame->binned_draw[bin->first];
-    const uint8_t *const end = draws + bin->count;
-    for (uint32_t i = 0; i < bin->count; i += tile.setups) {
+    const uint8_t *const draws = &batch->frame->binned_draw[used.first];
+    const uint8_t *const end = draws + used.count;
+    for (uint32_t i = 0; i < used.count; i += tile.setups) {
         const uint32_t d = draws[i];
         struct pending_draw *const draw = batch->frame->draw[d];
         const uint8_t *same = &draws[i];
         while (same < end && *same == d) {
             same++;
         }
-        tile.setup = &batch->frame->binned[bin->first + i];
+        tile.setup = &batch->frame->binned[used.first + i];
         tile.setups = (uint32_t)(same - &draws[i]);
         enter_draw(worker, draw);
         enum g4_status status = draw->pixels[worker_index].begun ? G4_OK : begin_pixels(worker, draw);
@@ -529,34 +537,33 @@ static uint32_t count_objects(struct batch *batch, uint32_t *setups) {
 
 /* Move tiles with few objects into the middle of these tiles, where workers begin them last: so all end at about the
  * same time.  The others keep their order, and with it, from frame to frame, their worker. */
-static void begin_light_tiles_last(struct g4_draw_frame *frame, uint32_t first, uint32_t end, uint32_t *light) {
-    uint32_t *const used = frame->used;
+static void begin_light_tiles_last(struct used_tile *used, uint32_t first, uint32_t end, struct used_tile *light) {
     uint64_t objects = 0;
     uint32_t lights = 0;
     uint32_t next = first;
 
     for (uint32_t i = first; i < end; i++) {
-        objects += frame->grid[used[i]].count;
+        objects += used[i].count;
     }
     for (uint32_t i = first; i < end; i++) {
-        if (2 * (uint64_t)frame->grid[used[i]].count * (end - first) <= objects) {
+        if (2 * (uint64_t)used[i].count * (end - first) <= objects) {
             light[lights++] = used[i];
         } else {
             used[next++] = used[i];
         }
     }
     const uint32_t later = (next - first) / 2;
-    uint32_t *const middle = &used[next - later];
+    struct used_tile *const middle = &used[next - later];
     memmove(middle + lights, middle, later * sizeof *used);
     memcpy(middle, light, lights * sizeof *used);
 }
 
 static void order_tiles(const struct g4_device *device, struct g4_draw_frame *frame) {
-    uint32_t *const space = g4_arena_alloc(frame->arena, frame->used_count * sizeof *space);
+    struct used_tile *const space = g4_arena_alloc(frame->arena, frame->used_count * sizeof *space);
     uint32_t first = 0;
     for (uint32_t share = 0; space && share < g4_pool_shares(device->pool); share++) {
         const uint32_t end = g4_pool_share_end(device->pool, frame->used_count, share);
-        begin_light_tiles_last(frame, first, end, space);
+        begin_light_tiles_last(frame->used, first, end, space);
         first = end;
     }
 }

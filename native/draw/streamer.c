@@ -106,6 +106,14 @@ void g4_streamer_watch(struct g4_streamer *streamer, g4_address address, uint32_
     streamer->watched_bytes = (uint64_t)dwords * sizeof(uint32_t);
 }
 
+bool g4_streamer_fetch(struct g4_streamer *streamer, g4_address address, uint32_t *words, uint32_t dwords) {
+    if (!g4_mem_peek(streamer->port->mem, address, words, (size_t)dwords * sizeof *words)) {
+        return false;
+    }
+    g4_streamer_watch(streamer, address, dwords);
+    return true;
+}
+
 void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute) {
     streamer->constants_absolute = absolute;
 }

@@ -5,12 +5,13 @@
 
 #include "color/color.h"
 #include "core/report.h"
+#include "core/util.h"
 #include "functions/table.h"
 #include "sampler/message.h"
 
 struct g4_worker *g4_worker_new(const struct g4_context *ctx, struct g4_kernel_cache *kernels, uint32_t index) {
     const size_t gang_size = (sizeof(struct g4_gang) + 63) & ~(size_t)63;
-    struct g4_worker *const worker = calloc(1, sizeof *worker);
+    struct g4_worker *const worker = g4_new_cleared(sizeof *worker); /* shares no cache line */
     if (!worker) {
         return NULL;
     }
@@ -27,7 +28,7 @@ struct g4_worker *g4_worker_new(const struct g4_context *ctx, struct g4_kernel_c
     worker->eu.surfaces = worker->surfaces;
     worker->eu.functions = ctx->model->functions;
     worker->eu.samplers = g4_sampler_cache_new();
-    worker->eu.log = calloc(1, sizeof *worker->eu.log);
+    worker->eu.log = g4_new_cleared(sizeof *worker->eu.log);
     g4_port_init(&worker->port, ctx->mem, G4_UNIT_EU, false);
     worker->port.lowest = true;
     if (!worker->gang || !worker->gang_arena || !worker->range_arena || !worker->batch_arena || !worker->surfaces ||
