@@ -66,6 +66,9 @@ class Progress:
     ring_at: int = 0  # offset of the command in `ring`
     batch: int | None = None  # start of the batch of that command
 
+    def words(self) -> Words:
+        return memoryview(self.ring + bytes(-len(self.ring) % 4)).cast("I")
+
 
 @dataclass(slots=True, frozen=True)
 class Pause:
@@ -205,7 +208,7 @@ def _usual_arrays(command: Command, gen: Gen) -> list[dict[str, list[list[int]]]
 
 
 def _usual_options(command: Command, gen: Gen) -> list[dict[str, int]]:
-    """The options in the header of a command: none, and of the pipelines and blits, each alone, and all flags."""
+    """The options in the header of a command: none; except of MI, each flag or value alone, and all flags."""
     fields = [f for f in command.fields_for(gen) if f.dword == 0] if command.client != Client.MI else []
     flags = {f.name: 1 for f in fields if isinstance(f, Bool)}
     found = [{}, *({name: 1} for name in flags), *([flags] if len(flags) > 1 else [])]
@@ -294,8 +297,8 @@ class CommandStreamer:
         """A submission of this logical context follows.  Before Gen8, commands switch contexts."""
 
     def prepare(self) -> None:
-        """Decode the usual commands before the first batch has them, and touch the memory of the state."""
-        self.state.reset()
+        """Decode the usual commands before the first batch has them, and let the state have its memory."""
+        self.state.load(self.state.save())
         headers = self._headers[False]
         for header in _usual_headers(self.gen):
             self._learn(header, headers[header])
@@ -316,47 +319,39 @@ class CommandStreamer:
         self.waited_for.clear()
         self._reader.stop()
         self.has_drawn = False
-        words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
-        if self._is_start(words) and self.at_rest is None:
-            self._run_start(words)
+        words = self.progress.words()
+        if self._is_start(words) and self.at_rest is None:  # without a reader
+            self.position.address, self.position.in_batch, self.position.header = address, False, words[0]
+            self._run_in_ring(self._headers[self._threads][words[0]], words)
+            self._wait_for_threads(finish=True)
         else:
-            self._run_ring(0)
+            self._run_ring(words, 0)
 
     def _is_start(self, words: Words) -> bool:
         """Whether these ring contents are one MI_BATCH_BUFFER_START, as those of most submissions of programs."""
         return bool(words) and self._start.has_opcode_of(words[0]) and self._start.length(words[0]) == len(words)
 
-    def _run_start(self, words: Words) -> None:
-        """What `_run_ring` does with such contents."""
-        position = self.position
-        position.address, position.in_batch, position.header = self.progress.ring_address, False, words[0]
+    def _run_in_ring(self, decoded: Decoded, words: Words) -> bool:
+        """Execute a command of the ring, and the batch that it starts; false: it starts none."""
         self.commands += 1
-        self._headers[self._threads][words[0]].execute(words)
-        if self._reader.target is not None:
-            self.progress.batch = self._reader.target
-            self._run_batch()
-            position.in_batch = False
-        self._wait_for_threads(finish=True)
+        decoded.execute(words)
+        if self._reader.target is None:
+            return False
+        self.progress.batch = self._reader.target
+        self._run_batch()
+        self.position.in_batch = False
+        return True
 
-    def _run_ring(self, at: int) -> None:
+    def _run_ring(self, words: Words, at: int) -> None:
         """Execute the ring contents from an index on."""
-        progress = self.progress
-        words = memoryview(progress.ring + bytes(-len(progress.ring) % 4)).cast("I")
-        batches, position, reader = self._reader, self.position, self._ring_reader
+        progress, position, reader = self.progress, self.position, self._ring_reader
         reader.headers = self._headers[self._threads]
         position.in_batch = False
         for decoded, command in reader.ring(words, progress.ring_address, progress.wrap, at):
             progress.ring_at, progress.batch = 4 * reader.at, None
-            self.commands += 1
-            if len(command) == decoded.dwords:
-                decoded.execute(command)
-            else:  # the ring's contents end inside the command
-                self._decode(command[0], len(command)).execute(command)
-            if batches.target is not None:
-                progress.batch = batches.target
-                self._run_batch()
-                position.in_batch = False
-            elif self.has_drawn:
+            if len(command) != decoded.dwords:  # the ring's contents end inside the command
+                decoded = self._decode(command[0], len(command))
+            if not self._run_in_ring(decoded, command) and self.has_drawn:
                 self._rest(in_batch=False)
             reader.headers = self._headers[self._threads]
         self._wait_for_threads(finish=True)
@@ -429,7 +424,7 @@ class CommandStreamer:
             self.state.stored.use_window(pause.batch.start, self._reader.window)
             self._continue_batch()
         if pause.ring_at is not None:
-            self._run_ring(pause.ring_at)
+            self._run_ring(self.progress.words(), pause.ring_at)
         else:
             self._wait_for_threads(finish=True)
 

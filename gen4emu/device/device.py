@@ -143,9 +143,9 @@ class Device:
                            self.options.reduction)
         self.streamers = Streamers(self._new_streamer)
         self._engine = events.Engine.RENDER
-        self._used: events.Engine | None = None  # by the core
         self._blitter_budget = (self.options.watchdog or _WATCHDOG) * 1_000_000
         self._active = self.streamers[self._engine]
+        lib.g4_device_use(self.native, self._active.state.raw)
         self.targets = TargetFinder(info.gen)
         self._finds_targets = finds_targets
         self._counting = False
@@ -316,9 +316,9 @@ class Device:
     def _use(self, engine: events.Engine) -> CommandStreamer:
         """The command streamer of an engine, which executes from now on."""
         self.blitter.budget = self._blitter_budget
-        if engine is not self._used:
-            self._engine = self._used = engine
+        if engine is not self._engine:
             self._active = self.streamers[engine]
+            self._engine = engine
             lib.g4_device_use(self.native, self._active.state.raw)
         return self._active
 

@@ -33,7 +33,7 @@ class Executing:
         self._device = device
 
     def __enter__(self) -> None:
-        _devices.append(self._device)  # without the lock: it may be seen or not
+        _devices.append(self._device)  # without the lock: appending is atomic
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:

@@ -56,7 +56,6 @@ _MAX_CLOCK_READINGS = 4096  # between two submissions; then the clock stands sti
 # The part of the arena whose pages are provided while the driver compiles its first shaders, as the first frame has no
 # time for that: a color and a depth buffer of 512x512, a texture, and the buffers of the driver.
 _READY_ARENA = 4 << 20
-_READY_HEAP = 2 << 20
 _WAIT_SECONDS = 0.001  # between two reads of the memory that a batch waits for
 
 LiveDevice = Device | Acknowledger
@@ -193,7 +192,7 @@ class MappedFile:
 
     def populate(self, size: int) -> None:
         """Provide the pages of its first bytes now."""
-        lib.g4_file_populate(self.host, min(size, self.size))
+        lib.g4_provide(self.host, min(size, self.size))
 
     def close(self) -> None:
         """Unmap it; nothing may be bound from it."""
@@ -725,7 +724,7 @@ class Connection:
             if isinstance(self._ready, Device):
                 self._ready.prepare()
                 self._space.populate(_READY_ARENA)
-                lib.g4_heap_provide(_READY_HEAP)
+                lib.g4_heap_provide()
 
     def _new_device(self) -> LiveDevice:
         chip, options = self._host.chip, self._host.options

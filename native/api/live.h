@@ -21,11 +21,11 @@ void g4_mem_written_since(const struct g4_mem *mem, const uint64_t *pages, uint3
                           uint8_t *written);
 
 /* Let the system provide and map memory all at once, which takes a fraction of the time that a fault for each page
- * takes: the first pages of a mapped file, whose contents stay; the code of this library; and memory for what this
- * thread allocates, up to 4 MiB.  These do nothing if the system cannot do that. */
-void g4_file_populate(void *host, size_t size);
+ * takes: memory that will be written, whose contents stay, but for parts of pages at both ends; the code of this
+ * library; and 2 MiB for what this thread allocates.  These do nothing if the system cannot do that. */
+void g4_provide(void *start, size_t size);
 void g4_code_provide(void);
-void g4_heap_provide(size_t size);
+void g4_heap_provide(void);
 /* Keep most of the memory that the process frees, for its next use. */
 void g4_heap_keep(void);
 

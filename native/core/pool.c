@@ -30,9 +30,8 @@ struct g4_pool_thread {
  * stay in the caches of one processor if the next round has the same jobs: moving a page of pixels between processors
  * takes longer than filling it. */
 struct g4_pool_share {
-    /* Jobs taken from the front, and from the back in the upper half; at the end, more than there are.  A single
-     * number, because each access by another processor moves the cache line: that took 5 % of the time of a small
-     * frame. */
+    /* Jobs taken from the front, and from the back in the upper half; in the end, their sum may exceed the number of
+     * jobs.  A single number, because each access by another processor moves the cache line. */
     _Alignas(64) _Atomic uint64_t taken;
     _Alignas(64) uint32_t first;
     _Atomic uint32_t count;

@@ -28,8 +28,8 @@ uint32_t g4_pool_share_end(const struct g4_pool *pool, uint32_t count, uint32_t 
 void g4_pool_announce(struct g4_pool *pool, bool more);
 /* Run jobs 0..count-1 on the caller, in this order. */
 void g4_pool_run_in_order(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count);
-/* How many jobs of the round that runs, or ran last, have started, of `count`.  For any thread; exact only while no job
- * starts. */
+/* How many jobs of the round that runs, or ran last, have started, or are the next ones of a thread, of `count`.  For
+ * any thread. */
 uint32_t g4_pool_started(struct g4_pool *pool, uint32_t *count);
 
 #endif

@@ -1,6 +1,5 @@
+/* Memory before it is needed. */
 #define _DEFAULT_SOURCE
-#include "core/provide.h"
-
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,9 +10,10 @@
 
 enum {
     BLOCK = 64 << 10, /* of memory for the heap: small enough to be taken from it, not from the system */
-    MOST_BLOCKS = 64,
-    LARGEST_IN_HEAP = 1 << 20, /* what is larger has a mapping of its own */
-    MOST_KEPT = 16 << 20,      /* free memory at the end of the heap, before a part goes back to the system */
+    BLOCKS = 32,
+    /* The limits that glibc approaches by itself as large blocks are freed, unless one of them is set. */
+    LARGEST_IN_HEAP = 32 << 20, /* what is larger has a mapping of its own */
+    MOST_KEPT = 64 << 20,       /* free memory at the end of the heap, before a part goes back to the system */
 };
 
 /* From Linux 5.14 on; without it, each page faults when it is used. */
@@ -46,10 +46,6 @@ void g4_provide(void *start, size_t size) {
     populate(start, size, TO_WRITE);
 }
 
-void g4_file_populate(void *host, size_t size) {
-    g4_provide(host, size);
-}
-
 void g4_code_provide(void) {
     /* The linker defines both in each library: its first byte, and the end of its code. */
     extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -64,10 +60,10 @@ void g4_heap_keep(void) {
 #endif
 }
 
-void g4_heap_provide(size_t size) {
-    void *block[MOST_BLOCKS];
+void g4_heap_provide(void) {
+    void *block[BLOCKS];
     unsigned count = 0;
-    while (count < MOST_BLOCKS && (size_t)count * BLOCK < size && (block[count] = malloc(BLOCK))) {
+    while (count < BLOCKS && (block[count] = malloc(BLOCK))) {
         g4_provide(block[count++], BLOCK);
     }
     while (count) {

@@ -34,7 +34,8 @@ enum {
     MOST_WRITES = 64,        /* that wait */
     PREPARED_DRAWS = 16,     /* allocated before the first one */
     PREPARED_ROWS = 32,      /* of tiles, as PREPARED_DRAWS */
-    MOST_BINNED = 1 << 23,   /* entries of all bins, of 9 bytes each */
+    FIRST_BINNED = 1 << 12,  /* entries of all bins, of 9 bytes each, that there is room for at first */
+    MOST_BINNED = 1 << 23,
 };
 
 _Static_assert(GRID *GRID <= MOST_BINNED, "an object fits");
@@ -84,14 +85,15 @@ struct pending_write {
 };
 
 struct g4_draw_frame {
-    struct g4_arena *arena; /* of the bins' list */
+    struct g4_arena *arena; /* of the order of tiles */
     struct bin *grid;       /* GRID x GRID, empty between draws */
     struct used_tile *used; /* in the order they were first touched */
     uint32_t used_count;
     /* The list: the objects of each bin, and their draws.  It is dense, as are the used tiles, because all processors
-     * read them: each cache line takes as long as a hundred instructions. */
+     * read them: to fetch a cache line from another one takes as long as a hundred instructions. */
     const struct g4_setup **binned;
     uint8_t *binned_draw;
+    uint32_t binned_capacity;
 
     struct g4_plan plan; /* of the draw that was loaded last */
     struct g4_plan_cursor cursor;
@@ -156,6 +158,8 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
     }
     g4_written_pages_free(frame->written);
     g4_arena_free(frame->arena);
+    free(frame->binned);
+    free(frame->binned_draw);
     free(frame->grid);
     free(frame->used);
     free(frame->plan.range);
@@ -351,6 +355,23 @@ static void fill_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk
     }
 }
 
+/* Make the list long enough for so many objects; false: no memory. */
+static bool reserve_list(struct g4_draw_frame *frame, uint32_t count) {
+    uint32_t capacity = frame->binned_capacity ? frame->binned_capacity : FIRST_BINNED;
+    while (capacity < count) {
+        capacity *= 2;
+    }
+    if (capacity == frame->binned_capacity) {
+        return true;
+    }
+    const struct g4_setup **const objects = realloc(frame->binned, capacity * sizeof(const struct g4_setup *));
+    frame->binned = objects ? objects : frame->binned;
+    uint8_t *const draws = realloc(frame->binned_draw, capacity);
+    frame->binned_draw = draws ? draws : frame->binned_draw;
+    frame->binned_capacity = objects && draws ? capacity : frame->binned_capacity;
+    return objects && draws;
+}
+
 static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < frame->used_count; i++) {
@@ -360,9 +381,7 @@ static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
         tile->count = bin->count;
         count += bin->count;
     }
-    frame->binned = g4_arena_alloc(frame->arena, count * sizeof(const struct g4_setup *));
-    frame->binned_draw = g4_arena_alloc(frame->arena, count);
-    return frame->binned && frame->binned_draw ? G4_OK : G4_NO_MEMORY;
+    return reserve_list(frame, count) ? G4_OK : G4_NO_MEMORY;
 }
 
 /* Count objects from `at` on until the bins are full.  Returns the first that did not fit. */
@@ -962,7 +981,7 @@ void g4_device_prepare(struct g4_device *device) {
     bool made = true;
     g4_written_pages_prepare(device->frame->written);
     for (size_t row = 0; row < PREPARED_ROWS; row++) {
-        device->frame->grid[row * GRID] = (struct bin){0}; /* as it is: a page of each row is there now */
+        device->frame->grid[row * GRID] = (struct bin){0}; /* it is 0 already: writing it provides its page */
     }
     for (uint32_t d = 0; d < draws && made; d++) {
         struct pending_draw *const draw = place_of(device, d);

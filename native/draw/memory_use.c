@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/live.h"
 #include "color/state.h"
-#include "core/provide.h"
 #include "core/surface.h"
 #include "eu/eu.h"
 #include "sampler/texture.h"

@@ -374,8 +374,11 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     const struct g4_wm_dispatch *const modes = &wm->dispatch;
     const struct g4_windower_state *const state = &draw->windower;
     const uint32_t start = draw->stage[G4_STAGE_WM].grf_start;
-    const uint32_t start_8 = state->kernels_by_width ? state->grf_start[G4_WM_8] : start;
-    const uint32_t start_16 = state->kernels_by_width ? state->grf_start[G4_WM_16] : start;
+    const bool by_width = state->kernels_by_width;
+    const uint32_t start_8 = by_width ? state->grf_start[G4_WM_8] : start;
+    const uint32_t start_16 = by_width ? state->grf_start[G4_WM_16] : start;
+    const uint32_t own_8 = by_width ? g4_pixel_payload_gen7_own(state, 1) : G4_WM_HEADER;
+    const uint32_t own_16 = by_width ? g4_pixel_payload_gen7_own(state, 2) : G4_WM_HEADER;
     const struct g4_iz *const iz = &wm->iz;
     /* debuggers and counters observe each thread and pixel */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
@@ -386,10 +389,12 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
                         !modes->any_contiguous && !modes->enabled[G4_WM_32] && modes->any_normal &&
                         !state->writes_sample_mask && state->computed_depth == G4_DEPTH_NOT_COMPUTED && !state->resolve;
     if (modes->enabled[G4_WM_8]) {
-        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start_8);
+        wm->uniform_color =
+            wm->uniform_color && start_8 >= own_8 && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start_8);
     }
     if (modes->enabled[G4_WM_16]) {
-        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start_16);
+        wm->uniform_color = wm->uniform_color && start_16 >= own_16 &&
+                            fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start_16);
     }
 }
 
@@ -525,14 +530,15 @@ static void fill_stencil(struct g4_worker *worker, const struct g4_coverage *cov
 
 /* ---- objects alike ----
  *
- * A rectangle that clears or fills is often drawn as two triangles.  In the tiles along their edge, both come after
- * each other, so that the value of one must serve for the other. */
+ * A rectangle that clears or fills is often drawn as two triangles.  In a row of tiles there is one of them, then both,
+ * then the other one, whose value is then known if both have the same. */
 
 static bool has_color_of(const struct g4_wm *wm, const struct g4_setup *other) {
     const struct g4_setup *const setup = wm->setup;
+    const size_t bytes = setup->entry_rows * sizeof *setup->entry;
     /* the kernels read constants and these coefficients only */
-    return wm->uniform_color && setup->array_index == other->array_index && setup->entry_rows == other->entry_rows &&
-           !memcmp(setup->entry, other->entry, setup->entry_rows * sizeof *setup->entry);
+    return wm->uniform_color && !setup->antialias && setup->entry_rows == other->entry_rows &&
+           (bytes == 0 || !memcmp(setup->entry, other->entry, bytes));
 }
 
 static bool has_depth_of(const struct g4_wm *wm, const struct g4_setup *other) {

@@ -8,7 +8,7 @@
 
 enum {
     ALL_PIXELS = 0xffff,
-    HEADER_REGISTERS = 2, /* and one more of threads of 32 pixels */
+    HEADER_REGISTERS = G4_WM_HEADER,
 };
 
 static void put_words(struct g4_gang *gang, int t, uint32_t grf, const void *words, size_t size) {

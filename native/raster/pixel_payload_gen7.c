@@ -13,7 +13,7 @@ enum {
     HALF = 8,   /* pixels in a register */
     MODES = 6,  /* of barycentric coordinates */
     LINEAR = 3, /* the first mode without perspective */
-    HEADER = 2, /* registers; 3 of threads of 32 pixels */
+    HEADER = G4_WM_HEADER,
 };
 
 static const struct g4_barycentric_ops *const variants[] = G4_VARIANT_TABLE(g4_barycentric_ops);
@@ -224,6 +224,14 @@ static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, 
         put(gang, t, grf++, mask);
     }
     return grf;
+}
+
+uint32_t g4_pixel_payload_gen7_own(const struct g4_windower_state *state, uint32_t halves) {
+    uint32_t values = (uint32_t)state->uses_source_depth + state->uses_source_w + state->uses_coverage;
+    for (uint32_t mode = 0; mode < MODES; mode++) {
+        values += (state->barycentrics >> mode & 1) * 2;
+    }
+    return HEADER + values * halves + (state->position_offset != G4_PLACE_NONE);
 }
 
 /* Whether every location of a pixel is its center, and its registers hold only values, which *rows then lists. */

@@ -22,6 +22,7 @@ enum {
     G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
     G4_BLOCKS = 2,         /* in the widest normal thread */
     G4_BLOCK_HALVES = 2,   /* registers of a value of a block */
+    G4_WM_HEADER = 2,      /* registers of the header of a payload; 3 of threads of 32 pixels */
     G4_WM_SAMPLE = 4,      /* subspans that run when all pixels of an object get the same value */
 };
 
@@ -227,6 +228,9 @@ void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *covera
 enum g4_status g4_wm_flush(struct g4_worker *worker);
 /* Prepare the parts that all payloads of a draw share. */
 void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
+/* From Gen7 on: the registers of a thread of 8 or 16 pixels (one or two halves) in front of constants and attributes,
+ * which may differ from thread to thread. */
+uint32_t g4_pixel_payload_gen7_own(const struct g4_windower_state *state, uint32_t halves);
 /* The part of the payload that all threads of an object have in common: `count` registers.  Those before `own` are
  * written for each thread; if the parts overlap, all are. */
 struct g4_common_rows {

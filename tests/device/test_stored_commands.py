@@ -75,6 +75,39 @@ def test_a_device_that_is_prepared_draws_the_same(name: str, workers: int) -> No
     assert replayed(path, prepared=True, workers=workers) == replayed(path, workers=workers)
 
 
+def test_preparing_a_device_that_has_run_changes_nothing() -> None:
+    path = TRACES / "stencil-g4x.aub.xz"
+    stream = list(open_trace(str(path)))
+    header = next(e for e in stream if isinstance(e, events.Header))
+    with Device(BY_PCI_ID[header.pci_id or 0], Options(workers=1)) as device:
+        for event in stream:
+            device.apply(event)
+        before = device.streamers[events.Engine.RENDER].state.save()
+        device.prepare()
+        assert device.streamers[events.Engine.RENDER].state.save() == before != bytes(len(before))
+
+
+@pytest.mark.parametrize("name", ["fbo-g4x", "gears-brw"])
+def test_rings_that_only_start_a_batch_run_as_others(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = TRACES / f"{name}.aub.xz"
+    usual = replayed(path)
+    monkeypatch.setattr(CommandStreamer, "_is_start", lambda self, words: False)
+    assert replayed(path) == usual
+
+
+def test_an_engine_that_cannot_be_made_is_not_the_one_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(engine: events.Engine) -> CommandStreamer:
+        raise MemoryError
+
+    with Device(BY_NAME["g45"], Options(workers=1)) as device:
+        with monkeypatch.context() as patch:
+            patch.setattr(device.streamers, "_make", fail)
+            with pytest.raises(MemoryError):
+                device._use(events.Engine.BSD)
+        assert device._use(events.Engine.BSD) is device.streamers[events.Engine.BSD]
+        assert device._use(events.Engine.RENDER) is device.streamers[events.Engine.RENDER]
+
+
 @pytest.mark.parametrize("chip", [chip for chip in BY_NAME.values() if chip.executes], ids=lambda chip: chip.name)
 @pytest.mark.parametrize("prepared", [False, True])
 def test_a_prepared_device_knows_the_usual_commands(chip: Chip, prepared: bool,

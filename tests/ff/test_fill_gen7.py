@@ -15,9 +15,11 @@ from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen4.state import BlendFactor
+from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
+from tests.harness import canvas_gen7
 from tests.harness.replacement_shaders import FLAT_8, FLAT_16, REPLICATED, WRITE_8, WRITE_16, Shader
 
 TRACES = Path(__file__).parents[2] / "traces" / "later"
@@ -80,6 +82,41 @@ def test_pixels_and_counts_are_those_of_threads(name: str, device: str) -> None:
     filled = outcome(device, name, general_only=False)
     assert filled == outcome(device, name, general_only=True)
     assert len({filled[0][at:at + 4] for at in range(0, TARGET_BYTES, 4)}) > 1
+
+
+TRIANGLES = {"3DSTATE_VF_TOPOLOGY": {"primitive_topology_type": PrimitiveTopology.TRILIST}, "3DPRIMITIVE": {},
+             "3DSTATE_PS": {"dispatch_grf_start_register_for_constant_setup_data_0": 2}}
+
+
+@pytest.mark.parametrize(("front", "back"), [("SOLID", "WIREFRAME"), ("WIREFRAME", "SOLID"), ("SOLID", "SOLID")])
+def test_a_wide_antialiased_line_is_not_filled_as_a_triangle_of_the_same_color(front: str, back: str) -> None:
+    """Lines of Gen9 may cover whole tiles, and their coverage scales alpha."""
+    commands = TRIANGLES | {
+        "3DSTATE_SF": {"line_width": 64.0, "line_end_cap_antialiasing_region_width": 3},
+        "3DSTATE_WM": {"line_antialiasing_region_width": 3, "line_end_cap_antialiasing_region_width": 3},
+        "3DSTATE_RASTER": {"cull_mode": "NONE", "antialiasing_enable": True, "front_face_fill_mode": front,
+                           "back_face_fill_mode": back}}
+    corners = [(-100.0, -100.0, 0.5), (200.0, -100.0, 0.5), (-100.0, 200.0, 0.5),
+               (-200.0, 0.0, 0.5), (-200.0, 0.5, 0.5), (200.0, 0.0, 0.5)]
+    filled, drawn = (
+        canvas.draw(canvas_gen7.color(1.0, 0.5, 0.25, 1.0) + canvas_gen7.send(canvas.write()), vertices=corners,
+                    commands=commands)
+        for canvas in (canvas_gen7.Canvas7("kbl", general_only=general) for general in (False, True)))
+    assert (filled == drawn).all()
+    assert (len({tuple(pixel) for pixel in drawn.reshape(-1, 4).tolist()}) > 1) == ("WIREFRAME" in (front, back))
+
+
+def test_constants_that_begin_inside_of_the_barycentrics_are_not_flat() -> None:
+    shader = "".join(f"mov(8) g{120 + i}<1>F g2.0<0,1,0>F {{ align1 1Q }};\n" for i in range(4))
+    commands = TRIANGLES | {
+        "3DSTATE_WM": {"barycentric_interpolation_mode": 1},
+        "3DSTATE_SBE": {"vertex_urb_entry_read_length": 0, "number_of_sf_output_attributes": 0}}
+    corners = [(-10.0, -10.0, 0.5), (100.0, -10.0, 0.5), (-10.0, 100.0, 0.5)]
+    filled, drawn = (
+        canvas.draw(shader + canvas_gen7.send(canvas.write()), vertices=corners, commands=commands)
+        for canvas in (canvas_gen7.Canvas7("kbl", general_only=general) for general in (False, True)))
+    assert (filled == drawn).all()
+    assert len({tuple(pixel) for pixel in drawn.reshape(-1, 4).tolist()}) > 1
 
 
 @pytest.mark.parametrize("variant", range(lib.g4_variant_best() + 1))
