@@ -3,6 +3,7 @@
  * the first tile computes the value, and all other pixels are filled with it.  Statistics count the threads that were
  * not run.
  */
+#include <math.h>
 #include <string.h>
 
 #include "color/state.h"
@@ -550,7 +551,7 @@ static bool has_depth_of(const struct g4_wm *wm, const struct g4_setup *other) {
     }
     g4_wm_plane(wm, wm->setup, &plane);
     g4_wm_plane(wm, other, &known);
-    return !memcmp(&plane.c0, &known.c0, sizeof plane.c0);
+    return plane.c0 == known.c0 && !signbit(plane.c0) == !signbit(known.c0);
 }
 
 void g4_wm_share_fills(struct g4_wm *wm) {
