@@ -34,8 +34,8 @@ enum {
     MOST_WRITES = 64,        /* that wait */
     PREPARED_DRAWS = 16,     /* allocated before the first one */
     PREPARED_ROWS = 32,      /* of tiles, as PREPARED_DRAWS */
-    FIRST_BINNED = 1 << 12,  /* entries of all bins, of 9 bytes each, that there is room for at first */
-    MOST_BINNED = 1 << 23,
+    FIRST_BINNED = 1 << 12,  /* entries of the list of all bins, of 9 bytes each: room at first */
+    MOST_BINNED = 1 << 23,   /* and at most */
 };
 
 _Static_assert(GRID *GRID <= MOST_BINNED, "an object fits");
@@ -90,7 +90,7 @@ struct g4_draw_frame {
     struct used_tile *used; /* in the order they were first touched */
     uint32_t used_count;
     /* The list: the objects of each bin, and their draws.  It is dense, as are the used tiles, because all processors
-     * read them: to fetch a cache line from another one takes as long as a hundred instructions. */
+     * read them, and a cache line that another one has written takes as long as a hundred instructions. */
     const struct g4_setup **binned;
     uint8_t *binned_draw;
     uint32_t binned_capacity;

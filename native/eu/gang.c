@@ -551,6 +551,7 @@ static __attribute__((noinline)) enum g4_status run_threads(struct g4_run *run,
     uint8_t runnable;
 
     gang->waiting = 0; /* set again by each wait whose notification has not come */
+    run->failed_loop = NULL;
     g4_run_control(run);
     if (counting) {
         run->counted = run->tables;
