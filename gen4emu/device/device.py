@@ -316,11 +316,11 @@ class Device:
     def _use(self, engine: events.Engine) -> CommandStreamer:
         """The command streamer of an engine, which executes from now on."""
         self.blitter.budget = self._blitter_budget
-        if engine is not self._engine:
-            self._active = self.streamers[engine]
-            self._engine = engine
-            lib.g4_device_use(self.native, self._active.state.raw)
-        return self._active
+        streamer = self.streamers[engine]
+        if streamer is not self._active:
+            self._active, self._engine = streamer, engine
+            lib.g4_device_use(self.native, streamer.state.raw)
+        return streamer
 
     def _draw(self, words: Words) -> None:
         self.debug.draw(words, self._run_draw)
