@@ -33,7 +33,7 @@ _IDLE = 0xFFFFFFFF
 _PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
 _MOST_USUAL_ITEMS = 6  # of arrays without a fixed length
-_USUAL_BLITS = ("XY_COLOR_BLT", "XY_SRC_COPY_BLT")
+_BLITS = {"XY_COLOR_BLT": fill, "XY_SRC_COPY_BLT": copy_blit}  # that the core executes in runs
 _FETCH_DWORDS, _MOST_FETCH_DWORDS = 1024, 1 << 14
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
 _MAX_JUMPS = 1 << 14  # the same for tight loops, of which millions of dwords would take minutes
@@ -219,7 +219,7 @@ def _usual_options(command: Command, gen: Gen) -> list[dict[str, int]]:
 def _usual_headers(gen: Gen) -> tuple[int, ...]:
     """The headers of the commands that drivers write, in usual lengths."""
     return tuple(command.pack(gen, **arrays, **options)[0] for command in catalogue_of(gen).commands
-                 if command.written and (command.client != Client.BLT or command.name in _USUAL_BLITS)
+                 if command.written and (command.client != Client.BLT or command.name in _BLITS)
                  for arrays in _usual_arrays(command, gen) for options in _usual_options(command, gen))
 
 
@@ -266,8 +266,7 @@ class CommandStreamer:
         self._handlers = self._own_handlers()
         self._draws = self._handlers["3DPRIMITIVE"]
         self.state.stored.use_blitter(executor.blitter)
-        self._blits = {"XY_COLOR_BLT": self.state.stored.add(fill()),
-                       "XY_SRC_COPY_BLT": self.state.stored.add(copy_blit())}  # in runs; `_pipeline_handler` has all
+        self._blits = {name: self.state.stored.add(step()) for name, step in _BLITS.items()}
         self._start = self.catalogue.command("MI_BATCH_BUFFER_START")
         self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
         if strict:

@@ -633,9 +633,8 @@ static bool needs_general(const struct g4_eu *eu, const struct g4_gang *gang, co
     return eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang);
 }
 
-/* Run gangs without an observer; after the first, `next` starts each. */
-static inline enum g4_status run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                                            uint32_t count, g4_next_gang_fn *next, void *data) {
+enum g4_status g4_gang_run_series(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                  uint32_t count, g4_next_gang_fn *next, void *data) {
     const struct tables tables = usual_tables();
     const bool general = needs_general(eu, gang, kernel);
     const struct run_mode mode = {
@@ -655,12 +654,7 @@ static inline enum g4_status run_unobserved(struct g4_eu *eu, struct g4_gang *ga
 }
 
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    return run_unobserved(eu, gang, kernel, 1, NULL, NULL);
-}
-
-enum g4_status g4_gang_run_series(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                                  uint32_t count, g4_next_gang_fn *next, void *data) {
-    return run_unobserved(eu, gang, kernel, count, next, data);
+    return g4_gang_run_series(eu, gang, kernel, 1, NULL, NULL);
 }
 
 static const struct g4_fast_handlers *const counting_tables[G4_TABLES];

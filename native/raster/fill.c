@@ -328,8 +328,18 @@ static const uint8_t *first_pixel(struct g4_pixel_map *map, struct g4_port *port
 
 /* ---- color ---- */
 
-static bool fits(const struct g4_kernel *kernel, const struct g4_dispatch *dispatch, uint32_t pixels, uint32_t start) {
-    return kernel && kernel->flat.pixels == pixels && kernel->flat.from >= start &&
+/* Whether the kernel of a mode, of threads of 8 or 16 pixels, gives all pixels of an object the same color. */
+static bool is_flat(const struct g4_wm *wm, enum g4_wm_mode mode) {
+    const struct g4_draw_state *const draw = wm->draw;
+    const struct g4_windower_state *const state = &draw->windower;
+    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
+    const struct g4_kernel *const kernel = draw->wm_kernel[wm->dispatch.entry[mode]];
+    const uint32_t pixels = mode == G4_WM_16 ? 16 : 8;
+    const bool by_width = state->kernels_by_width;
+    const uint32_t start = by_width ? state->grf_start[mode] : draw->stage[G4_STAGE_WM].grf_start;
+    const uint32_t own = by_width ? g4_pixel_payload_gen7_own(state, pixels / 8) : G4_WM_HEADER;
+
+    return kernel && kernel->flat.pixels == pixels && start >= own && kernel->flat.from >= start &&
            kernel->grf_top <= dispatch->grf_count && !dispatch->exceptions;
 }
 
@@ -371,15 +381,8 @@ static struct g4_pixel_pattern kept_bits(const struct g4_depth *depth) {
 void g4_wm_fill_begin(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_draw_state *const draw = wm->draw;
-    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
     const struct g4_wm_dispatch *const modes = &wm->dispatch;
     const struct g4_windower_state *const state = &draw->windower;
-    const uint32_t start = draw->stage[G4_STAGE_WM].grf_start;
-    const bool by_width = state->kernels_by_width;
-    const uint32_t start_8 = by_width ? state->grf_start[G4_WM_8] : start;
-    const uint32_t start_16 = by_width ? state->grf_start[G4_WM_16] : start;
-    const uint32_t own_8 = by_width ? g4_pixel_payload_gen7_own(state, 1) : G4_WM_HEADER;
-    const uint32_t own_16 = by_width ? g4_pixel_payload_gen7_own(state, 2) : G4_WM_HEADER;
     const struct g4_iz *const iz = &wm->iz;
     /* debuggers and counters observe each thread and pixel */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
@@ -389,13 +392,8 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
                         iz->mode == G4_IZ_P && !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil &&
                         !modes->any_contiguous && !modes->enabled[G4_WM_32] && modes->any_normal &&
                         !state->writes_sample_mask && state->computed_depth == G4_DEPTH_NOT_COMPUTED && !state->resolve;
-    if (modes->enabled[G4_WM_8]) {
-        wm->uniform_color =
-            wm->uniform_color && start_8 >= own_8 && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start_8);
-    }
-    if (modes->enabled[G4_WM_16]) {
-        wm->uniform_color = wm->uniform_color && start_16 >= own_16 &&
-                            fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start_16);
+    for (enum g4_wm_mode mode = G4_WM_8; mode <= G4_WM_16; mode++) {
+        wm->uniform_color = wm->uniform_color && (!modes->enabled[mode] || is_flat(wm, mode));
     }
 }
 

@@ -720,7 +720,8 @@ static void count_threads(struct emitter *e, ir_operand a, ir_operand b) {
     emit_alu(e->code, X86_XOR, COUNTER_REG, COUNTER_REG);
     for (e->thread = 0; e->thread < 2; e->thread++) {
         unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(either(e, a, b, V_A)));
-        emit_alu_imm(e->code, X86_CMP, X86_RAX, 1); /* borrows if there is no lane; sbb adds 1 unless it has borrowed */
+        /* The comparison sets carry if no lane is enabled.  Subtracting -1 and the carry adds 0 then, else 1. */
+        emit_alu_imm(e->code, X86_CMP, X86_RAX, 1);
         emit_alu_imm(e->code, X86_SBB, COUNTER_REG, -1);
     }
     e->thread = 0;
