@@ -333,6 +333,50 @@ INLINE void write_pair(const struct g4_target *target, const struct pieces *at, 
 
 #endif
 
+/* ---- gangs of two whole rows ---- */
+
+enum {
+    ROW_THREADS = 4,
+};
+
+/* Writes the pixels of four threads side by side, from thread t on. */
+INLINE void write_row(const struct g4_target *target, const struct pieces *first, uint32_t t,
+                      const struct g4_wide_message *message, const uint32_t byte[4], enum wide_blend_shape shape) {
+    struct pieces at = *first;
+#ifdef G4_LANES_WIDE
+    for (uint32_t i = 0; i < ROW_THREADS; i += 2, at.upper += 4 * at.step, at.lower += 4 * at.step) {
+        const struct colors colors = colors_of(message, t + i);
+        write_pair(target, &at, &colors, byte, shape);
+    }
+#else
+    for (uint32_t i = 0; i < ROW_THREADS; i++, at.upper += 2 * at.step, at.lower += 2 * at.step) {
+        const struct colors colors = colors_of(message, t + i);
+        for (uint32_t half = 0; half < HALVES; half++) {
+            write_vector(target, &at, half, (1u << LANES) - 1, &colors, byte, shape);
+        }
+    }
+#endif
+}
+
+/* Writes rows that are in one tile each.  Returns the threads that are left. */
+INLINE uint32_t write_whole_rows(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message,
+                                 const uint32_t byte[4], enum wide_blend_shape shape) {
+    const uint32_t x = message->x[0][0];
+    uint32_t left = message->threads;
+
+    while (left && has_two_pieces(&target->map, x)) {
+        const uint32_t t = (uint32_t)__builtin_ctz(left);
+        struct pieces at = {.adjacent = 0};
+        if (!find_pieces(target, port, x, message->y[t][0], &at) || at.adjacent < (ROW_THREADS - 1) * ROW_PIXELS ||
+            (at.step != PIECE && at.lower != at.upper + PIECE)) {
+            break;
+        }
+        write_row(target, &at, t, message, byte, shape);
+        left &= ~(((1u << ROW_THREADS) - 1) << t);
+    }
+    return left;
+}
+
 /* ---- threads of other subspans ---- */
 
 enum {
@@ -411,7 +455,7 @@ INLINE void write_subspans(const struct g4_target *target, uint8_t *const row[8]
 
 INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message,
                               const uint32_t byte[4], enum wide_blend_shape shape) {
-    uint32_t left = message->threads;
+    uint32_t left = message->is_whole ? write_whole_rows(target, port, message, byte, shape) : message->threads;
     struct pieces pieces = {.adjacent = 0};
 
     for (; left; left &= left - 1) {

@@ -397,6 +397,13 @@ static inline struct g4_target *fast_target(const struct message *m, const uint3
     return last && last->key.array_index == array_index ? last : usable_target(m, array_index);
 }
 
+/* The target that was written last, if the message names the same entry of the binding table. */
+static struct g4_target *recent_target(const struct message *m) {
+    struct g4_target *const recent = m->cc->recent;
+    const bool same = recent && recent->key.index == binding_table_index(m->send) && g4_target_is_fast(recent);
+    return same ? recent : NULL;
+}
+
 /* Subspans side by side, with the first one lit; x does not wrap around. */
 static bool is_row(const uint32_t *m1, uint32_t live) {
     const uint32_t *const position = m1 + SUBSPANS;
@@ -485,17 +492,27 @@ static void write_each(struct message *m, uint32_t threads, bool fast, struct g4
     }
 }
 
-/* Writes the first threads of a fast message together to `target`, the first thread's.  Returns the others, which
- * all follow these. */
-static __attribute__((noinline)) uint32_t write_together(struct message *m, uint32_t threads,
-                                                         struct g4_target *target) {
-    struct g4_wide_message wide; /* filled as far as threads have data: clearing it costs a tenth of a plain write */
+/* Whether this is the last message of a gang of whole rows, and names all of their pixels. */
+static bool has_whole_rows(const struct message *m, uint32_t threads) {
+    return m->gang->rows.in_header && m->send->eot && !is_eight(m) && threads == (1u << G4_GANG_THREADS) - 1;
+}
+
+static void add_whole_rows(const struct g4_whole_rows *rows, struct g4_wide_message *wide) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        wide->x[t][0] = (uint16_t)(rows->x + t % 4 * 8);
+        wide->y[t][0] = (uint16_t)(rows->y + t / 4 * 2);
+        g4_wide_add(wide, t, UINT16_MAX, true);
+    }
+}
+
+/* Adds the first threads, until one cannot be written with those before it.  Returns the others. */
+static uint32_t add_threads(const struct message *m, uint32_t threads, const struct g4_target *target,
+                            struct g4_wide_message *wide) {
     const union g4_reg *const m0 = g4_payload_register(m->gang, m->send, 0);
     const union g4_reg *const headers = g4_payload_register(m->gang, m->send, 1);
     const bool eight = is_eight(m);
     uint32_t left = threads;
 
-    wide.threads = wide.rows = 0;
     for (; left; left &= left - 1) {
         const int t = __builtin_ctz(left);
         const uint32_t *const m1 = headers->ud[t];
@@ -505,22 +522,39 @@ static __attribute__((noinline)) uint32_t write_together(struct message *m, uint
             break;
         }
         if (row) {
-            wide.x[t][0] = subspan_x(m1, 0);
-            wide.y[t][0] = subspan_y(m1, 0);
+            wide->x[t][0] = subspan_x(m1, 0);
+            wide->y[t][0] = subspan_y(m1, 0);
         } else {
             struct g4_pixels pixels;
             find_subspans(m, m1, live, &pixels);
             if (overlap(&pixels)) {
                 break;
             }
-            memcpy(wide.x[t], pixels.x, sizeof pixels.x);
-            memcpy(wide.y[t], pixels.y, sizeof pixels.y);
+            memcpy(wide->x[t], pixels.x, sizeof pixels.x);
+            memcpy(wide->y[t], pixels.y, sizeof pixels.y);
             live = pixels.live;
         }
-        g4_wide_add(&wide, t, live, row);
+        g4_wide_add(wide, t, live, row);
+    }
+    return left;
+}
+
+/* Writes the first threads of a fast message together to `target`, the first thread's.  Returns the others, which
+ * all follow these. */
+static __attribute__((noinline)) uint32_t write_together(struct message *m, uint32_t threads,
+                                                         struct g4_target *target) {
+    struct g4_wide_message wide; /* filled as far as threads have data: clearing it costs a tenth of a plain write */
+    uint32_t left = 0;
+
+    wide.threads = wide.rows = 0;
+    wide.is_whole = has_whole_rows(m, threads);
+    if (wide.is_whole) {
+        add_whole_rows(&m->gang->rows, &wide);
+    } else {
+        left = add_threads(m, threads, target, &wide);
     }
     m->thread = 0;
-    wide.half = eight ? 0 : (size_t)4 * G4_COLOR_STRIDE;
+    wide.half = is_eight(m) ? 0 : (size_t)4 * G4_COLOR_STRIDE;
     for (uint32_t c = 0; c < 4; c++) {
         wide.color[c] = payload(m, HEADER + c);
     }
@@ -554,7 +588,7 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
     struct g4_target *target = NULL;
     if (fast && threads) {
         m.thread = __builtin_ctz(threads);
-        target = fast_target(&m, g4_payload(gang, send, 1, m.thread), NULL);
+        target = fast_target(&m, g4_payload(gang, send, 1, m.thread), recent_target(&m));
         if (target && target->wide && is_in_order(&m)) {
             threads = write_together(&m, threads, target);
         }

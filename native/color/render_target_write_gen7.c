@@ -560,6 +560,7 @@ static uint32_t write_together(struct write_message_gen7 *m, uint32_t index, boo
     struct g4_target *target = NULL;
     uint32_t left = m->send->threads;
     wide.threads = wide.rows = 0;
+    wide.is_whole = false;
     const bool fast = has_colors_only(m) && find_color_registers(m, &wide);
 
     for (; fast && left; left &= left - 1) {

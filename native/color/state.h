@@ -108,6 +108,7 @@ enum {
 struct g4_wide_message {
     uint32_t threads; /* bit t: thread t is one */
     uint32_t rows;    /* those whose four subspans are side by side, with the first one lit */
+    bool is_whole;    /* all threads are, as in struct g4_whole_rows, with all pixels lit */
     uint16_t x[G4_GANG_THREADS][4], y[G4_GANG_THREADS][4]; /* of the subspans; of a row, the first one counts */
     uint16_t live[G4_GANG_THREADS];                        /* pixels */
     const float *color[4];                                 /* R, G, B and A of the first eight pixels of thread 0 */
@@ -237,7 +238,7 @@ struct g4_cc {
     struct g4_depth depth;
     struct g4_hiz_counts hiz_counts; /* of all draws of the worker */
     struct g4_target target[G4_TARGETS];
-    const struct g4_target *recent;         /* the target that was written last; NULL: none yet */
+    struct g4_target *recent;               /* the target that was written last; NULL: none yet */
     uint16_t alpha_passed[G4_GANG_THREADS]; /* of threads without a pixel block */
 };
 

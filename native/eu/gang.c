@@ -148,6 +148,12 @@ static void group_set(struct g4_run *run, uint8_t threads) {
 }
 
 void g4_run_place(struct g4_run *run, uint32_t ip) {
+    if (run->threads == (1u << G4_GANG_THREADS) - 1) { /* without a condition: a few vectors */
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            run->gang->ip[t] = ip;
+        }
+        return;
+    }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (run->threads >> t & 1) {
             run->gang->ip[t] = ip;
@@ -542,9 +548,8 @@ static struct g4_run begin_run(struct g4_eu *eu, struct g4_gang *gang, const str
                            .inside = g4_fpenv_of(eu->ctx)};
 }
 
-/* Run the threads of a gang that have been started. */
-static __attribute__((noinline)) enum g4_status run_threads(struct g4_run *run,
-                                                            const struct g4_fast_handlers *const *counting) {
+/* Run the threads of a gang that have been started; `run` has what their control registers say. */
+static __attribute__((noinline)) enum g4_status run_groups(struct g4_run *run) {
     struct g4_eu *const eu = run->eu;
     struct g4_gang *const gang = run->gang;
     const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX - G4_GANG_THREADS;
@@ -552,11 +557,6 @@ static __attribute__((noinline)) enum g4_status run_threads(struct g4_run *run,
 
     gang->waiting = 0; /* set again by each wait whose notification has not come */
     run->failed_loop = NULL;
-    g4_run_control(run);
-    if (counting) {
-        run->counted = run->tables;
-        run->tables = counting;
-    }
     while (run->status == G4_OK && eu->instructions < until &&
            (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
         uint32_t ip;
@@ -582,7 +582,12 @@ static __attribute__((noinline)) enum g4_status run_threads(struct g4_run *run,
 static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                const struct run_mode *mode) {
     struct g4_run run = begin_run(eu, gang, kernel, mode);
-    return run_threads(&run, mode->counting);
+    g4_run_control(&run);
+    if (mode->counting) {
+        run.counted = run.tables;
+        run.tables = mode->counting;
+    }
+    return run_groups(&run);
 }
 
 enum g4_status g4_gang_run_observed(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
@@ -644,11 +649,15 @@ enum g4_status g4_gang_run_series(struct g4_eu *eu, struct g4_gang *gang, const 
     struct g4_run run = begin_run(eu, gang, kernel, &mode);
 
     count_gang(kernel);
-    enum g4_status status = run_threads(&run, NULL);
+    g4_run_control(&run);
+    enum g4_status status = run_groups(&run);
     for (uint32_t i = 1; i < count && status == G4_OK; i++) {
         next(data, i);
         count_gang(kernel);
-        status = run_threads(&run, NULL);
+        if (!kernel->start.can_start_again) { /* it may have changed control registers */
+            g4_run_control(&run);
+        }
+        status = run_groups(&run);
     }
     return status;
 }

@@ -76,6 +76,13 @@ struct g4_gateway {
     uint8_t registers;
 };
 
+/* The pixels of a gang of two whole rows of subspans of a tile, all lit: thread t has those of an 8x2 block, at
+ * x + 8 * (t % 4), y + 2 * (t / 4). */
+struct g4_whole_rows {
+    bool in_header; /* these are the gang's pixels, as the header of its last message says */
+    uint16_t x, y;
+};
+
 struct g4_gang {
     union g4_reg grf[G4_GRF_COUNT];
     union g4_reg mrf[G4_MRF_COUNT];
@@ -114,6 +121,7 @@ struct g4_gang {
 
     const struct g4_dispatch *dispatch;
     struct g4_gang_owner owner;
+    struct g4_whole_rows rows;        /* of pixel threads before Gen7 */
     const void *holder;               /* the unit whose payload the registers hold; NULL after a start */
     void *unit_data[G4_GANG_THREADS]; /* the owner's record of thread t, e.g. the pixel block for WM threads */
 };

@@ -56,6 +56,7 @@ struct g4_start_state {
     /* A straight kernel that changes nothing but registers, flags and addresses (g4_gang_start_again). */
     bool can_start_again;
     struct g4_row_set stale, stale_if_full; /* the registers of grf and grf_if_full that it may have changed */
+    bool keeps_header; /* it can start again, and the header of its last message is R0 and R1 as dispatched */
 };
 
 struct g4_kernel {
@@ -115,6 +116,8 @@ bool g4_add_rows_written(const struct g4_op *op, struct g4_row_set *rows);
  * those that the move writes as a whole. */
 uint16_t g4_mrf_read(const struct g4_op *op);
 uint16_t g4_mrf_moved(const struct g4_op *op);
+/* Whether an instruction copies R1 to a register of the MRF, unchanged, for all channels. */
+bool g4_op_copies_header(const struct g4_op *op, uint32_t mrf);
 /* Fill `start`.  The fast handlers must have been selected. */
 void g4_find_start_state(struct g4_kernel *kernel);
 

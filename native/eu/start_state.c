@@ -159,6 +159,33 @@ bool g4_add_rows_written(const struct g4_op *op, struct g4_row_set *set) {
     return dst->kind != G4_KIND_INDIRECT && (op->opcode != G4_OPCODE_SEND || op->src[1].kind == G4_KIND_IMM);
 }
 
+/* Whether an instruction may write a register of the MRF. */
+static bool may_write_mrf(const struct g4_op *op, unsigned number) {
+    const struct g4_dst *const dst = &op->dst;
+    const unsigned first = dst->base / G4_REGISTER_BYTES;
+    const unsigned bytes = dst->base % G4_REGISTER_BYTES + (op->passes - 1u) * dst->pass_bytes +
+                           (op->channels - 1u) * dst->hstride * dst->size + dst->size;
+    uint16_t written = g4_mrf_moved(op);
+
+    for (unsigned row = 0; dst->kind == G4_KIND_MRF && row * G4_REGISTER_BYTES < bytes; row++) {
+        written |= mrf_bit(first + row);
+    }
+    return written & mrf_bit(number);
+}
+
+/* Whether the last instruction is a message whose header is R0, by its implied move, and a copy of R1. */
+static bool sends_header(const struct g4_kernel *kernel) {
+    const struct g4_op *const last = &kernel->ops[kernel->count - 1];
+    const unsigned second = (last->mrf + 1u) & (G4_MRF_COUNT - 1);
+    bool copied = false;
+
+    for (const struct g4_op *op = kernel->ops; op < last; op++) {
+        copied = g4_op_copies_header(op, second) || (copied && !may_write_mrf(op, second));
+    }
+    return copied && !last->grf_payload && last->passes == 1 && last->whole_move && last->src[0].kind == G4_KIND_GRF &&
+           last->src[0].base == 0;
+}
+
 void g4_find_start_state(struct g4_kernel *kernel) {
     struct g4_start_state *const start = &kernel->start;
     struct register_sets written = {.mrf = 0};
@@ -198,6 +225,8 @@ void g4_find_start_state(struct g4_kernel *kernel) {
         start->stale.bits[word] = start->grf.bits[word] & changed.bits[word];
         start->stale_if_full.bits[word] = start->grf_if_full.bits[word] & changed.bits[word];
     }
+    start->keeps_header =
+        start->can_start_again && !g4_row_set_has(&changed, 0) && !g4_row_set_has(&changed, 1) && sends_header(kernel);
     if (kernel->count == 0) {
         start->grf = start->grf_if_full = every_row;
         start->mrf = start->mrf_if_full = EVERY_MRF;

@@ -32,11 +32,10 @@ static bool is_contiguous(const struct g4_src *src) {
            src->base % G4_REGISTER_BYTES == 0;
 }
 
-/* Copies R1 to the payload, unchanged. */
-static bool is_header_move(const struct analysis *state, const struct g4_op *op) {
+bool g4_op_copies_header(const struct g4_op *op, uint32_t mrf) {
     const struct g4_src *const src = &op->src[0];
-    return op->opcode == G4_OPCODE_MOV && op->exec_size == 8 && op->nomask && op->cond == 0 && !op->saturate &&
-           op->dst.kind == G4_KIND_MRF && op->dst.base == state->header_mrf * G4_REGISTER_BYTES &&
+    return is_simple(op) && op->opcode == G4_OPCODE_MOV && op->exec_size == 8 && op->nomask && op->cond == 0 &&
+           !op->saturate && op->dst.kind == G4_KIND_MRF && op->dst.base == mrf * G4_REGISTER_BYTES &&
            op->dst.hstride == 1 && op->dst.type == src->type && (src->type == G4_TYPE_UD || src->type == G4_TYPE_D) &&
            src->kind == G4_KIND_GRF && src->base == G4_REGISTER_BYTES && is_contiguous(src) && !src->abs &&
            !src->negate;
@@ -197,7 +196,7 @@ void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_col
     }
     for (const struct g4_op *op = kernel->ops; op < last; op++) {
         flat->channel_ops += op->exec_size;
-        if (is_simple(op) && is_header_move(&state, op)) {
+        if (g4_op_copies_header(op, state.header_mrf)) {
             state.header = true;
             state.uniform_mrf[state.header_mrf] = false;
         } else if (!is_simple(op) || !(is_color_move(&state, op) || is_uniform_op(&state, op))) {

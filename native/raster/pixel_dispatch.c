@@ -122,12 +122,34 @@ static bool fills_gang(const struct g4_wm *wm) {
     return is_full;
 }
 
+/* Whether a set has none of the registers that all threads of an object have in common, nor of their headers. */
+static bool lacks_common(const struct g4_row_set *set, const struct g4_common_rows *common) {
+    bool lacks = !g4_row_set_has(set, 0) && !g4_row_set_has(set, 1);
+    for (uint32_t r = 0; r < common->count && common->first + r < G4_GRF_COUNT; r++) {
+        lacks = lacks && !g4_row_set_has(set, common->first + r);
+    }
+    return lacks;
+}
+
 /* A set without the registers that all threads of an object have in common. */
 static struct g4_row_set without_common(struct g4_row_set set, const struct g4_common_rows *common) {
     for (uint32_t r = 0; r < common->count; r++) {
         g4_row_set_remove(&set, common->first + r);
     }
     return set;
+}
+
+/* Whether the gang holds the payload of an object and a kernel, for the waiting threads. */
+static bool is_held(const struct g4_worker *worker, const struct g4_setup *object, const struct g4_kernel *kernel) {
+    const struct g4_wm *const wm = worker->wm;
+    const struct g4_held_payload *const held = &wm->held;
+    return worker->gang->holder == wm && held->of == object && held->kernel == kernel && held->mode == wm->mode &&
+           held->threads >= wm->waiting;
+}
+
+bool g4_wm_holds_rows(const struct g4_worker *worker, const struct g4_kernel *kernel) {
+    const struct g4_wm *const wm = worker->wm;
+    return wm->are_rows && wm->held.are_rows && wm->held.shares_rest && is_held(worker, wm->setup, kernel);
 }
 
 const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct g4_dispatch *dispatch,
@@ -139,8 +161,8 @@ const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct
     const struct g4_setup *const object = wm->are_rows ? wm->setup : common_object(wm);
     const bool is_full = wm->are_rows || fills_gang(wm);
 
-    if (object && gang->holder == wm && held->of == object && held->kernel == kernel && held->mode == wm->mode &&
-        held->threads >= wm->waiting) {
+    held->are_rows = wm->are_rows;
+    if (object && is_held(worker, object, kernel)) {
         g4_gang_start_again(gang, kernel, (int)wm->waiting, is_full, &held->cleared[is_full]);
         return is_full ? &state->stale_if_full : &state->stale;
     }
@@ -155,6 +177,8 @@ const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct
             wm->mode,
             wm->waiting,
             {without_common(state->stale, common), without_common(state->stale_if_full, common)},
+            lacks_common(&state->stale_if_full, common),
+            wm->are_rows,
         };
     }
     return NULL;
@@ -422,6 +446,18 @@ static void queue_two_rows(struct g4_wm *wm, uint16_t x, uint16_t y) {
     wm->waiting = G4_GANG_THREADS;
 }
 
+/* Let the threads of the next two rows wait, below those that have just run. */
+static void queue_next_rows(struct g4_wm *wm) {
+    for (uint32_t t = 0; t < G4_GANG_THREADS; t++) {
+        struct g4_pixel_block *const block = &wm->thread[t].block[0];
+        uint64_t y;
+        memcpy(&y, block->y, sizeof y);
+        y += UINT64_C(0x0004000400040004);
+        memcpy(block->y, &y, sizeof y);
+        block->alpha_passed = 0;
+    }
+}
+
 static enum g4_status run_two_rows(struct g4_worker *worker, uint16_t x, uint16_t y) {
     struct g4_wm *const wm = worker->wm;
     queue_two_rows(wm, x, y);
@@ -458,7 +494,11 @@ bool g4_wm_runs_whole_tiles(const struct g4_worker *worker) {
 static void start_rows(void *data, uint32_t number) {
     struct g4_worker *const worker = data;
     struct g4_wm *const wm = worker->wm;
-    queue_two_rows(wm, (uint16_t)wm->tile_x, (uint16_t)((uint32_t)wm->tile_y + 4 * number));
+    if (number == 0) {
+        queue_two_rows(wm, (uint16_t)wm->tile_x, (uint16_t)wm->tile_y);
+    } else {
+        queue_next_rows(wm);
+    }
     wm->ctx->model->start_pixels(worker);
 }
 

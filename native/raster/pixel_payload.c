@@ -233,10 +233,9 @@ static void put_positions(const struct g4_wm *wm, struct g4_gang *gang) {
     g4_wm_set_masks(wm, gang);
 }
 
-void g4_wm_payloads(struct g4_worker *worker) {
+/* Start the waiting threads with all of their payloads. */
+static void start_threads(struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t entry) {
     struct g4_wm *const wm = worker->wm;
-    const uint32_t entry = wm->dispatch.entry[wm->mode];
-    const struct g4_kernel *const kernel = wm->draw->wm_kernel[entry];
     struct g4_gang *const gang = worker->gang;
     const int threads = (int)wm->waiting;
     const struct g4_setup *setup = NULL;
@@ -292,4 +291,42 @@ void g4_wm_payloads(struct g4_worker *worker) {
         g4_cc_prefetch(worker, wm->waiting, x, y);
     }
     put_common(wm, gang, missing, common);
+}
+
+/* Say where the threads are, if they are whole rows and their last message has the headers that they were dispatched
+ * with: constants may have replaced these, but not in a gang that is held. */
+static void note_rows(const struct g4_wm *wm, const struct g4_kernel *kernel, struct g4_gang *gang) {
+    gang->rows = (struct g4_whole_rows){
+        .in_header = wm->are_rows && gang->holder == wm && kernel->start.keeps_header,
+        .x = wm->thread[0].block[0].x[0],
+        .y = wm->thread[0].block[0].y[0],
+    };
+}
+
+/* Move the threads of a gang of whole rows to where they are now. */
+static void move_rows(const struct g4_wm *wm, struct g4_gang *gang) {
+    typedef uint32_t four __attribute__((vector_size(16)));
+    const uint32_t x = wm->thread[0].block[0].x[0];
+    const uint32_t y = wm->thread[0].block[0].y[0];
+    const four first = (x | y << 16) + (four){0, 2, 4, 6};
+
+    for (uint32_t t = 0; t < G4_GANG_THREADS; t++) {
+        const four here = first + (t % 4 * 8 | (t / 4 * 2) << 16);
+        memcpy(&gang->grf[1].ud[t][G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD], &here, sizeof here);
+    }
+}
+
+void g4_wm_payloads(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    const uint32_t entry = wm->dispatch.entry[wm->mode];
+    const struct g4_kernel *const kernel = wm->draw->wm_kernel[entry];
+    struct g4_gang *const gang = worker->gang;
+
+    if (g4_wm_holds_rows(worker, kernel) && !has_optional(wm, wm->setup)) {
+        g4_gang_start_again(gang, kernel, G4_GANG_THREADS, true, &wm->held.cleared[true]);
+        move_rows(wm, gang);
+    } else {
+        start_threads(worker, kernel, entry);
+    }
+    note_rows(wm, kernel, gang);
 }

@@ -91,6 +91,8 @@ struct g4_held_payload {
     enum g4_wm_mode mode;
     uint32_t threads;
     struct g4_row_set cleared[2]; /* registers to be cleared before the kernel runs again, and in a full gang */
+    bool shares_rest;             /* full gangs: all that such threads have in common is still there */
+    bool are_rows;                /* the last gang was one of whole rows */
 };
 
 struct g4_wm {
@@ -240,6 +242,9 @@ struct g4_common_rows {
  * queue, it still holds what their payloads have in common: returns the registers that it does not.  NULL: all. */
 const struct g4_row_set *g4_wm_start_gang(struct g4_worker *worker, const struct g4_dispatch *dispatch,
                                           const struct g4_kernel *kernel, const struct g4_common_rows *common);
+/* Whether a gang of whole rows of the current object can start with what the gang holds, but for the places of its
+ * pixels. */
+bool g4_wm_holds_rows(const struct g4_worker *worker, const struct g4_kernel *kernel);
 static inline bool g4_is_missing(const struct g4_row_set *missing, unsigned grf) {
     return !missing || g4_row_set_has(missing, grf);
 }
