@@ -10,7 +10,7 @@
 
 enum {
     BLOCK = 64 << 10, /* of memory for the heap: small enough to be taken from it, not from the system */
-    BLOCKS = 32,
+    BLOCKS = 64,      /* kernels of the first frame take most of it: a decoded instruction has 1.2 KB */
     /* The limits that glibc approaches by itself as large blocks are freed, unless one of them is set. */
     LARGEST_IN_HEAP = 32 << 20, /* what is larger has a mapping of its own */
     MOST_KEPT = 64 << 20,       /* free memory at the end of the heap, before a part goes back to the system */

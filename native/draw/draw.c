@@ -987,6 +987,9 @@ void g4_device_prepare(struct g4_device *device) {
         struct pending_draw *const draw = place_of(device, d);
         made = draw && allocate_pixels(device, draw);
     }
+    for (uint32_t i = 0; i < device->workers; i++) {
+        g4_sampler_cache_prepare(device->worker[i]->eu.samplers);
+    }
 }
 
 /* Clip kernels loop over vertices, and few draws run them.  If one hangs, no draw after it has pixels, but their

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "api/live.h"
 #include "core/report.h"
 #include "core/variant.h"
 #include "eu/worker.h"
@@ -23,6 +24,10 @@ struct g4_sampler_cache *g4_sampler_cache_new(void) {
         cache->reader.srgb = g4_srgb_decoder();
     }
     return cache;
+}
+
+void g4_sampler_cache_prepare(struct g4_sampler_cache *cache) {
+    g4_provide(cache, sizeof *cache);
 }
 
 void g4_sampler_cache_free(struct g4_sampler_cache *cache) {

@@ -15,6 +15,8 @@ struct g4_sampler_cache *g4_sampler_cache_new(void);
 void g4_sampler_cache_free(struct g4_sampler_cache *cache);
 /* Log the texels of subsequent messages; NULL: stop logging. */
 void g4_sampler_cache_log(struct g4_sampler_cache *cache, struct g4_texel_log *log);
+/* Let the system provide its memory now. */
+void g4_sampler_cache_prepare(struct g4_sampler_cache *cache);
 /* Must be called at the start of each draw, because state in memory may have changed. */
 void g4_sampler_cache_reset(struct g4_sampler_cache *cache);
 
