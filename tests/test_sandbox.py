@@ -161,6 +161,7 @@ DENIED = {
     "type into the terminal": "__import__('fcntl').ioctl(0, 0x5412, b'x')",
     "change limits of another process":
         "__import__('resource').prlimit(os.getppid(), __import__('resource').RLIMIT_NOFILE)",
+    "move another process to a processor": "os.sched_setaffinity(os.getppid(), os.sched_getaffinity(0))",
     "change its own limits": "call(libc.setrlimit, 7, (ctypes.c_uint64 * 2)(64, 64))",
     "make a call of another architecture's numbers": "call(libc.syscall, 0x40000000 + 39)",
 }
@@ -171,6 +172,7 @@ ALLOWED = {
     "import a module": "import sqlite3, wave",
     "make a temporary file": "import tempfile; tempfile.TemporaryFile().write(b'x')",
     "map code": "call(libc.mmap, None, ctypes.c_size_t(4096), 5, 0x22, -1, ctypes.c_size_t(0))",
+    "move to a processor": "os.sched_setaffinity(0, os.sched_getaffinity(0))",
     "read its limits": "__import__('resource').getrlimit(7)",
     "signal itself": "os.kill(os.getpid(), 0)",
 }

@@ -543,6 +543,10 @@ class Device:
         """The engine that ran last: after a hang, the one that hung."""
         return self._engine
 
+    def leave_processor(self) -> None:
+        """Let the calling thread, in which submissions run, move to another processor."""
+        lib.g4_device_leave_processor(self.native)
+
     def reset(self) -> None:
         """Recover from a hang: every engine drops its batch, rings are empty, error registers are cleared.
 

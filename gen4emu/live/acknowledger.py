@@ -49,6 +49,9 @@ class Acknowledger:
     def reset(self) -> None:
         """Nothing has a state."""
 
+    def leave_processor(self) -> None:
+        """Nothing takes so long that it would matter."""
+
     def counts(self) -> dict[Any, int]:
         return {}
 

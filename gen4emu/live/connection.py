@@ -412,7 +412,7 @@ class Connection:
         self._notes = bytearray()  # of GL calls, before the next submission
         self._waits_since: float | None = None  # the submission waits for the program
         self._clock_readings = 0  # by the program since the last submission to the render engine
-        self._progress: tuple[Any, Any, Any] | None = None  # its members: completed, failed, sleeping
+        self._progress: tuple[Any, Any, Any, Any] | None = None  # its members
         self._result = ffi.new("struct g4_live_result *")
         self._result.header.type = lib.G4_LIVE_RESULT
         self._handlers: dict[int, Callable[[], None]] = {
@@ -490,7 +490,8 @@ class Connection:
         self._add_file(0, int(hello.arena_size))
         if hello.has_progress:
             progress = self._space.progress(int(hello.progress))
-            self._progress = tuple(ffi.addressof(progress, name) for name in ("completed", "failed", "sleeping"))
+            self._progress = tuple(ffi.addressof(progress, name)
+                                   for name in ("completed", "failed", "sleeping", "processor"))
         chip = self._host.chip
         welcome = ffi.new("struct g4_live_welcome *", {
             "header": {"type": lib.G4_LIVE_WELCOME, "sequence": self._packets.sequence}, "version": lib.G4_LIVE_VERSION,
@@ -576,21 +577,24 @@ class Connection:
         submission = Submission(0, engine, ring_start + ring, RING_ADDRESS, batch_address=address,
                                 context=self._contexts.number(context, slot))
         status = self._execute(device, submission, context)
-        if not self._report(sequence, status):
+        if not self._report(device, sequence, status):
             self._result.header.sequence = sequence
             self._result.status, self._result.context = status, context
             self._packets.send(self._result)
         self._buffers = []
 
-    def _report(self, sequence: int, status: int) -> bool:
+    def _report(self, device: LiveDevice, sequence: int, status: int) -> bool:
         """Report the end of a submission in shared memory; false: the caller must send a packet."""
         if self._progress is None:
             return False
-        completed, failed, sleeping = self._progress
+        completed, failed, sleeping, processor = self._progress
         if status != lib.G4_LIVE_DONE:
             lib.g4_live_failed(failed)
             return False
-        return not lib.g4_live_completed(completed, sleeping, sequence)
+        waiting = lib.g4_live_completed(completed, sleeping, processor, sequence)
+        if waiting == lib.G4_LIVE_SHARES_PROCESSOR:
+            device.leave_processor()
+        return bool(waiting != lib.G4_LIVE_SLEEPS)
 
     def _execute(self, device: LiveDevice, submission: Submission, context: int) -> int:
         if self._notes:

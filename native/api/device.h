@@ -99,6 +99,8 @@ const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
 /* For any thread; it does not slow down the draw.  `begun` and `count` may come from different moments. */
 void g4_device_progress(const struct g4_device *device, struct g4_draw_progress *progress);
+/* Let the calling thread, which executes the device's commands, run on another processor. */
+void g4_device_leave_processor(struct g4_device *device);
 
 void g4_device_hiz_counts(const struct g4_device *device, struct g4_hiz_counts *counts);
 

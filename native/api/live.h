@@ -41,9 +41,16 @@ struct g4_packet {
  * that it waited, ns. */
 uint64_t g4_packet_receive(int socket, void *buffer, size_t size, uint64_t patience, struct g4_packet *packet);
 
-/* Report in shared memory (struct g4_live_progress) that a submission has ended well.  True: the other side sleeps and
- * needs a packet. */
-bool g4_live_completed(uint32_t *completed, const uint32_t *sleeping, uint64_t sequence);
+/* How the other side waits. */
+enum g4_live_waiting {
+    G4_LIVE_POLLS,            /* or does not wait */
+    G4_LIVE_SLEEPS,           /* it needs a packet */
+    G4_LIVE_SHARES_PROCESSOR, /* it polls, and can only run when the calling thread does not */
+};
+
+/* Report in shared memory (struct g4_live_progress) that a submission has ended well.  Returns an enum
+ * g4_live_waiting. */
+uint32_t g4_live_completed(uint32_t *completed, const uint32_t *sleeping, const uint32_t *processor, uint64_t sequence);
 /* Announce in the same memory the packet of a submission that has failed. */
 void g4_live_failed(uint32_t *failed);
 

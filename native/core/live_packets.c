@@ -8,6 +8,7 @@
 
 #include "api/live.h"
 #include "core/clock.h"
+#include "core/processors.h"
 
 enum {
     DESCRIPTORS = 4,
@@ -81,9 +82,14 @@ uint64_t g4_packet_receive(int socket, void *buffer, size_t size, uint64_t patie
 
 /* ---- progress ---- */
 
-bool g4_live_completed(uint32_t *completed, const uint32_t *sleeping, uint64_t sequence) {
+uint32_t g4_live_completed(uint32_t *completed, const uint32_t *sleeping, const uint32_t *processor,
+                           uint64_t sequence) {
     __atomic_store_n(completed, (uint32_t)sequence, __ATOMIC_SEQ_CST);
-    return __atomic_load_n(sleeping, __ATOMIC_SEQ_CST) != 0;
+    if (__atomic_load_n(sleeping, __ATOMIC_SEQ_CST)) {
+        return G4_LIVE_SLEEPS;
+    }
+    const uint32_t here = (uint32_t)g4_processor() + 1;
+    return here && __atomic_load_n(processor, __ATOMIC_RELAXED) == here ? G4_LIVE_SHARES_PROCESSOR : G4_LIVE_POLLS;
 }
 
 void g4_live_failed(uint32_t *failed) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/processors.h"
 
 enum {
     G4_POOL_MAX = 64,
@@ -24,6 +25,7 @@ struct g4_pool_thread {
     struct g4_pool *pool;
     uint32_t index;
     pthread_t thread;
+    uint64_t moved; /* g4_leave_processor() */
 };
 
 /* The jobs of two threads: one takes them from the front, the other one from the back.  Results of a job
@@ -57,7 +59,11 @@ struct g4_pool {
     pthread_cond_t work, done;
     g4_job_fn *fn;
     void *data;
+    uint64_t caller_moved;
     struct g4_pool_thread thread[G4_POOL_MAX];
+    /* The processors on which workers last looked for a round, or worker 0, the caller, began one; below 0: of threads
+     * that sleep.  They seldom change. */
+    _Alignas(64) _Atomic int16_t processor[G4_POOL_MAX];
     struct g4_pool_share share[G4_POOL_MAX / 2];
 };
 
@@ -148,8 +154,36 @@ static bool is_new(struct g4_pool *pool, uint64_t seen) {
     return (open != 0 && open != seen) || atomic_load(&pool->stop);
 }
 
+/* Note the processor of the calling thread. */
+static void note_processor(struct g4_pool *pool, uint32_t worker, int processor) {
+    if (atomic_load_explicit(&pool->processor[worker], memory_order_relaxed) != processor) {
+        atomic_store_explicit(&pool->processor[worker], (int16_t)processor, memory_order_relaxed);
+    }
+}
+
+/* Let the calling thread leave its processor, for one without another worker, if there is one. */
+static void leave_processor(struct g4_pool *pool, uint32_t worker, uint64_t *moved) {
+    int16_t taken[G4_POOL_MAX];
+    for (uint32_t i = 0; i <= pool->started; i++) {
+        taken[i] = (int16_t)atomic_load_explicit(&pool->processor[i], memory_order_relaxed);
+    }
+    g4_leave_processor(moved, taken, pool->started + 1);
+    note_processor(pool, worker, g4_processor());
+}
+
+/* Leave the processor of the caller, which cannot work while this thread does. */
+static void avoid_caller(struct g4_pool_thread *self) {
+    struct g4_pool *const pool = self->pool;
+    const int here = g4_processor();
+    note_processor(pool, self->index, here);
+    if (here == atomic_load_explicit(&pool->processor[0], memory_order_relaxed)) {
+        leave_processor(pool, self->index, &self->moved);
+    }
+}
+
 /* Spin until a round begins; false if none has begun within `ns`, or longer if one is announced. */
-static bool spin(struct g4_pool *pool, uint64_t seen, uint64_t ns) {
+static bool spin(struct g4_pool_thread *self, uint64_t seen, uint64_t ns) {
+    struct g4_pool *const pool = self->pool;
     const uint64_t start = g4_now_ns();
     uint64_t limit;
     do {
@@ -159,6 +193,7 @@ static bool spin(struct g4_pool *pool, uint64_t seen, uint64_t ns) {
             }
             pause_briefly();
         }
+        avoid_caller(self);
         (void)sched_yield(); /* on a busy machine, other threads come first */
         limit = atomic_load_explicit(&pool->announced, memory_order_relaxed) ? ANNOUNCED_NS : ns;
     } while (g4_now_ns() - start < limit);
@@ -191,8 +226,10 @@ static void *thread_main(void *argument) {
 
     for (;;) {
         const uint64_t start = g4_now_ns();
-        if (!spin(pool, seen, patience)) {
+        if (!spin(self, seen, patience)) {
+            note_processor(pool, self->index, -1);
             sleep_until_new(pool, seen);
+            avoid_caller(self);
         }
         patience = g4_now_ns() - start < SOON_NS ? SMALL_FRAMES_NS : SMALL_DRAWS_NS;
         if (atomic_load(&pool->stop)) {
@@ -219,6 +256,9 @@ struct g4_pool *g4_pool_new(uint32_t workers) {
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
+    for (uint32_t i = 0; i < G4_POOL_MAX; i++) {
+        atomic_init(&pool->processor[i], -1);
+    }
     for (uint32_t i = 1; i < pool->workers; i++) {
         struct g4_pool_thread *const t = &pool->thread[i];
         t->pool = pool;
@@ -314,11 +354,16 @@ void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count
     if (!at_once && works_alone(pool, count, worth)) {
         return;
     }
+    note_processor(pool, 0, g4_processor());
     atomic_store(&pool->open, ++pool->rounds);
     wake(pool);
     work_through(pool, 0);
     atomic_store(&pool->open, 0);
     wait_for_threads(pool);
+}
+
+void g4_pool_move_caller(struct g4_pool *pool) {
+    leave_processor(pool, 0, &pool->caller_moved);
 }
 
 void g4_pool_announce(struct g4_pool *pool, bool more) {

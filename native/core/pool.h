@@ -24,6 +24,9 @@ void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count
  * other; a share ends before job g4_pool_share_end(). */
 uint32_t g4_pool_shares(const struct g4_pool *pool);
 uint32_t g4_pool_share_end(const struct g4_pool *pool, uint32_t count, uint32_t share);
+/* Let the caller, a thread of the emulator, run on another processor, because it shares its own one with a thread that
+ * it works for. */
+void g4_pool_move_caller(struct g4_pool *pool);
 /* Say whether another round follows soon: threads that are awake wait for it without sleeping. */
 void g4_pool_announce(struct g4_pool *pool, bool more);
 /* Run jobs 0..count-1 on the caller, in this order. */

@@ -169,6 +169,10 @@ void g4_device_progress(const struct g4_device *device, struct g4_draw_progress 
     }
 }
 
+void g4_device_leave_processor(struct g4_device *device) {
+    g4_pool_move_caller(device->pool);
+}
+
 void g4_device_hiz_counts(const struct g4_device *device, struct g4_hiz_counts *counts) {
     uint64_t *const sum = (uint64_t *)counts;
 

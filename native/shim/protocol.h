@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 9,
+    G4_LIVE_VERSION = 10,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_MAX_CONTEXTS = 16384, /* of a connection; their numbers are smaller */
@@ -61,12 +61,12 @@ struct g4_live_hello {
 };
 
 /* Progress of submissions, in memory that both ends write.  Neither trusts it further than a packet: the
- * server reads only `sleeping`, and the shim accepts only submissions that it has made. */
+ * server reads only `sleeping` and `processor`, and the shim accepts only submissions that it has made. */
 struct g4_live_progress {
     uint32_t completed; /* server: the low half of the sequence of the last EXEC that ended with G4_LIVE_DONE */
     uint32_t failed;    /* server: how many ended otherwise, counted before the RESULT of each is sent */
     uint32_t sleeping;  /* shim: not 0 while it sleeps until a packet arrives */
-    uint32_t pad;
+    uint32_t processor; /* shim: one more than the number of the one that it polls on; 0: it does not, or not known */
 };
 
 enum g4_live_engine {

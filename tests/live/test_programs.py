@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from gen4emu.device.replay import Replay
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.digest import pixels_digest
-from gen4emu.live.connection import Observer
+from gen4emu.live.connection import Connection, Observer
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace import events
@@ -233,6 +234,25 @@ def test_a_missing_program_is_127_and_one_that_is_not_executable_126(tmp_path: P
 def test_a_program_sees_its_arguments_and_streams() -> None:
     done = command("run", "-q", "--", "printf", "%s.", "-v", "--stats", "a b")
     assert (done.stdout, done.stderr) == ("-v.--stats.a b.", "")
+
+
+@needs_client
+def test_a_program_says_which_processor_it_polls_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = set()
+    report = Connection._report
+
+    def note(connection: Connection, *arguments: Any) -> bool:
+        assert connection._progress is not None
+        said.add(int(connection._progress[3][0]))
+        return report(connection, *arguments)
+
+    monkeypatch.setattr(Connection, "_report", note)
+    with Server(BY_NAME["g45"], Options()) as server:
+        subprocess.run([real_client.scenes("gl"), "clear", "-", "64", "300"], check=True, stdout=subprocess.DEVNULL,
+                       env=real_client.on_server(server.directory), timeout=real_client.TIMEOUT)
+    processors = os.sched_getaffinity(0)
+    assert said <= {0} | {processor + 1 for processor in processors}
+    assert len(said - {0}) > 0 or len(processors) == 1  # with one, it sleeps at once
 
 
 UNUSED = "never opened the GPU\n"

@@ -172,6 +172,48 @@ def test_results_are_reported_in_shared_memory_unless_the_client_sleeps(server: 
         assert progress(client) == (sequence + 1, 1)
 
 
+def test_a_report_says_how_the_client_waits() -> None:
+    progress = ffi.new("struct g4_live_progress *")
+    members = [ffi.addressof(progress, name) for name in ("completed", "sleeping", "processor")]
+    processors = os.sched_getaffinity(0)
+    here = min(processors)
+    os.sched_setaffinity(0, {here})
+    try:
+        assert lib.g4_live_completed(*members, 7) == lib.G4_LIVE_POLLS  # it has not said where
+        progress.processor = here + 1
+        assert lib.g4_live_completed(*members, 8) == lib.G4_LIVE_SHARES_PROCESSOR
+        progress.sleeping = 1
+        assert lib.g4_live_completed(*members, 9) == lib.G4_LIVE_SLEEPS
+        progress.sleeping, progress.processor = 0, here + 2
+        assert lib.g4_live_completed(*members, (1 << 32) + 10) == lib.G4_LIVE_POLLS
+        assert (progress.completed, progress.failed) == (10, 0)
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
+def test_a_server_leaves_the_processor_that_its_client_polls_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[int] = []
+    leave = Device.leave_processor
+    monkeypatch.setattr(Device, "leave_processor", lambda device: (left.append(1), leave(device)))
+    processors = os.sched_getaffinity(0)
+    here = min(processors)
+    os.sched_setaffinity(0, {here})
+    try:
+        with Server(BY_NAME["g45"], Options(workers=2)) as server, \
+             FakeClient(server.directory, progress=PROGRESS) as client:  # its threads inherit the processor
+            client.bind(BATCH, 0x10000, 0x10000)
+            client.bind(DATA, 0x10000, 0x20000)
+            for value, elsewhere in ((1, False), (2, True), (3, False)):
+                store(client, value)
+                client.words(PROGRESS + 12, here + 1 + elsewhere)
+                sequence = client.start(BATCH)
+                wait_until(lambda last=sequence: progress(client) == (last, 0))  # type: ignore[misc]  # mypy cannot infer lambdas with defaults
+                assert client.dwords(0x20000, 1) == (value,)
+        assert len(left) == 2
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
 def test_a_client_that_scribbles_over_its_progress_deceives_only_itself(server: Server) -> None:
     with FakeClient(server.directory, progress=PROGRESS) as client:
         client.bind(BATCH, 0x10000, 0x10000)

@@ -3,13 +3,19 @@
  *
  * A program of its own: prints the name of the first check that fails and exits with 1.
  */
+#define _GNU_SOURCE
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "core/pool.h"
+#include "core/processors.h"
 #include "core/tiling.h"
 #include "core/variant.h"
 
@@ -235,7 +241,203 @@ static void rounds_of_threads_that_are_awake(void) {
     g4_pool_free(pool);
 }
 
+/* ---- processors ---- */
+
+static _Atomic uint32_t affinity_changes;
+
+/* In place of the one of libc: counts. */
+int sched_setaffinity(pid_t thread, size_t size, const cpu_set_t *set) {
+    atomic_fetch_add(&affinity_changes, 1);
+    return (int)syscall(SYS_sched_setaffinity, thread, size, set);
+}
+
+static cpu_set_t affinity(void) {
+    cpu_set_t allowed;
+    check(sched_getaffinity(0, sizeof allowed, &allowed) == 0, "affinity");
+    return allowed;
+}
+
+static cpu_set_t only(size_t processor) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    return one;
+}
+
+/* Let a thread, 0: the calling one, use these processors. */
+static void allow(pid_t thread, cpu_set_t processors) {
+    check(sched_setaffinity(thread, sizeof processors, &processors) == 0, "affinity");
+}
+
+static void moves(void) {
+    const cpu_set_t before = affinity();
+    bool moved = false;
+
+    for (int tries = 0; tries < 100 && !moved; tries++) { /* the system may move it back */
+        const int here = g4_processor();
+        uint64_t last = 0;
+        g4_leave_processor(&last, NULL, 0);
+        moved = g4_processor() != here;
+        check(last != 0, "the time of the move");
+    }
+    const cpu_set_t after = affinity();
+    check(moved || CPU_COUNT(&before) == 1, "a thread leaves its processor");
+    check(CPU_EQUAL(&before, &after), "the affinity is the same after a move");
+
+    uint64_t last = 1;
+    g4_leave_processor(&last, NULL, 0);
+    const uint64_t first = last;
+    g4_leave_processor(&last, NULL, 0);
+    check(first != 1 && last == first, "moves do not follow each other at once");
+}
+
+static void single_processor(void) {
+    const cpu_set_t before = affinity();
+    const cpu_set_t one = only((size_t)g4_processor());
+    uint64_t last = 0;
+
+    allow(0, one);
+    g4_leave_processor(&last, NULL, 0);
+    const cpu_set_t after = affinity();
+    check(CPU_EQUAL(&one, &after), "a thread stays on the only processor that it may use");
+    allow(0, before);
+}
+
+/* All other processors but one are taken: a thread moves to that one, and if it is taken as well, to any of them. */
+static void taken_processors(void) {
+    const cpu_set_t allowed = affinity();
+    for (int free = -1; free < CPU_SETSIZE; free++) {
+        int16_t taken[CPU_SETSIZE];
+        uint32_t count = 0;
+        if (free >= 0 && !CPU_ISSET((size_t)free, &allowed)) {
+            continue;
+        }
+        for (int i = 0; i < CPU_SETSIZE; i++) {
+            taken[count] = (int16_t)i;
+            count += i != free;
+        }
+        for (int tries = 0; tries < 100; tries++) { /* the system may move it, too */
+            const int here = g4_processor();
+            uint64_t last = 0;
+            g4_leave_processor(&last, taken, count);
+            const int now = g4_processor();
+            if (CPU_COUNT(&allowed) == 1 || (now != here && (free < 0 || free == here || now == free))) {
+                break;
+            }
+            check(tries < 99, "a thread moves to a processor that is not taken");
+        }
+    }
+}
+
+static void count_job(void *data, uint32_t worker, uint32_t job) {
+    (void)worker;
+    (void)job;
+    atomic_fetch_add((_Atomic uint32_t *)data, 1);
+}
+
+static void caller_that_moves(void) {
+    const cpu_set_t before = affinity();
+    struct g4_pool *const pool = g4_pool_new(2);
+
+    for (uint32_t round = 0; round < 1000; round++) {
+        _Atomic uint32_t jobs = 0;
+        g4_pool_move_caller(pool);
+        g4_pool_run(pool, count_job, &jobs, 40, 0, false);
+        check(jobs == 40, "the jobs of a round whose caller has moved");
+    }
+    g4_pool_free(pool);
+    const cpu_set_t after = affinity();
+    check(CPU_EQUAL(&before, &after), "the affinity of a caller that has moved");
+}
+
+/* ---- a worker on the processor of the caller ---- */
+
+struct shared_processor {
+    int processor;
+    _Atomic uint32_t elsewhere; /* jobs of the worker that ran on another one */
+    _Atomic bool stop;
+};
+
+static void note_processor_of_job(void *data, uint32_t worker, uint32_t job) {
+    struct shared_processor *const shared = data;
+    const struct timespec job_time = {.tv_nsec = 1000};
+    (void)job;
+    nanosleep(&job_time, NULL); /* or the caller would do them all */
+    atomic_fetch_add(&shared->elsewhere, worker != 0 && g4_processor() != shared->processor);
+}
+
+/* Keeps its processor busy, so that the system has no reason to move a thread there. */
+static void *occupy(void *data) {
+    struct shared_processor *const shared = data;
+    while (!atomic_load(&shared->stop)) {
+    }
+    return NULL;
+}
+
+/* The only thread of the process besides the calling one. */
+static pid_t other_thread(void) {
+    DIR *const tasks = opendir("/proc/self/task");
+    pid_t found = 0;
+    check(tasks != NULL, "threads of the process");
+    for (const struct dirent *task; (task = readdir(tasks));) {
+        const pid_t thread = (pid_t)strtol(task->d_name, NULL, 10);
+        found = thread > 0 && thread != getpid() ? thread : found;
+    }
+    closedir(tasks);
+    check(found != 0, "another thread of the process");
+    return found;
+}
+
+/* Whether the worker moves away from the processor of the caller, and works elsewhere. */
+static bool worker_moves(struct g4_pool *pool, struct shared_processor *shared) {
+    const uint32_t changes = affinity_changes;
+    shared->elsewhere = 0;
+    for (uint32_t round = 0; round < 200 && !(affinity_changes > changes && shared->elsewhere); round++) {
+        g4_pool_run(pool, note_processor_of_job, shared, 4, 0, false);
+    }
+    return affinity_changes > changes && shared->elsewhere;
+}
+
+static void worker_beside_the_caller(void) {
+    const cpu_set_t before = affinity();
+    struct shared_processor shared = {.processor = g4_processor()};
+    const cpu_set_t here = only((size_t)shared.processor);
+    pthread_t busy[8];
+    size_t count = 0;
+    bool moves = false;
+
+    if (CPU_COUNT(&before) < 2 || CPU_COUNT(&before) > 8) {
+        return;
+    }
+    struct g4_pool *const pool = g4_pool_new(2);
+    const pid_t worker = other_thread();
+    for (size_t i = 0; i < CPU_SETSIZE; i++) {
+        if (CPU_ISSET(i, &before) && (int)i != shared.processor) {
+            allow(0, only(i)); /* the thread inherits it */
+            check(pthread_create(&busy[count++], NULL, occupy, &shared) == 0, "a thread");
+        }
+    }
+    allow(0, here);
+    for (int tries = 0; tries < 50 && !moves; tries++) { /* the system may move it before it does so itself */
+        allow(worker, here);
+        allow(worker, before);
+        moves = worker_moves(pool, &shared);
+    }
+    check(moves, "a worker leaves the processor of the caller");
+    atomic_store(&shared.stop, true);
+    for (size_t i = 0; i < count; i++) {
+        pthread_join(busy[i], NULL);
+    }
+    g4_pool_free(pool);
+    allow(0, before);
+}
+
 int main(void) {
+    worker_beside_the_caller();
+    moves();
+    taken_processors();
+    single_processor();
+    caller_that_moves();
     pool();
     brief_rounds();
     rounds_of_threads_that_are_awake();

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ["core/memory.c", "core/pool.c", "core/far_pages.c", "core/physical.c", "core/tiling.c", "core/tile_copy.c",
-        "core/variant.c", "generated/variants/core_tile_copy_avx2.c",
+        "core/processors.c", "core/variant.c", "generated/variants/core_tile_copy_avx2.c",
         "generated/variants/core_tile_copy_avx512.c"]
 INTERMEDIATE_FORM = ["eu/jit/ir.c", "eu/jit/allocate.c", "eu/jit/waits.c"]
 

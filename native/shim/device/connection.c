@@ -310,8 +310,16 @@ static void pause_briefly(void) {
 #endif
 }
 
+/* Tell the server which processor the thread polls on; 0: it does not.  Written only when it changes, as the server
+ * reads what is next to it. */
+static void note_processor(struct g4_live_progress *progress, uint32_t processor) {
+    if (__atomic_load_n(&progress->processor, __ATOMIC_RELAXED) != processor) {
+        __atomic_store_n(&progress->processor, processor, __ATOMIC_RELAXED);
+    }
+}
+
 /* Spin until `end`, without the lock; false: nothing has arrived. */
-static bool spin(const struct known_progress *known, int64_t end) {
+static bool spin(struct g4_live_progress *progress, const struct known_progress *known, int64_t end) {
     enum {
         POLLS = 32 /* of the progress between two reads of the clock */
     };
@@ -322,6 +330,7 @@ static bool spin(const struct known_progress *known, int64_t end) {
             }
             pause_briefly();
         }
+        note_processor(progress, (uint32_t)sched_getcpu() + 1);
         (void)sched_yield(); /* on a busy machine, other threads come first */
     } while (shim_now() < end);
     return false;
@@ -368,7 +377,10 @@ void connection_pause(struct connection *connection, int64_t deadline) {
     const int64_t patience = may_spin ? connection->patience : 0;
     const int64_t start = may_spin ? shim_now() : 0;
     shim_unlock();
-    const bool done = patience && spin(&known, deadline - start < patience ? deadline : start + patience);
+    const bool done = patience && spin(progress, &known, deadline - start < patience ? deadline : start + patience);
+    if (patience) {
+        note_processor(progress, 0);
+    }
     if (!done) {
         wait_for_packet(progress, &known, fd, deadline);
     }
