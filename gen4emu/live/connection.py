@@ -56,6 +56,8 @@ _MAX_CLOCK_READINGS = 4096  # between two submissions; then the clock stands sti
 # The part of the arena whose pages are provided while the driver compiles its first shaders, as the first frame has no
 # time for that: a color and a depth buffer of 512x512, a texture, and the buffers of the driver.
 _READY_ARENA = 4 << 20
+_READY_STEP = 256 << 10  # of it at once
+_READY_HEAP = 4 << 20  # the same of the thread's heap, most of it for kernels: 1.2 KB an instruction
 _WAIT_SECONDS = 0.001  # between two reads of the memory that a batch waits for
 
 LiveDevice = Device | Acknowledger
@@ -149,6 +151,12 @@ class PacketSocket:
         else:
             socket.send_fds(self._socket, [data], [descriptor], _MSG_NOSIGNAL)
 
+    def has_arrived(self) -> bool:
+        """True if `receive` does not wait."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
+
     def has_ended(self) -> bool:
         """True if no more packets can arrive, beside those that are queued."""
         poll = select.poll()
@@ -190,9 +198,10 @@ class MappedFile:
         if self.host == ffi.NULL:
             raise ProtocolError(f"file that cannot be mapped: {os.strerror(ffi.errno)}")
 
-    def populate(self, size: int) -> None:
-        """Provide the pages of its first bytes now."""
-        lib.g4_provide(self.host, min(size, self.size))
+    def populate(self, start: int, size: int) -> None:
+        """Provide the pages of `size` bytes from `start` on, as far as it has them, now."""
+        if start < self.size:
+            lib.g4_provide(ffi.cast("uint8_t *", self.host) + start, min(size, self.size - start))
 
     def close(self) -> None:
         """Unmap it; nothing may be bound from it."""
@@ -265,10 +274,10 @@ class AddressSpace:
         self._keeps_arena = True
         return ffi.cast("struct g4_live_progress *", ffi.cast("uint8_t *", arena.host) + offset)
 
-    def populate(self, size: int) -> None:
-        """Provide the pages of the first bytes of the arena now, where the first buffers of the program will be."""
+    def populate(self, start: int, size: int) -> None:
+        """Provide pages of the arena now, where the first buffers of the program will be."""
         if 0 in self._files:  # a client may have removed it
-            self._files[0].populate(size)
+            self._files[0].populate(start, size)
 
     def bind(self, ranges: Any, count: int) -> None:
         """Bind and unbind ranges: an array of `struct g4_live_range`."""
@@ -404,6 +413,7 @@ class Connection:
         self.activity = Activity()
         self.device: LiveDevice | None = None
         self._ready: LiveDevice | None = None  # the device before its first use
+        self._preparation: Iterator[None] | None = None  # what is left of it
         self._engines = dict(_ENGINES[name] for name in host.chip.kernel.engines)  # by number in the protocol
         self._space = AddressSpace(host.chip.address_space_bytes)
         self._contexts = contexts_of(host.chip)
@@ -447,6 +457,8 @@ class Connection:
             if handler is None:
                 raise ProtocolError(f"unknown packet type {kind}")
             handler()
+            if self._preparation is not None:
+                self._prepare_until_packet()
 
     def _end(self) -> None:
         """Let the server add up the counters, and release everything."""
@@ -721,14 +733,33 @@ class Connection:
         self._host.warn_once(text(self._packets.packet("note").text), self)
 
     def _used(self) -> None:
-        """Make the device, and pages for the first frame, while the driver compiles its first shaders."""
         self.activity.used = True
         if self.device is None and self._ready is None:
-            self._ready = self._new_device()
-            if isinstance(self._ready, Device):
-                self._ready.prepare()
-                self._space.populate(_READY_ARENA)
-                lib.g4_heap_provide()
+            self._preparation = self._prepare()
+
+    def _prepare(self) -> Iterator[None]:
+        """Make the device, and pages for the first frame, while the driver compiles its first shaders: step by step."""
+        self._ready = self._new_device()
+        if not isinstance(self._ready, Device):
+            return
+        yield
+        self._ready.prepare()
+        for size in range(4 * _READY_STEP, _READY_HEAP + 1, 4 * _READY_STEP):
+            yield
+            lib.g4_heap_provide(size)  # what it has provided already takes no time
+        for start in range(0, _READY_ARENA, _READY_STEP):
+            yield
+            self._space.populate(start, _READY_STEP)
+
+    def _prepare_until_packet(self) -> None:
+        """Go on preparing until a packet arrives: the program may be waiting for its answer."""
+        assert self._preparation is not None
+        while not self._packets.has_arrived():
+            try:
+                next(self._preparation)
+            except StopIteration:
+                self._preparation = None
+                return
 
     def _new_device(self) -> LiveDevice:
         chip, options = self._host.chip, self._host.options
@@ -742,6 +773,7 @@ class Connection:
         """The device, created on first use: many programs open device files only to probe them."""
         if self.device is None:
             self.device, self._ready = self._ready or self._new_device(), None
+            self._preparation = None  # too late for the rest
             self._space.attach(self.device.memory)
             self._observers = self._host.observers(self, self.device)
         return self.device

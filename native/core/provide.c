@@ -10,7 +10,7 @@
 
 enum {
     BLOCK = 64 << 10, /* of memory for the heap: small enough to be taken from it, not from the system */
-    BLOCKS = 64,      /* kernels of the first frame take most of it: a decoded instruction has 1.2 KB */
+    MOST_BLOCKS = 64,
     /* The limits that glibc approaches by itself as large blocks are freed, unless one of them is set. */
     LARGEST_IN_HEAP = 32 << 20, /* what is larger has a mapping of its own */
     MOST_KEPT = 64 << 20,       /* free memory at the end of the heap, before a part goes back to the system */
@@ -60,10 +60,11 @@ void g4_heap_keep(void) {
 #endif
 }
 
-void g4_heap_provide(void) {
-    void *block[BLOCKS];
-    unsigned count = 0;
-    while (count < BLOCKS && (block[count] = malloc(BLOCK))) {
+void g4_heap_provide(size_t bytes) {
+    void *block[MOST_BLOCKS];
+    const size_t wanted = bytes / BLOCK < MOST_BLOCKS ? bytes / BLOCK : MOST_BLOCKS;
+    size_t count = 0;
+    while (count < wanted && (block[count] = malloc(BLOCK))) {
         g4_provide(block[count++], BLOCK);
     }
     while (count) {

@@ -19,7 +19,7 @@ def faults():
 
 def run():
     if sys.argv[1] == "provide":
-        lib.g4_heap_provide()
+        lib.g4_heap_provide(4 << 20)
     for count, size in ((9, 200_000), (9, 200_000), (1, 2_000_000), (1, 2_000_000)):
         before = faults()
         blocks = [bytes([1]) * size for _ in range(count)]

@@ -134,6 +134,17 @@ def test_pages_are_provided_as_soon_as_a_driver_works_with_the_device(server: Se
             assert client.dwords(0x20000 - 4, 3) == (0, 0x12345678, 0)  # which stays
 
 
+def test_a_submission_does_not_wait_for_pages(client: FakeClient) -> None:
+    store(client, 5)
+    client.send_raw(struct.pack("<IIQ", lib.G4_LIVE_USED, 16, 0))
+    assert client.run(BATCH) == lib.G4_LIVE_DONE
+    assert client.dwords(0x20000, 1) == (5,)
+    provided = os.fstat(client.descriptor).st_blocks * 512
+    assert provided < 4 << 20
+    assert client.run(BATCH) == lib.G4_LIVE_DONE
+    assert os.fstat(client.descriptor).st_blocks * 512 == provided  # what is left is not done later
+
+
 def test_submissions_do_not_wait_and_results_arrive_in_order(client: FakeClient) -> None:
     numbers = []
     for i in range(20):
