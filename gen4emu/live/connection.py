@@ -56,8 +56,9 @@ _MAX_CLOCK_READINGS = 4096  # between two submissions; then the clock stands sti
 # The part of the arena whose pages are provided while the driver compiles its first shaders, as the first frame has no
 # time for that: a color and a depth buffer of 512x512, a texture, and the buffers of the driver.
 _READY_ARENA = 4 << 20
-_READY_STEP = 256 << 10  # of it at once
-_READY_HEAP = 4 << 20  # the same of the thread's heap, most of it for kernels: 1.2 KB an instruction
+_READY_STEP = 256 << 10  # provided at once
+# The same for the heap of the connection's thread.  Most of it is for kernels: a decoded instruction takes 1.2 KB.
+_READY_HEAP, _HEAP_STEP = 4 << 20, 1 << 20
 _WAIT_SECONDS = 0.001  # between two reads of the memory that a batch waits for
 
 LiveDevice = Device | Acknowledger
@@ -153,14 +154,15 @@ class PacketSocket:
 
     def has_arrived(self) -> bool:
         """True if `receive` does not wait."""
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(0))
+        return self._polls(select.POLLIN)
 
     def has_ended(self) -> bool:
         """True if no more packets can arrive, beside those that are queued."""
+        return self._polls(select.POLLRDHUP)
+
+    def _polls(self, event: int) -> bool:
         poll = select.poll()
-        poll.register(self._socket, select.POLLRDHUP)
+        poll.register(self._socket, event)
         return bool(poll.poll(0))
 
     def shut_down_reading(self) -> None:
@@ -422,7 +424,7 @@ class Connection:
         self._notes = bytearray()  # of GL calls, before the next submission
         self._waits_since: float | None = None  # the submission waits for the program
         self._clock_readings = 0  # by the program since the last submission to the render engine
-        self._progress: tuple[Any, Any, Any, Any] | None = None  # its members
+        self._progress: tuple[Any, Any, Any, Any] | None = None  # completed, failed, sleeping, processor
         self._result = ffi.new("struct g4_live_result *")
         self._result.header.type = lib.G4_LIVE_RESULT
         self._handlers: dict[int, Callable[[], None]] = {
@@ -744,9 +746,9 @@ class Connection:
             return
         yield
         self._ready.prepare()
-        for size in range(4 * _READY_STEP, _READY_HEAP + 1, 4 * _READY_STEP):
+        for size in range(_HEAP_STEP, _READY_HEAP + 1, _HEAP_STEP):
             yield
-            lib.g4_heap_provide(size)  # what it has provided already takes no time
+            lib.g4_heap_provide(size)
         for start in range(0, _READY_ARENA, _READY_STEP):
             yield
             self._space.populate(start, _READY_STEP)

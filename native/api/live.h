@@ -22,7 +22,7 @@ void g4_mem_written_since(const struct g4_mem *mem, const uint64_t *pages, uint3
 
 /* Let the system provide and map memory all at once, which takes a fraction of the time that a fault for each page
  * takes: memory that will be written, whose contents stay, but for parts of pages at both ends; the code of this
- * library; and so many bytes, at most 4 MiB, for what this thread allocates.  These do nothing if the system cannot do
+ * library; and `bytes`, at most 4 MiB, for what this thread will allocate.  These do nothing if the system cannot do
  * that. */
 void g4_provide(void *start, size_t size);
 void g4_code_provide(void);

@@ -69,7 +69,8 @@ DIFFERENT = {
     "two messages, the first elsewhere":
         "mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };\nadd(4) m2.2<1>UD g1.2<4,4,1>UD -8D { align1 nomask };\n"
         + f"send(16) 1 null<1>UW g0<8,8,1>UW {FIRST_OF_TWO} write {{ align1 }};\n" + COPY,
-    # Red is 1 by infinity, and 0 if it is clamped, as in the mode that is set after that for nobody.
+    # Red is 1, because the product is infinite.  In ALT mode it would be 0, because the product would be the largest
+    # number.  A thread sets that mode at its end, so none computes in it.
     "a control register that is changed at the end":
         "mov(16) g30<1>UD 0x7f000000UD { align1 compr };\nmul(16) g32<1>F g30<8,8,1>F 1000.0F { align1 compr };\n"
         "mov(16) g34<1>UD 0x7f7fffffUD { align1 compr };\n"
