@@ -45,6 +45,12 @@ INLINE bool step_right(uint32_t x, uint32_t y, struct pieces *at) {
     return true;
 }
 
+/* Whether the pieces of a row, or in columns those of both rows, follow each other in memory: store_pair() needs that.
+ */
+INLINE bool are_joined(const struct pieces *at) {
+    return at->step == PIECE || at->lower == at->upper + PIECE;
+}
+
 INLINE uint32_t adjacent_pixels(const struct g4_pixel_map *map, uint32_t x) {
     if (map->tiling == G4_TILING_LINEAR) {
         return 0;
@@ -266,7 +272,7 @@ INLINE void write_vector(const struct g4_target *target, const struct pieces *pi
 INLINE bool is_pair(const struct g4_wide_message *message, uint32_t left, uint32_t t, const struct pieces *at) {
     return (left & message->rows) >> t >> 1 & 1 && (message->live[t] & message->live[t + 1]) == UINT16_MAX &&
            message->half && at->adjacent >= ROW_PIXELS && message->x[t + 1][0] == message->x[t][0] + ROW_PIXELS &&
-           message->y[t + 1][0] == message->y[t][0] && (at->step == PIECE || at->lower == at->upper + PIECE);
+           message->y[t + 1][0] == message->y[t][0] && are_joined(at);
 }
 
 /* The pixels of a pair: the first half of those of both threads, then the second. */
@@ -368,7 +374,7 @@ INLINE uint32_t write_whole_rows(struct g4_target *target, struct g4_port *port,
         const uint32_t t = (uint32_t)__builtin_ctz(left);
         struct pieces at = {.adjacent = 0};
         if (!find_pieces(target, port, x, message->y[t][0], &at) || at.adjacent < (ROW_THREADS - 1) * ROW_PIXELS ||
-            (at.step != PIECE && at.lower != at.upper + PIECE)) {
+            !are_joined(&at)) {
             break;
         }
         write_row(target, &at, t, message, byte, shape);

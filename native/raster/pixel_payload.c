@@ -305,14 +305,8 @@ static void note_rows(const struct g4_wm *wm, const struct g4_kernel *kernel, st
 
 /* Move the threads of a gang of whole rows to where they are now. */
 static void move_rows(const struct g4_wm *wm, struct g4_gang *gang) {
-    typedef uint32_t four __attribute__((vector_size(16)));
-    const uint32_t x = wm->thread[0].block[0].x[0];
-    const uint32_t y = wm->thread[0].block[0].y[0];
-    const four first = (x | y << 16) + (four){0, 2, 4, 6};
-
     for (uint32_t t = 0; t < G4_GANG_THREADS; t++) {
-        const four here = first + (t % 4 * 8 | (t / 4 * 2) << 16);
-        memcpy(&gang->grf[1].ud[t][G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD], &here, sizeof here);
+        g4_wm_put_positions(&wm->thread[t].block[0], &gang->grf[1].ud[t][G4_PAYLOAD_PS_R1_SUBSPAN_0_X_DWORD]);
     }
 }
 
