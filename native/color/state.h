@@ -214,10 +214,24 @@ struct g4_filled_rows {
     uint32_t count, bytes, pitch; /* `bytes` of a row is a multiple of 2 and of the size of a pixel */
 };
 
+/* Rows in host memory of which some pixels are lit: bit i of lit[j] is pixel i of row j. */
+struct g4_lit_rows {
+    uint8_t *first;
+    const uint32_t *lit;
+    uint32_t count, pitch;
+    uint32_t bytes; /* of a pixel */
+};
+
 struct g4_fill_ops {
     /* Make each pixel (pixel & keep) | value. */
     void (*rows)(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
                  const struct g4_pixel_pattern *keep);
+    /* The lit pixels of rows that are contiguous. */
+    void (*spans)(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
+                  const struct g4_pixel_pattern *keep);
+    /* The lit pixels, of 32 bits, in columns of a Y tile. */
+    void (*columns)(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
+                    const struct g4_pixel_pattern *keep);
 };
 
 G4_VARIANT_DECLARE(struct g4_depth_ops, g4_depth_ops);

@@ -38,7 +38,7 @@ struct g4_kernel_parts {
 struct g4_uniform_color {
     uint32_t pixels;      /* of a thread: 8 or 16; 0: the color is not uniform */
     uint32_t target;      /* binding table entry of the render target */
-    uint32_t from;        /* lowest register that is read, apart from R0 and R1, the message header */
+    uint32_t from, to;    /* the registers that are read, apart from R0 and R1, the message header */
     uint32_t channel_ops; /* of a thread */
 };
 

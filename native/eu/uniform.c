@@ -20,8 +20,13 @@ struct analysis {
     bool uniform_mrf[G4_MRF_COUNT];
     uint32_t header_mrf; /* payload register that must hold R1 as dispatched */
     bool header;         /* it does */
-    uint32_t from;       /* lowest register that all threads must have in common */
+    uint32_t from, to;   /* the registers that all threads must have in common */
 };
+
+static void add_common(struct analysis *state, uint32_t reg) {
+    state->from = reg < state->from ? reg : state->from;
+    state->to = reg >= state->to ? reg + 1 : state->to;
+}
 
 static bool is_simple(const struct g4_op *op) {
     return !op->undefined && !op->breakpoint && op->predicate == 0 && !op->align16 && !op->half;
@@ -58,7 +63,7 @@ static bool is_color_move(struct analysis *state, const struct g4_op *op) {
         if (read >= G4_GRF_COUNT || state->written_grf[read]) {
             return false;
         }
-        state->from = read < state->from ? read : state->from;
+        add_common(state, read);
     }
     state->common_grf[reg] = state->written_grf[reg] = true;
     state->uniform_grf[reg] = false;
@@ -83,7 +88,7 @@ static bool is_uniform_source(struct analysis *state, const struct g4_op *op, co
     }
     if (g4_src_scalar(src) && src->pass_bytes == 0) {
         if (!state->written_grf[reg]) {
-            state->from = reg < state->from ? reg : state->from;
+            add_common(state, reg);
             return true;
         }
         return state->uniform_grf[reg];
@@ -205,5 +210,6 @@ void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_col
     }
     flat->channel_ops += last->exec_size;
     flat->from = state.from;
+    flat->to = state.to;
     (void)(is_uniform_color_write(&state, last, flat) || is_uniform_write(&state, last, flat));
 }

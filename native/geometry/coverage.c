@@ -192,3 +192,57 @@ bool g4_coverage_is_inside(const struct g4_setup *setup, int32_t x, int32_t y) {
 uint32_t g4_coverage_pixels(const struct g4_coverage *coverage) {
     return g4_count_bits(&coverage->row[coverage->first], coverage->last - coverage->first + 1);
 }
+
+/* The subspans of two rows: the lowest bit of each that has lit pixels. */
+static uint32_t subspans_of(const struct g4_coverage *coverage, int32_t j) {
+    const uint32_t any = g4_coverage_row(coverage, j) | g4_coverage_row(coverage, j + 1);
+    return (any | any >> 1) & 0x55555555u;
+}
+
+uint32_t g4_coverage_subspans(const struct g4_coverage *coverage) {
+    uint32_t lit[G4_TILE_SIZE / 2];
+    int32_t rows = 0;
+    for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
+        lit[rows++] = subspans_of(coverage, j);
+    }
+    return g4_count_bits(lit, rows);
+}
+
+struct g4_coverage g4_coverage_first_subspans(const struct g4_coverage *coverage, uint32_t count) {
+    struct g4_coverage part = {.x = coverage->x, .y = coverage->y, .first = coverage->first, .last = -1};
+    uint32_t left = count;
+
+    for (int32_t j = coverage->first & ~1; j <= coverage->last && left; j += 2) {
+        uint32_t kept = 0;
+        for (uint32_t subspans = subspans_of(coverage, j); subspans && left; subspans &= subspans - 1, left--) {
+            kept |= 3u << __builtin_ctz(subspans);
+        }
+        part.row[j] = g4_coverage_row(coverage, j) & kept;
+        part.row[j + 1] = g4_coverage_row(coverage, j + 1) & kept;
+        part.last = j + 1;
+    }
+    part.first &= ~1;
+    return part;
+}
+
+struct g4_coverage g4_coverage_split_last(struct g4_coverage *coverage, uint32_t count) {
+    struct g4_coverage part = {.x = coverage->x, .y = coverage->y, .first = coverage->last + 1, .last = coverage->last};
+    uint32_t left = count;
+
+    for (int32_t j = coverage->last & ~1; j >= coverage->first - 1 && left; j -= 2) {
+        uint32_t taken = 0;
+        for (uint32_t subspans = subspans_of(coverage, j); subspans && left; left--) {
+            const uint32_t highest = 31u - (uint32_t)__builtin_clz(subspans);
+            taken |= 3u << highest;
+            subspans &= ~(1u << highest);
+        }
+        for (int32_t k = j; k <= j + 1 && k <= coverage->last; k++) {
+            part.row[k] = g4_coverage_row(coverage, k) & taken;
+            if (k >= coverage->first) {
+                coverage->row[k] &= ~taken;
+            }
+        }
+        part.first = j;
+    }
+    return part;
+}

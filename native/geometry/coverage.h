@@ -28,5 +28,29 @@ bool g4_coverage_find(const struct g4_setup *setup, int32_t tile_x, int32_t tile
 bool g4_coverage_is_inside(const struct g4_setup *setup, int32_t x, int32_t y);
 
 uint32_t g4_coverage_pixels(const struct g4_coverage *coverage);
+/* The number of subspans, of 2x2 pixels, that have lit ones. */
+uint32_t g4_coverage_subspans(const struct g4_coverage *coverage);
+/* The first `count` subspans, row by row; `coverage` has at least so many. */
+struct g4_coverage g4_coverage_first_subspans(const struct g4_coverage *coverage, uint32_t count);
+/* Take the last `count` subspans off, of which there are at least so many.  Returns them. */
+struct g4_coverage g4_coverage_split_last(struct g4_coverage *coverage, uint32_t count);
+
+/* The lit pixels of a row of the tile. */
+static inline uint32_t g4_coverage_row(const struct g4_coverage *coverage, int32_t j) {
+    return j >= coverage->first && j <= coverage->last ? coverage->row[j] : 0;
+}
+
+/* Whether all pixels of the tile are lit. */
+static inline bool g4_coverage_is_whole(const struct g4_coverage *coverage) {
+    uint32_t lit = UINT32_MAX;
+
+    if (coverage->first != 0 || coverage->last != G4_TILE_SIZE - 1) {
+        return false;
+    }
+    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
+        lit &= coverage->row[j];
+    }
+    return lit == UINT32_MAX;
+}
 
 #endif

@@ -86,6 +86,44 @@ enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, b
     return dispatch->enabled[preferred] ? preferred : other;
 }
 
+/* ---- subspans ---- */
+
+/* A row of subspans that are lit completely, each written as one word, whose lowest 16 bits are x. */
+static inline __attribute__((always_inline)) void collect_row(struct g4_subspan *subspan, uint16_t x, uint16_t y) {
+    const struct g4_subspan leftmost = {.x = x, .y = y, .lit = 15};
+    uint64_t word;
+
+    _Static_assert(sizeof leftmost == sizeof word, "a subspan is a word");
+    memcpy(&word, &leftmost, sizeof word);
+    for (uint32_t s = 0; s < G4_TILE_SIZE / 2; s++, word += 2) {
+        memcpy(&subspan[s], &word, sizeof word);
+    }
+}
+
+void g4_wm_collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
+    uint32_t n = 0;
+    for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
+        const uint32_t upper = j >= coverage->first ? coverage->row[j] : 0;
+        const uint32_t lower = j < coverage->last ? coverage->row[j + 1] : 0;
+        const uint32_t any = upper | lower;
+        if ((upper & lower) == UINT32_MAX) {
+            collect_row(&wm->subspan[n], (uint16_t)coverage->x, (uint16_t)(coverage->y + j));
+            n += G4_TILE_SIZE / 2;
+            continue;
+        }
+        for (uint32_t left = (any | any >> 1) & 0x55555555u; left; left &= left - 1) {
+            const uint32_t i = (uint32_t)__builtin_ctz(left);
+            wm->subspan[n++] = (struct g4_subspan){
+                .x = (uint16_t)(coverage->x + (int32_t)i),
+                .y = (uint16_t)(coverage->y + j),
+                .lit = (upper >> i & 3) | (lower >> i & 3) << 2,
+            };
+        }
+    }
+    wm->subspans = n;
+    wm->is_listed = true;
+}
+
 /* ---- the gang ---- */
 
 static void add_subspans(struct g4_thread_start *start, const struct g4_pixel_block *block) {

@@ -79,42 +79,6 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state 
     return status;
 }
 
-/* A row of subspans that are lit completely, each written as one word, whose lowest 16 bits are x. */
-static inline __attribute__((always_inline)) void collect_row(struct g4_subspan *subspan, uint16_t x, uint16_t y) {
-    const struct g4_subspan leftmost = {.x = x, .y = y, .lit = 15};
-    uint64_t word;
-
-    _Static_assert(sizeof leftmost == sizeof word, "a subspan is a word");
-    memcpy(&word, &leftmost, sizeof word);
-    for (uint32_t s = 0; s < G4_TILE_SIZE / 2; s++, word += 2) {
-        memcpy(&subspan[s], &word, sizeof word);
-    }
-}
-
-/* The lit subspans of the tile, row by row. */
-static inline __attribute__((always_inline)) void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
-    uint32_t n = 0;
-    for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
-        const uint32_t upper = j >= coverage->first ? coverage->row[j] : 0;
-        const uint32_t lower = j < coverage->last ? coverage->row[j + 1] : 0;
-        const uint32_t any = upper | lower;
-        if ((upper & lower) == UINT32_MAX) {
-            collect_row(&wm->subspan[n], (uint16_t)coverage->x, (uint16_t)(coverage->y + j));
-            n += G4_TILE_SIZE / 2;
-            continue;
-        }
-        for (uint32_t left = (any | any >> 1) & 0x55555555u; left; left &= left - 1) {
-            const uint32_t i = (uint32_t)__builtin_ctz(left);
-            wm->subspan[n++] = (struct g4_subspan){
-                .x = (uint16_t)(coverage->x + (int32_t)i),
-                .y = (uint16_t)(coverage->y + j),
-                .lit = (upper >> i & 3) | (lower >> i & 3) << 2,
-            };
-        }
-    }
-    wm->subspans = n;
-}
-
 /* interpolate_depth for at most FEW_SUBSPANS, without tables of columns and rows. */
 static void interpolate_few(struct g4_wm *wm, const struct g4_plane *plane) {
     for (uint32_t s = 0; s < wm->subspans; s++) {
@@ -202,9 +166,17 @@ static void keep_covered(struct g4_wm *wm, const struct g4_coverage *coverage) {
     wm->subspans = survivors;
 }
 
-/* Mode P: depth and stencil before the shader, of the subspans of `coverage`.  Removes failing pixels, and subspans
- * without pixels. */
-static void test_early(struct g4_worker *worker, const struct g4_coverage *coverage) {
+/* Remove pixels of a subspan. */
+static void remove_pixels(struct g4_coverage *coverage, const struct g4_subspan *subspan, uint32_t lit) {
+    uint32_t *const row = &coverage->row[subspan->y - (uint32_t)coverage->y];
+    const uint32_t i = subspan->x - (uint32_t)coverage->x;
+    row[0] &= ~((lit & 3) << i);
+    row[1] &= ~((lit >> 2) << i);
+}
+
+/* Mode P: depth and stencil before the shader, of the listed subspans of `coverage`.  Removes failing pixels from both,
+ * and subspans without pixels. */
+static void test_early(struct g4_worker *worker, struct g4_coverage *coverage) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_setup *const setup = wm->setup;
     uint32_t survivors = 0;
@@ -214,11 +186,10 @@ static void test_early(struct g4_worker *worker, const struct g4_coverage *cover
         return;
     }
     if (g4_cc_of(worker)->depth.hiz.takes_tiles) {
-        struct g4_coverage left = *coverage;
         /* True for these buffers.  Entries depend on the pixels that are tested together, so observers test tiles, too.
          */
-        (void)test_tile_early(worker, &left);
-        keep_covered(wm, &left);
+        (void)test_tile_early(worker, coverage);
+        keep_covered(wm, coverage);
         return;
     }
     for (uint32_t first = 0; first < wm->subspans; first += G4_BLOCK_SUBSPANS) {
@@ -234,6 +205,10 @@ static void test_early(struct g4_worker *worker, const struct g4_coverage *cover
         }
         lit = g4_cc_early(worker, x, y, lit, wm->z[first], setup->viewport, setup->array_index, setup->back_facing);
         for (uint32_t i = 0; i < count; i++, lit >>= 4) {
+            const struct g4_subspan *const subspan = &wm->subspan[first + i];
+            if ((lit & 15) != subspan->lit) {
+                remove_pixels(coverage, subspan, subspan->lit & ~lit);
+            }
             keep(wm, first + i, lit & 15, &survivors);
         }
     }
@@ -261,12 +236,12 @@ static bool find_watched(const struct g4_wm *wm, const struct g4_hooks *hooks, f
 }
 
 /* work_on_depth() for an object that covers the watched pixel: reports the fate of that pixel. */
-static void work_on_watched_depth(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads) {
+static void work_on_watched_depth(struct g4_worker *worker, struct g4_coverage *coverage, bool threads) {
     struct g4_wm *const wm = worker->wm;
     struct g4_hooks *const hooks = worker->eu.hooks;
     float z = 0;
 
-    collect(wm, coverage);
+    g4_wm_collect(wm, coverage);
     interpolate_depth(wm);
     const bool lit = find_watched(wm, hooks, &z);
     hooks->pixel_covered(hooks, worker, wm->setup, lit, z);
@@ -292,27 +267,31 @@ static void prefetch(const struct g4_tile *tile, uint32_t i) {
     }
 }
 
-static bool is_whole_tile(const struct g4_coverage *coverage) {
-    uint32_t lit = UINT32_MAX;
-
-    if (coverage->first != 0 || coverage->last != G4_TILE_SIZE - 1) {
-        return false;
-    }
-    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
-        lit &= coverage->row[j];
-    }
-    return lit == UINT32_MAX;
-}
-
-/* The lit subspans for threads, after all tests of depth before the shader: none is listed if all of a tile run. */
+/* The lit subspans for threads, after all tests of depth before the shader: none is listed if all of a tile run, or if
+ * they may be filled. */
 static void collect_for_threads(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads) {
     struct g4_wm *const wm = worker->wm;
-    wm->is_whole = threads && is_whole_tile(coverage) && g4_wm_runs_whole_tiles(worker);
+    wm->is_whole = threads && g4_coverage_is_whole(coverage) && g4_wm_runs_whole_tiles(worker);
     if (wm->is_whole) {
         wm->subspans = G4_TILE_SUBSPANS;
+    } else if (threads && g4_wm_may_fill_color(wm) && !wm->iz.source_depth_eu) {
+        wm->subspans = g4_coverage_subspans(coverage);
+        wm->is_listed = false;
     } else {
-        collect(wm, coverage);
+        g4_wm_collect(wm, coverage);
     }
+}
+
+/* Give all pixels the same depth. */
+static void fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage) {
+    struct g4_wm *const wm = worker->wm;
+    if (!g4_wm_knows_depth(wm)) {
+        struct g4_coverage few = g4_coverage_first_subspans(coverage, G4_WM_SAMPLE);
+        g4_wm_collect(wm, &few);
+        interpolate_depth(wm);
+        test_early(worker, &few);
+    }
+    g4_wm_fill_depth(worker, coverage);
 }
 
 /* Collect the pixels, interpolate depth, and test it if that comes before the shader. */
@@ -328,25 +307,19 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
         }
         return;
     }
+    if (early && g4_wm_can_fill_depth(worker, coverage)) {
+        fill_depth(worker, coverage);
+        collect_for_threads(worker, coverage, threads);
+        return;
+    }
     if (wm->depth_needed || g4_cc_of(worker)->depth.test) {
-        collect(wm, coverage);
+        g4_wm_collect(wm, coverage);
     } else {
         collect_for_threads(worker, coverage, threads);
     }
-    const uint32_t subspans = wm->subspans;
-    const bool constant = flat && g4_wm_can_fill_depth(worker);
-    if (constant && g4_wm_knows_depth(wm)) {
-        g4_wm_fill_depth(worker, coverage);
-        return;
-    }
-    wm->subspans = constant ? G4_WM_SAMPLE : subspans;
     interpolate_depth(wm);
     if (early) {
         test_early(worker, coverage);
-    }
-    if (constant) {
-        wm->subspans = subspans;
-        g4_wm_fill_depth(worker, coverage);
     }
 }
 
@@ -387,7 +360,7 @@ static void count_covered(struct g4_worker *worker, struct g4_coverage *coverage
     struct g4_pixel_maps *const maps = worker->eu.counters->maps;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
     const bool tests = early && g4_cc_of(worker)->depth.test;
-    collect(wm, coverage);
+    g4_wm_collect(wm, coverage);
     const uint32_t pixels = lit_pixels(wm);
     const uint32_t blocks = wm->subspans;
     if (maps) {
@@ -450,7 +423,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         wm->setup = setup;
         wm->is_whole = false;
         g4_wm_share_fills(wm);
-        if ((wm->color.of == setup || wm->depth.of == setup) && is_whole_tile(&coverage) &&
+        if ((wm->color.of == setup || wm->depth.of == setup) && g4_coverage_is_whole(&coverage) &&
             g4_wm_fill_tile(worker, &coverage, threads, &status)) {
             continue;
         }
@@ -463,7 +436,10 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         }
         if (wm->is_whole) {
             status = g4_wm_run_tile(worker);
-        } else if (threads && wm->subspans && !g4_wm_fill_color(worker, &status)) {
+        } else if (threads && wm->subspans && !g4_wm_fill_color(worker, &coverage, &status)) {
+            if (!wm->is_listed) {
+                g4_wm_collect(wm, &coverage);
+            }
             status = g4_wm_queue(worker, &coverage);
         }
     }

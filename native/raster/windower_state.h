@@ -64,10 +64,17 @@ struct g4_subspan {
     uint32_t lit;  /* bit p: 0 upper left, 1 upper right, 2 lower left, 3 lower right */
 };
 
-/* The value that all pixels of an object get. */
-struct g4_fill_value {
+/* The depth that all pixels of an object get. */
+struct g4_fill_depth {
     const struct g4_setup *of; /* the last such object of the batch; NULL: none */
     struct g4_pixel_pattern value;
+};
+
+/* The color that all pixels of an object get, from the kernel of each mode. */
+struct g4_fill_color {
+    const struct g4_setup *of; /* as in g4_fill_depth */
+    bool known[G4_WM_16 + 1];
+    struct g4_pixel_pattern value[G4_WM_16 + 1];
 };
 
 /* A waiting thread. */
@@ -109,13 +116,16 @@ struct g4_wm {
     uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */
 
     bool uniform_color;  /* the kernels that may run are flat, and nothing else makes pixels differ */
+    bool constant_color; /* they also give all objects the same color */
     bool constant_depth; /* the early test does nothing but write depth, and one stencil value */
-    struct g4_fill_value color, depth;
+    struct g4_fill_color color;
+    struct g4_fill_depth depth;
 
     /* The current object: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;
     uint32_t subspans;
-    bool is_whole; /* all pixels of the tile are lit, and the subspans are not listed (g4_wm_run_tile()) */
+    bool is_whole;  /* all pixels of the tile are lit, and the subspans are not listed (g4_wm_run_tile()) */
+    bool is_listed; /* the subspans are in `subspan` */
     struct g4_subspan subspan[G4_TILE_SUBSPANS];
     /* With several samples a pixel, as in g4_pixel_block. */
     uint16_t samples[G4_TILE_SUBSPANS][4], covered[G4_TILE_SUBSPANS][4];
@@ -195,7 +205,9 @@ static inline struct g4_early_tile g4_wm_early_tile(const struct g4_wm *wm, cons
 
 /* Prepare the parts that do not depend on the worker. */
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw);
-/* Split the current object's subspans into threads; full gangs run. */
+/* List the lit subspans of a part of the current object, row by row. */
+void g4_wm_collect(struct g4_wm *wm, const struct g4_coverage *coverage);
+/* Split the listed subspans into threads; full gangs run. */
 enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage);
 /* Whether the threads of the current object can run without a list of its subspans in a tile that it covers. */
 bool g4_wm_runs_whole_tiles(const struct g4_worker *worker);
@@ -205,9 +217,13 @@ enum g4_status g4_wm_run_tile(struct g4_worker *worker);
 void g4_wm_fill_begin(struct g4_worker *worker);
 /* If the current object has the same values as the last one that was filled, they serve for both. */
 void g4_wm_share_fills(struct g4_wm *wm);
-/* Draw an object of one color: run its first thread, and copy its output to all pixels.  False if the object is not
- * that simple; then nothing was done. */
-bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
+/* Whether the current object has one color. */
+static inline bool g4_wm_may_fill_color(const struct g4_wm *wm) {
+    return wm->uniform_color && !wm->setup->antialias;
+}
+/* Draw the pixels of such an object without threads, but for one of each mode if its color is not known.  The subspans
+ * may be listed or not.  False if the object is not that simple; then nothing was done. */
+bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *coverage, enum g4_status *status);
 /* Give all pixels of the tile, which the current object covers, the depth and the color of its last tile; `threads`: it
  * has colors.  False: the tile has none, or they differ; the caller can then start over. */
 bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads,
@@ -219,12 +235,12 @@ bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const s
 /* Whether the early test only writes the same depth, and the same stencil value, to all pixels of the current object.
  */
 bool g4_wm_depth_is_constant(const struct g4_wm *wm);
-/* Whether the buffers permit to fill the collected pixels of such an object. */
-bool g4_wm_can_fill_depth(struct g4_worker *worker);
+/* Whether this is so, and the buffers permit to fill a part of the object. */
+bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage);
 /* Whether an earlier tile of the current object had that depth. */
 bool g4_wm_knows_depth(const struct g4_wm *wm);
-/* Write these values to all pixels of the current object.  Unless the depth is known, the first G4_WM_SAMPLE subspans
- * have been tested and have it. */
+/* Write these values to all pixels of a part of the current object.  Unless the depth is known, its first G4_WM_SAMPLE
+ * subspans have been tested and have it. */
 void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage);
 /* Run the waiting threads. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);

@@ -103,6 +103,43 @@ def test_flat_kernels_fill_what_their_threads_would(name: str, tiling: Tiling) -
         same(FLAT[name], lambda scene, v=vertices: scene.draw(v), tiling=tiling)
 
 
+IMMEDIATE = kernel(*(f"mov(8) m{2 + i}<1>F {value}F {{ align1 }};" for i, value in enumerate((0.25, 0.5, 0.75, 1.0))),
+                   HEADER, SEND8)
+
+
+def small_and_large(rng: random.Random, width: int, height: int) -> Triangles:
+    vertices = []
+    for _ in range(80):
+        x, y, size = rng.uniform(0, width), rng.uniform(0, height), rng.choice((2, 5, 9, 20, 60))
+        color = tuple(rng.choice((0.0, 0.5, 1.0)) for _ in range(4))
+        vertices += [vertex(x + rng.uniform(-size, size), y + rng.uniform(-size, size), rng.random(), 1.0, color)
+                     for _ in range(3)]
+    return vertices
+
+
+@pytest.mark.parametrize("tiling", [Tiling.LINEAR, Tiling.X, Tiling.Y])
+@pytest.mark.parametrize("masked", ["", "green"])
+@pytest.mark.parametrize("code", [FLAT["constant"], IMMEDIATE], ids=["own colors", "one color"])
+def test_many_objects_of_all_sizes(code: bytes, masked: str, tiling: Tiling) -> None:
+    """In tiles that are whole and at edges; objects of one color after another may share what is known of it."""
+    vertices = small_and_large(random.Random(f"{masked} {tiling}"), 131, 99)
+    pixels, _, _, _ = same(code, lambda scene: scene.draw(vertices), size=(131, 99), tiling=tiling,
+                           surface={f"color_write_disable_{c}": True for c in masked.split()})
+    colors = {value & (0xFFFF00FF if masked else 0xFFFFFFFF) for row in pixels for value in row}
+    assert (0xFF4000BF if masked else 0xFF4080BF) in colors or code is not IMMEDIATE
+
+
+@pytest.mark.parametrize("depth_format", [D32, D24S8, D16])
+def test_objects_of_one_color_whose_pixels_fail_the_depth_test(depth_format: int) -> None:
+    vertices = small_and_large(random.Random(depth_format), 131, 99)
+    clear = 0x8000 if depth_format == D16 else 0x3F000000 if depth_format == D32 else 0x800000
+    _, depths, _, _ = same(
+        IMMEDIATE, lambda scene: scene.draw(vertices), size=(131, 99), depth_format=depth_format, depth_clear=clear,
+        cc={"depth_test_enable": True, "depth_test_function": "LESS", "depth_buffer_write_enable": True},
+        wm={"statistics_enable": True})
+    assert len({depth for row in depths for depth in row}) > 100
+
+
 @pytest.mark.parametrize("name", VARIED)
 def test_other_kernels_run_for_every_pixel(name: str) -> None:
     color = (0.25, 0.5, 0.75, 1.0)

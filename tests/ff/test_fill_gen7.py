@@ -36,6 +36,9 @@ KERNELS: dict[str, tuple[list[str], list[str]]] = {
     "arithmetic": (["add(8) g60<1>F g4.3<0,1,0>F 0.25F { align1 1Q };", *FLAT_8[1:],
                     "mul.sat(8) g124<1>F g60<8,8,1>F g60<8,8,1>F { align1 1Q };", WRITE_8],
                    [*FLAT_16[1:], "mov(16) g120<1>F 0.5F { align1 1H };", WRITE_16]),
+    "a color of each width": ([*(f"mov(8) g{124 + i}<1>F {0.25 * i}F {{ align1 1Q }};" for i in range(4)), WRITE_8],
+                              [*(f"mov(16) g{120 + 2 * i}<1>F {1 - 0.25 * i}F {{ align1 1H }};" for i in range(4)),
+                               WRITE_16]),
     # something differs from thread to thread, or from pixel to pixel
     "coordinates": (["mov(8) g124<1>F g1.4<2,4,0>UW { align1 1Q };", *FLAT_8[1:], WRITE_8],
                     [*FLAT_16[1:], "mov(16) g120<1>F g1.4<2,4,0>UW { align1 1H };", WRITE_16]),
@@ -82,6 +85,26 @@ def test_pixels_and_counts_are_those_of_threads(name: str, device: str) -> None:
     filled = outcome(device, name, general_only=False)
     assert filled == outcome(device, name, general_only=True)
     assert len({filled[0][at:at + 4] for at in range(0, TARGET_BYTES, 4)}) > 1
+
+
+def test_threads_of_each_width_may_write_a_target_of_their_own() -> None:
+    """In the same color: the last subspans of an object have threads of eight pixels."""
+    images = []
+    for general in (False, True):
+        canvas = canvas_gen7.Canvas7("ivb", ("R8G8B8A8_UNORM", "R8G8B8A8_UNORM"), general_only=general)
+        sixteen = [*(f"mov(16) g{112 + 2 * i}<1>F 0.5F {{ align1 1H }};" for i in range(4)),
+                   f"sendc(16) null<1>UW g112<8,8,1>UD {canvas.write(8, 'SIMD16')} {{ align1 1H EOT }};"]
+        canvas.device.memory.write(canvas_gen7.KERNEL + 0x400, assemble("\n".join(sixteen), canvas.gen))
+        canvas.draw(
+            canvas_gen7.color(0.5, 0.5, 0.5, 0.5) + canvas_gen7.send(canvas.write(target=1)),
+            vertices=[(x, y, 0.5) for i in range(6) for x, y in ((0, i), (31 - 5 * i, 3 * i), (2 * i, 31))],
+            commands={"3DPRIMITIVE": {"primitive_topology_type": PrimitiveTopology.TRILIST}, "3DSTATE_PS": {
+                "dispatch_16_pixel_enable": True, "kernel_start_pointer_2": 0x400,
+                "dispatch_grf_start_register_for_constant_setup_data_0": 8,
+                "dispatch_grf_start_register_for_constant_setup_data_2": 8}})
+        images.append([canvas.image(target).tobytes() for target in (0, 1)])
+    assert images[0] == images[1]
+    assert all(set(image) == {0, 128} for image in images[0])
 
 
 TRIANGLES = {"3DSTATE_VF_TOPOLOGY": {"primitive_topology_type": PrimitiveTopology.TRILIST}, "3DPRIMITIVE": {},
