@@ -362,7 +362,8 @@ static void load_clip(const struct g4_draw_loader *loader, struct g4_draw_state 
                     clip.guardband_clip_test_enable, draw);
     /* Most draws never clip: an unreadable kernel is a fault only for the draw that needs it. */
     struct g4_fault unused;
-    (void)load_kernel(loader, G4_STAGE_CLIP, draw, &unused);
+    draw->kernel[G4_STAGE_CLIP] =
+        g4_kernel_get_unready(loader->kernels, ctx, draw->dispatch[G4_STAGE_CLIP].kernel_address, &unused);
 }
 
 /* ---- setup ---- */

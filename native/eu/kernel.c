@@ -5,6 +5,7 @@
 #include "eu/kernel.h"
 #include "hw_messages.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -571,7 +572,8 @@ static size_t memory_with_parts(const struct g4_kernel *kernel) {
     return memory;
 }
 
-struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address address, uint32_t base) {
+/* Decode a kernel, and find what is asked of it before it runs: whether it writes memory, and where. */
+static struct g4_kernel *decode(const struct g4_context *ctx, g4_address address, uint32_t base) {
     struct g4_kernel *const kernel = calloc(1, sizeof *kernel);
     struct g4_port port;
     if (!kernel) {
@@ -604,6 +606,14 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     kernel->functions = functions_of(kernel);
     kernel->writes_memory = writes_memory(kernel, ctx->model);
     kernel->reads_clock = reads_clock(kernel, ctx->model);
+    kernel->loops = has_loop(kernel);
+    kernel->surely_ends = surely_ends(kernel);
+    find_messages(kernel);
+    return kernel;
+}
+
+/* Find how a kernel runs: handlers, the registers that must be zero, machine code. */
+static void finish(struct g4_kernel *kernel, const struct g4_context *ctx) {
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* on failure, all accumulator writes are kept */
         find_liveness(kernel, live);
@@ -615,16 +625,35 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address addr
     g4_kernel_find_halves(kernel, &ctx->model->quirks);
     g4_find_start_state(kernel);
     g4_uniform_color_find(kernel, &kernel->flat);
-    kernel->loops = has_loop(kernel);
-    kernel->surely_ends = surely_ends(kernel);
-    find_messages(kernel);
-    if (base || ctx->options.translate_at_once) {
+    if (kernel->base || ctx->options.translate_at_once) {
         translate(kernel, ctx);
     } else if (ctx->model->quirks.has_channel_pointers) { /* last: replaces handlers */
         mark_upper(kernel);
         mark_joins(kernel);
     }
-    kernel->memory = own_memory(kernel);
+}
+
+void g4_kernel_make_ready(const struct g4_kernel *kernel, const struct g4_context *ctx) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several workers may be the first ones */
+    struct g4_kernel *const own = (struct g4_kernel *)kernel;
+
+    if (__atomic_load_n(&own->ready, __ATOMIC_ACQUIRE)) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (!own->ready) {
+        finish(own, ctx);
+        __atomic_store_n(&own->ready, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, g4_address address, uint32_t base) {
+    struct g4_kernel *const kernel = decode(ctx, address, base);
+    if (kernel) {
+        g4_kernel_make_ready(kernel, ctx);
+        kernel->memory = own_memory(kernel);
+    }
     return kernel;
 }
 
@@ -679,8 +708,8 @@ static void grow(struct g4_kernel_cache *cache, size_t bytes) {
     }
 }
 
-/* A translation may have been made since the kernel was counted. */
-static void count_translation(struct g4_kernel_cache *cache, struct g4_kernel *kernel) {
+/* The kernel may have been made ready or translated since it was counted. */
+static void count_growth(struct g4_kernel_cache *cache, struct g4_kernel *kernel) {
     const size_t memory = own_memory(kernel);
     const size_t more = memory - kernel->memory;
     if (more) {
@@ -691,6 +720,15 @@ static void count_translation(struct g4_kernel_cache *cache, struct g4_kernel *k
 
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, g4_address address,
                                       struct g4_fault *fault) {
+    const struct g4_kernel *const kernel = g4_kernel_get_unready(cache, ctx, address, fault);
+    if (kernel) {
+        g4_kernel_make_ready(kernel, ctx);
+    }
+    return kernel;
+}
+
+const struct g4_kernel *g4_kernel_get_unready(struct g4_kernel_cache *cache, const struct g4_context *ctx,
+                                              g4_address address, struct g4_fault *fault) {
     struct g4_kernel **const bucket = &cache->bucket[(address >> 6 ^ address >> 14) % BUCKETS];
     struct g4_port port;
 
@@ -701,7 +739,7 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
             cache->bytes -= g4_kernel_drop_stale_parts(kernel, &port);
             kernel->last_use = ++cache->clock;
             g4_kernel_expect(kernel, ctx, 0);
-            count_translation(cache, kernel);
+            count_growth(cache, kernel);
             return kernel;
         }
     }
@@ -709,8 +747,9 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
         *fault = (struct g4_fault){.unit = G4_UNIT_EU, .address = address, .what = G4_FAULT_UNMAPPED_READ};
         return NULL;
     }
-    struct g4_kernel *const kernel = g4_kernel_decode(ctx, address, 0);
+    struct g4_kernel *const kernel = decode(ctx, address, 0);
     if (kernel) {
+        kernel->memory = own_memory(kernel);
         kernel->parts = calloc(1, sizeof *kernel->parts);
     }
     if (!kernel || !kernel->parts) {

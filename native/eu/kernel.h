@@ -73,6 +73,7 @@ struct g4_kernel {
     uint32_t functions;   /* bit n: sends to shared function n */
     bool leaves;          /* may jump to code outside the ops */
     bool loops;           /* has a backward branch */
+    bool ready;           /* atomic: what the kernel needs to run is there, below `sents` */
     bool tried;           /* g4_translate was called */
     bool writes_memory;   /* its messages may write to memory other than render targets */
     bool reads_clock;     /* may read tm0 */

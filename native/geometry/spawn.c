@@ -182,6 +182,7 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state
         worker->eu.fault = (struct g4_fault){.unit = dispatch->unit, .address = dispatch->kernel_address};
         return G4_FAULT;
     }
+    g4_kernel_make_ready(kernel, worker->ctx); /* a clip kernel may not be */
     const struct g4_slots slots =
         g4_thread_slots(worker, kernel, draw->dispatch[spawn->stage].unit, draw->stage[spawn->stage].max_threads, 1);
     for (uint32_t first = 0; first < count; first += slots.count) {

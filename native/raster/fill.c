@@ -105,6 +105,12 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     }
 }
 
+bool g4_wm_mostly_fills(const struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    const struct g4_blend_state *const blend = &wm->draw->color.blend;
+    return wm->constant_color && wm->draw->multisampling.samples <= 1 && !blend->enable && !blend->logic_op;
+}
+
 /* Count the threads of a mode that are not run for `subspans` of an object. */
 static void count_threads(struct g4_worker *worker, enum g4_wm_mode mode, uint32_t subspans) {
     struct g4_eu *const eu = &worker->eu;

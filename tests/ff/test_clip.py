@@ -8,7 +8,8 @@ import pytest
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.harness.front_end import FrontEnd
+from gen4emu.isa import assemble
+from tests.harness.front_end import CLIP_KERNEL, ECHO_R0, FrontEnd
 
 NAN = float("nan")
 TESTS = {"viewport_xy_clip_test_enable": True, "viewport_z_clip_test_enable": True, "guardband_clip_test_enable": True,
@@ -110,3 +111,14 @@ def test_first_generation_takes_flag_7_for_a_bad_vertex() -> None:
     del end.blocks["clip"]["negative_w_clip_test_enable"]
     end.positions([(0, 0, 0, 1), (.5, 0, 0, 1), (0, .5, 0, 1)], [0x80, 0, 0])
     assert [o.entry[0][2] for o in end.objects(T.TRILIST, 3)] == [0x00002004]
+
+
+def test_registers_are_zero_at_the_start_of_the_first_thread_of_a_kernel() -> None:
+    """Clip kernels are made ready by the first thread, which must not see what another kernel left."""
+    end = FrontEnd(Gen.CTG, clip=TESTS, clip_viewport=GUARD)
+    end.positions([*INSIDE, (0, 70, 0, 1)])
+    for code, expected in (("mov(8) g50<1>UD 0x1234UD { align1 nomask };" + ECHO_R0, 0x10400004),
+                           (ECHO_R0.replace("g0<8,8,1>UD", "g50<8,8,1>UD", 1), 0)):
+        end.memory.write(CLIP_KERNEL, assemble(code, Gen.CTG))
+        (clipped,) = end.objects(T.TRILIST, 3)
+        assert clipped.entry[0][2] == expected
