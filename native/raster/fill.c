@@ -204,10 +204,13 @@ static enum g4_status fill_part(struct g4_worker *worker, enum g4_wm_mode mode, 
     struct g4_target *const target = flat_target(worker, mode);
     uint32_t drawn = 0;
 
+    if (!target) {
+        return run_part(worker, part);
+    }
     if (!knows_color(wm, mode)) {
         drawn = subspans < G4_WM_SAMPLE ? subspans : G4_WM_SAMPLE;
         const struct g4_coverage few = g4_coverage_first_subspans(part, drawn);
-        const uint8_t *const sample = target ? first_pixel(worker, target, &few) : NULL;
+        const uint8_t *const sample = first_pixel(worker, target, &few);
         const enum g4_status status = run_part(worker, sample ? &few : part);
         if (status != G4_OK || !sample) {
             return status;
@@ -218,7 +221,7 @@ static enum g4_status fill_part(struct g4_worker *worker, enum g4_wm_mode mode, 
         wm->color.value[mode] = g4_fill_repeat(sample, target->map.bytes);
         wm->color.known[mode] = true;
     }
-    if (drawn < subspans && target) {
+    if (drawn < subspans) {
         fill_target(worker, target, &wm->color.value[mode], part);
         count_threads(worker, mode, subspans - drawn);
     }
@@ -423,7 +426,7 @@ bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *co
     struct g4_wm *const wm = worker->wm;
     struct g4_depth *const depth = &g4_cc_of(worker)->depth;
 
-    if (!g4_wm_depth_is_constant(wm) || (!g4_wm_knows_depth(wm) && g4_coverage_subspans(coverage) < MIN_SUBSPANS)) {
+    if (!g4_wm_knows_depth(wm) && g4_coverage_subspans(coverage) < MIN_SUBSPANS) {
         return false;
     }
     if (wm->setup->array_index != depth->array_index) {

@@ -307,7 +307,7 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
         }
         return;
     }
-    if (early && g4_wm_can_fill_depth(worker, coverage)) {
+    if (flat && g4_wm_can_fill_depth(worker, coverage)) {
         fill_depth(worker, coverage);
         collect_for_threads(worker, coverage, threads);
         return;

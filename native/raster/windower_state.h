@@ -235,7 +235,7 @@ bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const s
 /* Whether the early test only writes the same depth, and the same stencil value, to all pixels of the current object.
  */
 bool g4_wm_depth_is_constant(const struct g4_wm *wm);
-/* Whether this is so, and the buffers permit to fill a part of the object. */
+/* Whether the buffers permit to fill a part of such an object. */
 bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage);
 /* Whether an earlier tile of the current object had that depth. */
 bool g4_wm_knows_depth(const struct g4_wm *wm);
