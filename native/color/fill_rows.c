@@ -92,12 +92,12 @@ static inline __attribute__((always_inline)) void put(uint8_t *at, const struct 
     memcpy(at, &v, bytes);
 }
 
-/* Less than two parts, and at least one: the second one may overlap the first. */
-#define PUT_BOTH(part)                                                                                                 \
-    do {                                                                                                               \
-        put(at, filling, (part));                                                                                      \
-        put(at + bytes - (part), filling, (part));                                                                     \
-    } while (0)
+/* At least one part, and less than two: the second one may overlap the first. */
+static inline __attribute__((always_inline)) void put_two(uint8_t *at, size_t bytes, const struct filling *filling,
+                                                          size_t part) {
+    put(at, filling, part);
+    put(at + bytes - part, filling, part);
+}
 
 /* Pixels side by side.  The size of one divides that of each part, so the pattern begins with a pixel everywhere. */
 static inline __attribute__((always_inline)) void fill_span(uint8_t *at, size_t bytes, const struct filling *filling) {
@@ -105,17 +105,17 @@ static inline __attribute__((always_inline)) void fill_span(uint8_t *at, size_t 
         put(at, filling, sizeof(line));
     }
     if (bytes >= 64) {
-        PUT_BOTH(64);
+        put_two(at, bytes, filling, 64);
     } else if (bytes >= 32) {
-        PUT_BOTH(32);
+        put_two(at, bytes, filling, 32);
     } else if (bytes >= 16) {
-        PUT_BOTH(16);
+        put_two(at, bytes, filling, 16);
     } else if (bytes >= 8) {
-        PUT_BOTH(8);
+        put_two(at, bytes, filling, 8);
     } else if (bytes >= 4) {
-        PUT_BOTH(4);
+        put_two(at, bytes, filling, 4);
     } else if (bytes >= 2) {
-        PUT_BOTH(2);
+        put_two(at, bytes, filling, 2);
     } else {
         put(at, filling, 1);
     }
@@ -138,8 +138,8 @@ static inline __attribute__((always_inline)) struct lit_span next_span(uint32_t 
     return (struct lit_span){first, count};
 }
 
-static void fill_spans(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
-                       const struct g4_pixel_pattern *keep) {
+static void fill_lit_rows(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
+                          const struct g4_pixel_pattern *keep) {
     const struct filling filling = filling_of(value, keep);
     const size_t bytes = rows->bytes;
 
@@ -152,8 +152,8 @@ static void fill_spans(const struct g4_lit_rows *rows, const struct g4_pixel_pat
     }
 }
 
-static void fill_columns(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
-                         const struct g4_pixel_pattern *keep) {
+static void fill_lit_columns(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
+                             const struct g4_pixel_pattern *keep) {
     enum {
         PIXELS = G4_PIXEL_MAP_COLUMN / 4, /* of a row of a column */
         EVERY = (1 << PIXELS) - 1
@@ -177,4 +177,4 @@ static void fill_columns(const struct g4_lit_rows *rows, const struct g4_pixel_p
     }
 }
 
-const struct g4_fill_ops G4_V(g4_fill_ops) = {.rows = fill, .spans = fill_spans, .columns = fill_columns};
+const struct g4_fill_ops G4_V(g4_fill_ops) = {.rows = fill, .lit_rows = fill_lit_rows, .lit_columns = fill_lit_columns};

@@ -106,6 +106,11 @@ bool g4_pixel_map_is_mapped(struct g4_pixel_map *map, struct g4_port *port, uint
     return pixel_address(map, x, y, 0, &address) && accessible(map, port, address);
 }
 
+bool g4_pixel_map_may_write(const struct g4_pixel_map *map, struct g4_mem *mem, uint32_t x, uint32_t y) {
+    g4_address address;
+    return pixel_address(map, x, y, 0, &address) && g4_mem_may_write(mem, address);
+}
+
 void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y, uint32_t subspan,
                         uint32_t live, struct g4_subspan_rows *rows) {
     uint8_t *const stage = rows->stage[2 * subspan];

@@ -65,6 +65,8 @@ uint8_t *g4_pixel_map_quarter(struct g4_pixel_map *map, struct g4_port *port, ui
 uint8_t *g4_pixel_map_columns(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
 /* Whether the page of a pixel of a tiled or linear image may be accessed as the map says; nothing is reported. */
 bool g4_pixel_map_is_mapped(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
+/* Whether a pixel of an image that is written is inside of it, and its page takes writes; nothing is reported. */
+bool g4_pixel_map_may_write(const struct g4_pixel_map *map, struct g4_mem *mem, uint32_t x, uint32_t y);
 void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y, uint32_t subspan,
                         uint32_t live, struct g4_subspan_rows *rows);
 void g4_pixel_map_unstage(const struct g4_pixel_map *map, struct g4_port *port, const uint16_t x[4],

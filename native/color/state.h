@@ -226,12 +226,12 @@ struct g4_fill_ops {
     /* Make each pixel (pixel & keep) | value. */
     void (*rows)(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
                  const struct g4_pixel_pattern *keep);
-    /* The lit pixels of rows that are contiguous. */
-    void (*spans)(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
-                  const struct g4_pixel_pattern *keep);
+    /* The lit pixels, where those of a row are contiguous. */
+    void (*lit_rows)(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
+                     const struct g4_pixel_pattern *keep);
     /* The lit pixels, of 32 bits, in columns of a Y tile. */
-    void (*columns)(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
-                    const struct g4_pixel_pattern *keep);
+    void (*lit_columns)(const struct g4_lit_rows *rows, const struct g4_pixel_pattern *value,
+                        const struct g4_pixel_pattern *keep);
 };
 
 G4_VARIANT_DECLARE(struct g4_depth_ops, g4_depth_ops);

@@ -370,6 +370,13 @@ static uint8_t *writable(struct g4_mem *mem, g4_address address, enum g4_fault_k
     return host + (address & G4_PAGE_OFFSET);
 }
 
+bool g4_mem_may_write(struct g4_mem *mem, g4_address address) {
+    const struct g4_page *const page = g4_mem_page(mem, address);
+    uint64_t physical_page = 0;
+    return !(flags_of(page) & G4_PAGE_READ_ONLY) && (atomic_load_explicit(&page->host, memory_order_acquire) ||
+                                                     translate(mem, page_of(mem, address), &physical_page));
+}
+
 uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, g4_address address) {
     enum g4_fault_kind why = G4_FAULT_UNMAPPED_WRITE;
     uint8_t *const host = writable(port->mem, address, &why);

@@ -79,6 +79,8 @@ void g4_mem_touch(const struct g4_port *port, g4_address address, size_t size);
 
 uint8_t *g4_mem_resolve(struct g4_mem *mem, g4_address address);
 uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, g4_address address);
+/* Whether the page of an address takes writes; nothing is reported, or allocated. */
+bool g4_mem_may_write(struct g4_mem *mem, g4_address address);
 void g4_mem_missed_read(struct g4_port *port, g4_address address);
 /* The entry for an address above 4 GiB, which wraps if the address space ends there.  An entry that does not exist yet
  * is empty and must not be changed. */

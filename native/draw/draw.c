@@ -493,12 +493,11 @@ static void run_jobs(struct batch *batch, g4_job_fn *fn, uint32_t count, uint32_
 }
 
 /* A tile takes eight gangs, of eight threads of 16 pixels, if it is full. */
-static void expect_pixels(const struct g4_device *device, struct pending_draw *draw) {
+static void expect_pixels(const struct g4_device *device, const struct pending_draw *draw) {
     enum {
         GANGS = G4_TILE_SIZE * G4_TILE_SIZE / (8 * 16)
     };
-    enter_draw(device->worker[0], draw);
-    if (g4_wm_mostly_fills(device->worker[0])) {
+    if (draw->pixels[0].begun && g4_wm_mostly_fills(draw->pixels[0].wm)) {
         return;
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {

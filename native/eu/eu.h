@@ -25,11 +25,11 @@ bool g4_kernel_cache_is_full(const struct g4_kernel_cache *cache);
  * memory is short. */
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, g4_address address,
                                       struct g4_fault *fault);
-/* The same for a kernel that few draws run, and that takes half the time to get: g4_kernel_make_ready() must be called
- * before it runs. */
+/* As g4_kernel_get(), but a new kernel is only decoded, which takes half the time.  For kernels that few draws run. */
 const struct g4_kernel *g4_kernel_get_unready(struct g4_kernel_cache *cache, const struct g4_context *ctx,
                                               g4_address address, struct g4_fault *fault);
-/* Thread safe. */
+/* Prepare such a kernel to run, before its first thread starts.  Any worker may call it; the first call does the work.
+ */
 void g4_kernel_make_ready(const struct g4_kernel *kernel, const struct g4_context *ctx);
 
 /* About so many gangs will run the kernel: translate it to machine code if that pays.  Not thread safe, as above. NULL:

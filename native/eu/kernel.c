@@ -545,7 +545,7 @@ static void translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
 }
 
 void g4_kernel_expect(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t gangs) {
-    if (!kernel || kernel->tried) {
+    if (!kernel || !kernel->ready || kernel->tried) {
         return;
     }
     const uint32_t run = kernel->parts ? __atomic_load_n(&kernel->parts->gangs, __ATOMIC_RELAXED) : 0;
@@ -572,7 +572,7 @@ static size_t memory_with_parts(const struct g4_kernel *kernel) {
     return memory;
 }
 
-/* Decode a kernel, and find what is asked of it before it runs: whether it writes memory, and where. */
+/* Decode a kernel, and find its properties that draws need before it runs. */
 static struct g4_kernel *decode(const struct g4_context *ctx, g4_address address, uint32_t base) {
     struct g4_kernel *const kernel = calloc(1, sizeof *kernel);
     struct g4_port port;
@@ -612,7 +612,7 @@ static struct g4_kernel *decode(const struct g4_context *ctx, g4_address address
     return kernel;
 }
 
-/* Find how a kernel runs: handlers, the registers that must be zero, machine code. */
+/* Choose the handlers of a kernel, and find what a gang needs to start. */
 static void finish(struct g4_kernel *kernel, const struct g4_context *ctx) {
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* on failure, all accumulator writes are kept */
@@ -721,8 +721,9 @@ static void count_growth(struct g4_kernel_cache *cache, struct g4_kernel *kernel
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, g4_address address,
                                       struct g4_fault *fault) {
     const struct g4_kernel *const kernel = g4_kernel_get_unready(cache, ctx, address, fault);
-    if (kernel) {
+    if (kernel && !kernel->ready) {
         g4_kernel_make_ready(kernel, ctx);
+        count_growth(cache, (struct g4_kernel *)kernel);
     }
     return kernel;
 }

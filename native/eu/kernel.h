@@ -38,7 +38,7 @@ struct g4_kernel_parts {
 struct g4_uniform_color {
     uint32_t pixels;      /* of a thread: 8 or 16; 0: the color is not uniform */
     uint32_t target;      /* binding table entry of the render target */
-    uint32_t from, to;    /* the registers that are read, apart from R0 and R1, the message header */
+    uint32_t from, to;    /* of the registers that are read besides the header: the first, and one more than the last */
     uint32_t channel_ops; /* of a thread */
 };
 
@@ -73,7 +73,7 @@ struct g4_kernel {
     uint32_t functions;   /* bit n: sends to shared function n */
     bool leaves;          /* may jump to code outside the ops */
     bool loops;           /* has a backward branch */
-    bool ready;           /* atomic: what the kernel needs to run is there, below `sents` */
+    bool ready;           /* atomic: g4_kernel_make_ready() has prepared it to run */
     bool tried;           /* g4_translate was called */
     bool writes_memory;   /* its messages may write to memory other than render targets */
     bool reads_clock;     /* may read tm0 */

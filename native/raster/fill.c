@@ -1,7 +1,7 @@
 /*
- * Fast path for objects that give all their pixels the same value, such as clears.  One thread, or one early test, of
- * the first tile computes the value, and all other pixels are filled with it.  Statistics count the threads that were
- * not run.
+ * Fast path for objects that give all their pixels the same value, such as clears.  Threads of each width, or an early
+ * test, compute the value for the first few subspans, and the other pixels are filled with it, as are those of later
+ * tiles and of objects that have the same value.  Statistics count the threads that were not run.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "raster/windower_state.h"
 
 enum {
-    MIN_SUBSPANS = 16, /* of an object whose value is not known; for fewer, threads are faster */
+    /* Of an object whose value is not known, and is of no use for the next object: for fewer, threads are faster. */
+    MIN_SUBSPANS = 16,
 };
 
 /* ---- color ---- */
@@ -105,8 +106,7 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     }
 }
 
-bool g4_wm_mostly_fills(const struct g4_worker *worker) {
-    const struct g4_wm *const wm = worker->wm;
+bool g4_wm_mostly_fills(const struct g4_wm *wm) {
     const struct g4_blend_state *const blend = &wm->draw->color.blend;
     return wm->constant_color && wm->draw->multisampling.samples <= 1 && !blend->enable && !blend->logic_op;
 }
@@ -125,8 +125,8 @@ static void count_threads(struct g4_worker *worker, enum g4_wm_mode mode, uint32
     eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
 }
 
-/* The subspans at the end of an object whose first thread has a mode, that threads of the other mode draw, with another
- * kernel: fewer than fill a thread. */
+/* The subspans that are left at the end of an object, too few for a thread of its first mode, if threads of the other
+ * mode draw them. */
 static uint32_t tail_of(const struct g4_wm *wm, enum g4_wm_mode mode, uint32_t subspans) {
     const uint32_t left = subspans % (kernel_of(wm, mode)->flat.pixels / 4);
     return left && g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, left) != mode ? left : 0;
@@ -231,13 +231,13 @@ static enum g4_status fill_part(struct g4_worker *worker, enum g4_wm_mode mode, 
 bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *coverage, enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t subspans = wm->subspans;
+    const bool pays = wm->constant_color || wm->color.of == wm->setup || subspans >= MIN_SUBSPANS;
 
-    const bool is_worth = wm->constant_color || wm->color.of == wm->setup || subspans >= MIN_SUBSPANS;
-    if (!g4_wm_may_fill_color(wm) || !is_worth) {
+    if (!g4_wm_may_fill_color(wm) || !pays) {
         return false;
     }
     const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
-    struct g4_target *const target = flat_target(worker, mode);
+    struct g4_target *target = flat_target(worker, mode);
     if (!target || !first_pixel(worker, target, coverage)) {
         return false;
     }
@@ -252,7 +252,9 @@ bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *covera
         return true;
     }
     if (have_same_color(wm, mode, last_mode)) {
-        *status = fill_part(worker, mode, coverage, subspans - tail);
+        target = flat_target(worker, mode); /* again: threads that waited may have replaced it */
+        fill_target(worker, target, &wm->color.value[mode], coverage);
+        count_threads(worker, mode, subspans - tail);
         count_threads(worker, last_mode, tail);
         return true;
     }
@@ -325,10 +327,8 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     const struct g4_tile_rows tile = {(uint32_t)wm->tile_x, (uint32_t)wm->tile_y, G4_TILE_SIZE};
     const enum g4_wm_mode mode =
         threads ? g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, G4_TILE_SUBSPANS) : G4_WM_8;
-    struct g4_target *target = NULL;
     struct g4_row_memory colors;
     struct g4_row_memory depths;
-    struct g4_fill color_fill = {NULL};
 
     if ((depth->test && !g4_wm_knows_depth(wm)) || (threads && !knows_color(wm, mode)) || depth->hiz.present) {
         return false;
@@ -337,25 +337,27 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
         g4_depth_select(depth, wm->ctx->gen, wm->setup->array_index);
     }
     if (threads) {
-        target = flat_target(worker, mode);
-        if (!target || tail_of(wm, mode, G4_TILE_SUBSPANS) || !g4_fill_find_tile(&tile, &target->map, port, &colors)) {
+        struct g4_target *const target = flat_target(worker, mode);
+        if (!target || !g4_fill_find_tile(&tile, &target->map, port, &colors)) {
             return false;
         }
-        const struct g4_pixel_pattern keep = unwritten_bits(target); /* now: threads that wait may replace the target */
-        color_fill = g4_fill_of(cc, target->map.bytes, &wm->color.value[mode], &keep);
     }
     if (depth->test) {
         const struct g4_pixel_pattern keep = kept_bits(depth);
         const struct g4_fill fill = g4_fill_of(cc, depth->map.bytes, &wm->depth.value, &keep);
         if (!g4_fill_find_tile(&tile, &depth->map, port, &depths) || !finds_stencil(worker) ||
-            !g4_fill_found(&fill, &tile, &depths, &depth->map, port)) {
+            !g4_fill_found_tile(&fill, &tile, &depths, &depth->map, port)) {
             return false;
         }
         fill_stencil(worker, coverage);
     }
     *status = threads ? g4_wm_flush(worker) : G4_OK;
     if (threads && *status == G4_OK) {
-        if (!g4_fill_found(&color_fill, &tile, &colors, &target->map, port)) {
+        struct g4_target *const target =
+            flat_target(worker, mode); /* again: threads that waited may have replaced it */
+        const struct g4_pixel_pattern keep = unwritten_bits(target);
+        const struct g4_fill fill = g4_fill_of(cc, target->map.bytes, &wm->color.value[mode], &keep);
+        if (!g4_fill_found_tile(&fill, &tile, &colors, &target->map, port)) {
             return false;
         }
         count_threads(worker, mode, G4_TILE_SUBSPANS);
@@ -422,39 +424,43 @@ bool g4_wm_depth_is_constant(const struct g4_wm *wm) {
     return plane.cx == 0 && plane.cy == 0;
 }
 
-bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage) {
+bool g4_wm_knows_depth(const struct g4_wm *wm) {
+    return wm->depth.of == wm->setup;
+}
+
+bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage, struct g4_coverage *sample) {
     struct g4_wm *const wm = worker->wm;
     struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+    const bool is_known = g4_wm_knows_depth(wm);
 
-    if (!g4_wm_knows_depth(wm) && g4_coverage_subspans(coverage) < MIN_SUBSPANS) {
+    if (!is_known && g4_coverage_subspans(coverage) < MIN_SUBSPANS) {
         return false;
     }
     if (wm->setup->array_index != depth->array_index) {
         g4_depth_select(depth, wm->ctx->gen, wm->setup->array_index);
     }
-    return finds_stencil(worker) && g4_fill_first_pixel(coverage, &depth->map, &worker->port) != NULL;
+    *sample = is_known ? *coverage : g4_coverage_first_subspans(coverage, G4_WM_SAMPLE);
+    return finds_stencil(worker) && g4_fill_first_pixel(sample, &depth->map, &worker->port) != NULL;
 }
 
-bool g4_wm_knows_depth(const struct g4_wm *wm) {
-    return wm->depth.of == wm->setup;
-}
-
-void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage) {
+void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage, const struct g4_coverage *sample) {
     struct g4_wm *const wm = worker->wm;
     struct g4_cc *const cc = g4_cc_of(worker);
     struct g4_pixel_map *const map = &cc->depth.map;
+    struct g4_port *const port = &worker->port;
+    const uint32_t unit = port->unit;
     const struct g4_pixel_pattern keep = kept_bits(&cc->depth);
     uint32_t pixels = g4_coverage_pixels(coverage);
 
     if (!g4_wm_knows_depth(wm)) {
-        const struct g4_coverage few = g4_coverage_first_subspans(coverage, G4_WM_SAMPLE);
-        const uint8_t *const sample = g4_fill_first_pixel(&few, map, &worker->port);
-        wm->depth = (struct g4_fill_depth){.of = wm->setup};
-        wm->depth.value = sample ? g4_fill_repeat(sample, map->bytes) : wm->depth.value;
-        pixels -= g4_coverage_pixels(&few);
+        const uint8_t *const first = g4_fill_first_pixel(sample, map, port);
+        wm->depth = (struct g4_fill_depth){wm->setup, g4_fill_repeat(first, map->bytes)};
+        pixels -= g4_coverage_pixels(sample);
     }
     const struct g4_fill fill = g4_fill_of(cc, map->bytes, &wm->depth.value, &keep);
-    g4_fill_coverage(&fill, coverage, map, &worker->port);
+    port->unit = G4_UNIT_WM;
+    g4_fill_coverage(&fill, coverage, map, port);
     fill_stencil(worker, coverage);
+    port->unit = unit;
     worker->eu.ps_depth_count += cc->wm_statistics ? pixels : 0;
 }

@@ -67,7 +67,7 @@ static void fill_subspan(const struct g4_fill *fill, struct g4_pixel_map *map, s
     g4_pixel_map_close(map, port, x, y, lit & rows.inside, &rows);
 }
 
-/* The number of pixels from (x, y) on that are contiguous in memory, at most `most`. */
+/* The number of pixels from column x on that are contiguous in memory, at most `most`. */
 static uint32_t in_one_piece(const struct g4_pixel_map *map, uint32_t x, uint32_t most) {
     if (map->tiling != G4_TILING_Y) {
         return most;
@@ -102,7 +102,7 @@ static uint32_t run_length(uint32_t upper, uint32_t lower) {
 }
 
 /* Any pixels. */
-static void fill_subspans(const struct g4_fill *fill, const struct g4_coverage *coverage, struct g4_pixel_map *map,
+static void fill_anywhere(const struct g4_fill *fill, const struct g4_coverage *coverage, struct g4_pixel_map *map,
                           struct g4_port *port) {
     for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
         const uint32_t upper = g4_coverage_row(coverage, j);
@@ -275,8 +275,8 @@ bool g4_fill_find_tile(const struct g4_tile_rows *tile, struct g4_pixel_map *map
            g4_fill_are_mapped(tile, map, port);
 }
 
-bool g4_fill_found(const struct g4_fill *fill, const struct g4_tile_rows *tile, const struct g4_row_memory *memory,
-                   struct g4_pixel_map *map, struct g4_port *port) {
+bool g4_fill_found_tile(const struct g4_fill *fill, const struct g4_tile_rows *tile, const struct g4_row_memory *memory,
+                        struct g4_pixel_map *map, struct g4_port *port) {
     fill_pieces(memory, fill);
     return memory->pieces || g4_fill_rows(fill, tile, map, port);
 }
@@ -310,14 +310,14 @@ static bool fill_page(const struct g4_fill *fill, const struct g4_coverage *cove
             .pitch = G4_PIXEL_MAP_COLUMN,
             .bytes = fill->bytes,
         };
-        fill->ops->columns(&rows, &fill->value, &fill->keep);
+        fill->ops->lit_columns(&rows, &fill->value, &fill->keep);
     }
     return page != NULL;
 }
 
 /* Fill pixels in X tiles.  False: they are not directly accessible. */
-static bool fill_spans(const struct g4_fill *fill, const struct g4_coverage *coverage, uint32_t columns,
-                       struct g4_pixel_map *map, struct g4_port *port) {
+static bool fill_in_x_tiles(const struct g4_fill *fill, const struct g4_coverage *coverage, uint32_t columns,
+                            struct g4_pixel_map *map, struct g4_port *port) {
     const uint32_t left = (uint32_t)__builtin_ctz(columns) & ~1u;
     const uint32_t right = (G4_TILE_SIZE + 1 - (uint32_t)__builtin_clz(columns)) & ~1u;
     const int32_t first = coverage->first & ~1;
@@ -336,7 +336,7 @@ static bool fill_spans(const struct g4_fill *fill, const struct g4_coverage *cov
     for (uint32_t i = 0; i < memory.pieces; i++) {
         const struct g4_filled_rows *const piece = &memory.piece[i];
         const struct g4_lit_rows rows = {piece->first, &lit[done], piece->count, piece->pitch, fill->bytes};
-        fill->ops->spans(&rows, &fill->value, &fill->keep);
+        fill->ops->lit_rows(&rows, &fill->value, &fill->keep);
         done += piece->count;
     }
     return true;
@@ -347,9 +347,10 @@ void g4_fill_coverage(const struct g4_fill *fill, const struct g4_coverage *cove
     const struct g4_tile_rows tile = {(uint32_t)coverage->x, (uint32_t)coverage->y, G4_TILE_SIZE};
     const uint32_t columns = lit_columns(coverage);
     const bool filled = columns == 0 || (g4_coverage_is_whole(coverage) && g4_fill_rows(fill, &tile, map, port)) ||
-                        fill_page(fill, coverage, columns, map, port) || fill_spans(fill, coverage, columns, map, port);
+                        fill_page(fill, coverage, columns, map, port) ||
+                        fill_in_x_tiles(fill, coverage, columns, map, port);
     if (!filled) {
-        fill_subspans(fill, coverage, map, port);
+        fill_anywhere(fill, coverage, map, port);
     }
 }
 
@@ -366,6 +367,9 @@ const uint8_t *g4_fill_first_pixel(const struct g4_coverage *coverage, struct g4
     const uint32_t i = (uint32_t)__builtin_ctz(coverage->row[j]);
     const uint32_t x = (uint32_t)coverage->x + (i & ~1u);
     const uint32_t y = (uint32_t)(coverage->y + (j & ~1));
+    if (!g4_pixel_map_may_write(map, port->mem, x, y) || !g4_pixel_map_may_write(map, port->mem, x, y + 1)) {
+        return NULL; /* threads report it */
+    }
     if (map->columns) {
         const uint8_t *const pair = g4_pixel_map_columns(map, port, x, y);
         return pair ? pair + (size_t)(j & 1) * G4_PIXEL_MAP_COLUMN + (size_t)(i & 1) * G4_PIXEL_MAP_NEXT : NULL;

@@ -24,7 +24,7 @@ struct g4_fill g4_fill_of(const struct g4_cc *cc, uint32_t bytes, const struct g
 /* Fill the pixels of a coverage.  Those outside of the image are left out; missing memory is reported. */
 void g4_fill_coverage(const struct g4_fill *fill, const struct g4_coverage *coverage, struct g4_pixel_map *map,
                       struct g4_port *port);
-/* The first pixel of a coverage in memory; NULL unless it is directly accessible. */
+/* The first pixel of a coverage in memory; NULL unless it is directly accessible.  Nothing is reported. */
 const uint8_t *g4_fill_first_pixel(const struct g4_coverage *coverage, struct g4_pixel_map *map, struct g4_port *port);
 
 /* Whole rows of a tile of the windower: an even number of them, from an even one on. */
@@ -51,8 +51,8 @@ bool g4_fill_rows(const struct g4_fill *fill, const struct g4_tile_rows *rows, s
 /* Whether all pixels of the tile are inside an image, and may be accessed; and their memory, if it is simple. */
 bool g4_fill_find_tile(const struct g4_tile_rows *tile, struct g4_pixel_map *map, struct g4_port *port,
                        struct g4_row_memory *memory);
-/* g4_fill_rows() of a tile that has been found. */
-bool g4_fill_found(const struct g4_fill *fill, const struct g4_tile_rows *tile, const struct g4_row_memory *memory,
-                   struct g4_pixel_map *map, struct g4_port *port);
+/* Fill a tile for which g4_fill_find_tile() was true.  False: as g4_fill_rows(). */
+bool g4_fill_found_tile(const struct g4_fill *fill, const struct g4_tile_rows *tile, const struct g4_row_memory *memory,
+                        struct g4_pixel_map *map, struct g4_port *port);
 
 #endif

@@ -103,8 +103,8 @@ static inline __attribute__((always_inline)) void collect_row(struct g4_subspan 
 void g4_wm_collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
     uint32_t n = 0;
     for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
-        const uint32_t upper = j >= coverage->first ? coverage->row[j] : 0;
-        const uint32_t lower = j < coverage->last ? coverage->row[j + 1] : 0;
+        const uint32_t upper = g4_coverage_row(coverage, j);
+        const uint32_t lower = g4_coverage_row(coverage, j + 1);
         const uint32_t any = upper | lower;
         if ((upper & lower) == UINT32_MAX) {
             collect_row(&wm->subspan[n], (uint16_t)coverage->x, (uint16_t)(coverage->y + j));

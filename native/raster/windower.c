@@ -282,16 +282,21 @@ static void collect_for_threads(struct g4_worker *worker, const struct g4_covera
     }
 }
 
-/* Give all pixels the same depth. */
-static void fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage) {
+/* Give all pixels of an object whose depth is constant that depth.  False: they must be tested; nothing was done. */
+static bool fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage) {
     struct g4_wm *const wm = worker->wm;
-    if (!g4_wm_knows_depth(wm)) {
-        struct g4_coverage few = g4_coverage_first_subspans(coverage, G4_WM_SAMPLE);
-        g4_wm_collect(wm, &few);
-        interpolate_depth(wm);
-        test_early(worker, &few);
+    struct g4_coverage sample;
+
+    if (!g4_wm_can_fill_depth(worker, coverage, &sample)) {
+        return false;
     }
-    g4_wm_fill_depth(worker, coverage);
+    if (!g4_wm_knows_depth(wm)) {
+        g4_wm_collect(wm, &sample);
+        interpolate_depth(wm);
+        test_early(worker, &sample);
+    }
+    g4_wm_fill_depth(worker, coverage, &sample);
+    return true;
 }
 
 /* Collect the pixels, interpolate depth, and test it if that comes before the shader. */
@@ -307,9 +312,10 @@ static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage
         }
         return;
     }
-    if (flat && g4_wm_can_fill_depth(worker, coverage)) {
-        fill_depth(worker, coverage);
-        collect_for_threads(worker, coverage, threads);
+    if (flat && fill_depth(worker, coverage)) {
+        if (threads) {
+            collect_for_threads(worker, coverage, threads);
+        }
         return;
     }
     if (wm->depth_needed || g4_cc_of(worker)->depth.test) {

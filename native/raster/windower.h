@@ -29,9 +29,8 @@ uint32_t g4_wm_entries(const struct g4_windower_state *state);
 bool g4_wm_allocate(struct g4_worker *worker);
 /* Prepare the worker for a draw, before its first tile. */
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
-/* Whether the draw that the worker has begun needs only a few threads, because its pixels are filled.  This is a guess.
- */
-bool g4_wm_mostly_fills(const struct g4_worker *worker);
+/* Whether the draw that was begun probably needs only a few threads, because its pixels are filled. */
+bool g4_wm_mostly_fills(const struct g4_wm *wm);
 /* Forget the objects of the last batch: their memory is used again. */
 void g4_wm_begin_batch(struct g4_wm *wm);
 enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile);

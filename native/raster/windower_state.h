@@ -217,12 +217,12 @@ enum g4_status g4_wm_run_tile(struct g4_worker *worker);
 void g4_wm_fill_begin(struct g4_worker *worker);
 /* If the current object has the same values as the last one that was filled, they serve for both. */
 void g4_wm_share_fills(struct g4_wm *wm);
-/* Whether the current object has one color. */
+/* Whether the kernels give all pixels of the current object one color, and nothing changes it. */
 static inline bool g4_wm_may_fill_color(const struct g4_wm *wm) {
     return wm->uniform_color && !wm->setup->antialias;
 }
-/* Draw the pixels of such an object without threads, but for one of each mode if its color is not known.  The subspans
- * may be listed or not.  False if the object is not that simple; then nothing was done. */
+/* Draw the pixels of such an object without threads, but for a few subspans of each mode whose color is not known.  The
+ * subspans may be listed or not.  False if the object is not that simple; then nothing was done. */
 bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *coverage, enum g4_status *status);
 /* Give all pixels of the tile, which the current object covers, the depth and the color of its last tile; `threads`: it
  * has colors.  False: the tile has none, or they differ; the caller can then start over. */
@@ -235,13 +235,13 @@ bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const s
 /* Whether the early test only writes the same depth, and the same stencil value, to all pixels of the current object.
  */
 bool g4_wm_depth_is_constant(const struct g4_wm *wm);
-/* Whether the buffers permit to fill a part of such an object. */
-bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage);
+/* Whether the buffers permit to fill a part of such an object.  `sample` becomes the pixels that must be tested before,
+ * unless the depth is known. */
+bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage, struct g4_coverage *sample);
 /* Whether an earlier tile of the current object had that depth. */
 bool g4_wm_knows_depth(const struct g4_wm *wm);
-/* Write these values to all pixels of a part of the current object.  Unless the depth is known, its first G4_WM_SAMPLE
- * subspans have been tested and have it. */
-void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage);
+/* Write these values to all pixels of that part. */
+void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage, const struct g4_coverage *sample);
 /* Run the waiting threads. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);
 /* Prepare the parts that all payloads of a draw share. */

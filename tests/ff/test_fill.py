@@ -242,6 +242,17 @@ def test_depth_that_is_flat(format: int, function: str | None, slope: float) -> 
         assert (pixels[20][20] == 0xFFFFFFFF) == (threads and passes)
 
 
+@pytest.mark.parametrize("threads", [True, False])
+def test_flat_depth_of_which_the_left_pixels_are_outside_of_the_buffer(threads: bool) -> None:
+    """The first row of subspans begins with a pixel of its lower row, which has no depth."""
+    vertices = [vertex(x, y, 0.5, 1.0) for x, y in ((31, 0), (-40, 2), (31, 40))]
+    _, depths, _, _ = same(
+        FLAT["constant"], lambda scene: scene.draw(vertices), size=(64, 48), depth_format=D32, depth_clear=0xABCD,
+        depth={"depth_coordinate_offset_x": -8}, wm={"thread_dispatch_enable": threads, "statistics_enable": True},
+        cc={"depth_test_enable": True, "depth_test_function": "ALWAYS", "depth_buffer_write_enable": True})
+    assert {depth for row in depths for depth in row} == {0xABCD, 0x3F000000}
+
+
 def test_stencil_beside_flat_depth_stays() -> None:
     corners = [vertex(x, y, 0.5, 1.0) for x, y in ((0, 0), (67, 0), (67, 45), (0, 45))]
 
