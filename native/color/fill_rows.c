@@ -16,65 +16,6 @@ static inline __attribute__((always_inline)) line line_of(const struct g4_pixel_
     return (line){a, b, a, b, a, b, a, b};
 }
 
-/* Less than a line, from the first byte of a pattern on. */
-static inline __attribute__((always_inline)) void
-fill_rest(uint8_t *row, uint32_t bytes, const struct g4_pixel_pattern *value, const struct g4_pixel_pattern *keep) {
-    uint32_t at = 0;
-
-    for (; at + sizeof *value <= bytes; at += (uint32_t)sizeof *value) {
-        struct g4_pixel_pattern v;
-        memcpy(&v, row + at, sizeof v);
-        for (uint32_t i = 0; i < WORDS; i++) {
-            v.word[i] = (v.word[i] & keep->word[i]) | value->word[i];
-        }
-        memcpy(row + at, &v, sizeof v);
-    }
-    for (uint32_t i = 0; at < bytes; i++, at++) {
-        row[at] = (uint8_t)((row[at] & ((const uint8_t *)keep)[i]) | ((const uint8_t *)value)[i]);
-    }
-}
-
-/* A row, and the patterns once more as lines, which are registers. */
-static inline __attribute__((always_inline)) void fill_row(uint8_t *row, uint32_t bytes, line values, line kept,
-                                                           bool replaces, const struct g4_pixel_pattern *value,
-                                                           const struct g4_pixel_pattern *keep) {
-    uint32_t at = 0;
-
-    for (; replaces && at + sizeof values <= bytes; at += (uint32_t)sizeof values) { /* without reading */
-        memcpy(row + at, &values, sizeof values);
-    }
-    for (; at + sizeof values <= bytes; at += (uint32_t)sizeof values) {
-        line v;
-        memcpy(&v, row + at, sizeof v);
-        v = (v & kept) | values;
-        memcpy(row + at, &v, sizeof v);
-    }
-    if (at < bytes) {
-        fill_rest(row + at, bytes - at, value, keep);
-    }
-}
-
-static void fill(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
-                 const struct g4_pixel_pattern *keep) {
-    const struct g4_filled_rows all = *rows;
-
-    if (all.bytes < sizeof(line)) {
-        for (uint32_t y = 0; y < all.count; y++) {
-            fill_rest(all.first + (size_t)y * all.pitch, all.bytes, value, keep);
-        }
-        return;
-    }
-    const line values = line_of(value);
-    const line kept = line_of(keep);
-    const bool replaces = !(keep->word[0] | keep->word[1]);
-
-    for (uint32_t y = 0; y < all.count; y++) {
-        fill_row(all.first + (size_t)y * all.pitch, all.bytes, values, kept, replaces, value, keep);
-    }
-}
-
-/* ---- some pixels of rows ---- */
-
 /* The value of all pixels, as lines. */
 struct filling {
     line values, kept;
@@ -101,11 +42,13 @@ static inline __attribute__((always_inline)) void put_two(uint8_t *at, size_t by
 
 /* Pixels side by side.  The size of one divides that of each part, so the pattern begins with a pixel everywhere. */
 static inline __attribute__((always_inline)) void fill_span(uint8_t *at, size_t bytes, const struct filling *filling) {
-    for (; bytes >= 2 * sizeof(line); at += sizeof(line), bytes -= sizeof(line)) {
-        put(at, filling, sizeof(line));
-    }
-    if (bytes >= 64) {
-        put_two(at, bytes, filling, 64);
+    if (bytes >= sizeof(line)) {
+        for (; bytes >= sizeof(line); at += sizeof(line), bytes -= sizeof(line)) {
+            put(at, filling, sizeof(line));
+        }
+        if (bytes) { /* a line that overlaps the last one */
+            put(at + bytes - sizeof(line), filling, sizeof(line));
+        }
     } else if (bytes >= 32) {
         put_two(at, bytes, filling, 32);
     } else if (bytes >= 16) {
@@ -124,6 +67,18 @@ static inline __attribute__((always_inline)) void fill_span(uint8_t *at, size_t 
 static struct filling filling_of(const struct g4_pixel_pattern *value, const struct g4_pixel_pattern *keep) {
     return (struct filling){line_of(value), line_of(keep), !(keep->word[0] | keep->word[1])};
 }
+
+static void fill(const struct g4_filled_rows *rows, const struct g4_pixel_pattern *value,
+                 const struct g4_pixel_pattern *keep) {
+    const struct filling filling = filling_of(value, keep);
+    const struct g4_filled_rows all = *rows;
+
+    for (uint32_t y = 0; y < all.count; y++) {
+        fill_span(all.first + (size_t)y * all.pitch, all.bytes, &filling);
+    }
+}
+
+/* ---- some pixels of rows ---- */
 
 /* The pixels of a row from the first lit one to the next dark one; `*lit` loses them. */
 struct lit_span {

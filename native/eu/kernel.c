@@ -609,6 +609,7 @@ static struct g4_kernel *decode(const struct g4_context *ctx, g4_address address
     kernel->loops = has_loop(kernel);
     kernel->surely_ends = surely_ends(kernel);
     find_messages(kernel);
+    kernel->memory = own_memory(kernel);
     return kernel;
 }
 
@@ -750,7 +751,6 @@ const struct g4_kernel *g4_kernel_get_unready(struct g4_kernel_cache *cache, con
     }
     struct g4_kernel *const kernel = decode(ctx, address, 0);
     if (kernel) {
-        kernel->memory = own_memory(kernel);
         kernel->parts = calloc(1, sizeof *kernel->parts);
     }
     if (!kernel || !kernel->parts) {

@@ -193,10 +193,8 @@ uint32_t g4_coverage_pixels(const struct g4_coverage *coverage) {
     return g4_count_bits(&coverage->row[coverage->first], coverage->last - coverage->first + 1);
 }
 
-/* The subspans of two rows: the lowest bit of each that has lit pixels. */
 static uint32_t subspans_of(const struct g4_coverage *coverage, int32_t j) {
-    const uint32_t any = g4_coverage_row(coverage, j) | g4_coverage_row(coverage, j + 1);
-    return (any | any >> 1) & 0x55555555u;
+    return g4_rows_subspans(g4_coverage_row(coverage, j), g4_coverage_row(coverage, j + 1));
 }
 
 uint32_t g4_coverage_subspans(const struct g4_coverage *coverage) {
@@ -209,10 +207,10 @@ uint32_t g4_coverage_subspans(const struct g4_coverage *coverage) {
 }
 
 struct g4_coverage g4_coverage_first_subspans(const struct g4_coverage *coverage, uint32_t count) {
-    struct g4_coverage part = {.x = coverage->x, .y = coverage->y, .first = coverage->first, .last = -1};
+    struct g4_coverage part = {.x = coverage->x, .y = coverage->y, .first = coverage->first & ~1, .last = -1};
     uint32_t left = count;
 
-    for (int32_t j = coverage->first & ~1; j <= coverage->last && left; j += 2) {
+    for (int32_t j = part.first; j <= coverage->last && left; j += 2) {
         uint32_t kept = 0;
         for (uint32_t subspans = subspans_of(coverage, j); subspans && left; subspans &= subspans - 1, left--) {
             kept |= 3u << __builtin_ctz(subspans);
@@ -221,7 +219,6 @@ struct g4_coverage g4_coverage_first_subspans(const struct g4_coverage *coverage
         part.row[j + 1] = g4_coverage_row(coverage, j + 1) & kept;
         part.last = j + 1;
     }
-    part.first &= ~1;
     return part;
 }
 

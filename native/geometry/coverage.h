@@ -40,6 +40,17 @@ static inline uint32_t g4_coverage_row(const struct g4_coverage *coverage, int32
     return j >= coverage->first && j <= coverage->last ? coverage->row[j] : 0;
 }
 
+/* Of two rows that begin at an even one: the lowest bit of each subspan that has lit pixels. */
+static inline uint32_t g4_rows_subspans(uint32_t upper, uint32_t lower) {
+    const uint32_t any = upper | lower;
+    return (any | any >> 1) & 0x55555555u;
+}
+
+/* The lit pixels of the subspan from column i on: bit 0 upper left, 1 upper right, 2 lower left, 3 lower right. */
+static inline uint32_t g4_rows_subspan(uint32_t upper, uint32_t lower, uint32_t i) {
+    return (upper >> i & 3) | (lower >> i & 3) << 2;
+}
+
 /* Whether all pixels of the tile are lit. */
 static inline bool g4_coverage_is_whole(const struct g4_coverage *coverage) {
     uint32_t lit = UINT32_MAX;

@@ -31,11 +31,11 @@ static void find_color(const struct g4_surface *surface, float color[4][8]) {
 
 /* The lit pixels of four subspans in a row of them. */
 static uint32_t lit_pixels(const struct g4_coverage *coverage, int32_t i, int32_t j) {
-    const uint32_t upper = g4_coverage_row(coverage, j) >> i;
-    const uint32_t lower = g4_coverage_row(coverage, j + 1) >> i;
+    const uint32_t upper = g4_coverage_row(coverage, j);
+    const uint32_t lower = g4_coverage_row(coverage, j + 1);
     uint32_t lit = 0;
     for (uint32_t s = 0; s < G4_BLOCK_SUBSPANS; s++) {
-        lit |= ((upper >> (2 * s) & 3) | (lower >> (2 * s) & 3) << 2) << (4 * s);
+        lit |= g4_rows_subspan(upper, lower, (uint32_t)i + 2 * s) << (4 * s);
     }
     return lit;
 }

@@ -83,6 +83,12 @@ static struct g4_pixel_pattern kept_bits(const struct g4_depth *depth) {
     return is_d24 ? g4_fill_repeat(&keep, sizeof keep) : (struct g4_pixel_pattern){{0}};
 }
 
+/* A fill of the depth buffer with the known depth. */
+static struct g4_fill fill_of_depth(const struct g4_wm *wm, const struct g4_cc *cc) {
+    const struct g4_pixel_pattern keep = kept_bits(&cc->depth);
+    return g4_fill_of(cc, cc->depth.map.bytes, &wm->depth.value, &keep);
+}
+
 void g4_wm_fill_begin(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_draw_state *const draw = wm->draw;
@@ -147,13 +153,15 @@ static bool is_fillable(const struct g4_cc *cc, const struct g4_target *target) 
            target->event == G4_EVENTS;
 }
 
-/* The bits of a target's pixels that are not written. */
-static struct g4_pixel_pattern unwritten_bits(const struct g4_target *target) {
+/* A fill of a target, with a pixel whose bits that are not written do not matter. */
+static struct g4_fill fill_of_target(const struct g4_cc *cc, const struct g4_target *target,
+                                     const struct g4_pixel_pattern *color) {
     uint32_t bits[G4_PIXEL_BYTES / 4];
     for (uint32_t plane = 0; plane < G4_PIXEL_BYTES / 4; plane++) {
         bits[plane] = ~target->write_mask[plane];
     }
-    return g4_fill_repeat(bits, target->map.bytes);
+    const struct g4_pixel_pattern keep = g4_fill_repeat(bits, target->map.bytes);
+    return g4_fill_of(cc, target->map.bytes, color, &keep);
 }
 
 /* The target that the flat kernel of a mode writes; NULL: it cannot be filled. */
@@ -188,8 +196,7 @@ static const uint8_t *first_pixel(struct g4_worker *worker, struct g4_target *ta
 
 static void fill_target(struct g4_worker *worker, struct g4_target *target, const struct g4_pixel_pattern *color,
                         const struct g4_coverage *coverage) {
-    const struct g4_pixel_pattern keep = unwritten_bits(target);
-    const struct g4_fill fill = g4_fill_of(g4_cc_of(worker), target->map.bytes, color, &keep);
+    const struct g4_fill fill = fill_of_target(g4_cc_of(worker), target, color);
     struct g4_port *const port = &worker->port;
     const uint32_t unit = port->unit;
     port->unit = G4_UNIT_CC;
@@ -197,11 +204,11 @@ static void fill_target(struct g4_worker *worker, struct g4_target *target, cons
     port->unit = unit;
 }
 
-/* Draw pixels of the object, in which so many subspans have lit ones, whose threads have one mode. */
-static enum g4_status fill_part(struct g4_worker *worker, enum g4_wm_mode mode, const struct g4_coverage *part,
-                                uint32_t subspans) {
+/* Draw pixels of the object, in which so many subspans have lit ones, whose threads have one mode.  `target`: that of
+ * the mode; NULL: it cannot be filled. */
+static enum g4_status fill_part(struct g4_worker *worker, enum g4_wm_mode mode, struct g4_target *target,
+                                const struct g4_coverage *part, uint32_t subspans) {
     struct g4_wm *const wm = worker->wm;
-    struct g4_target *const target = flat_target(worker, mode);
     uint32_t drawn = 0;
 
     if (!target) {
@@ -247,12 +254,12 @@ bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *covera
     if (*status != G4_OK) {
         return true;
     }
+    target = flat_target(worker, mode); /* again: threads that waited may have replaced it */
     if (tail == 0) {
-        *status = fill_part(worker, mode, coverage, subspans);
+        *status = fill_part(worker, mode, target, coverage, subspans);
         return true;
     }
     if (have_same_color(wm, mode, last_mode)) {
-        target = flat_target(worker, mode); /* again: threads that waited may have replaced it */
         fill_target(worker, target, &wm->color.value[mode], coverage);
         count_threads(worker, mode, subspans - tail);
         count_threads(worker, last_mode, tail);
@@ -260,8 +267,10 @@ bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *covera
     }
     struct g4_coverage rest = *coverage;
     const struct g4_coverage last = g4_coverage_split_last(&rest, tail);
-    *status = fill_part(worker, mode, &rest, subspans - tail);
-    *status = *status == G4_OK ? fill_part(worker, last_mode, &last, tail) : *status;
+    *status = fill_part(worker, mode, target, &rest, subspans - tail);
+    if (*status == G4_OK) {
+        *status = fill_part(worker, last_mode, flat_target(worker, last_mode), &last, tail);
+    }
     return true;
 }
 
@@ -343,8 +352,7 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
         }
     }
     if (depth->test) {
-        const struct g4_pixel_pattern keep = kept_bits(depth);
-        const struct g4_fill fill = g4_fill_of(cc, depth->map.bytes, &wm->depth.value, &keep);
+        const struct g4_fill fill = fill_of_depth(wm, cc);
         if (!g4_fill_find_tile(&tile, &depth->map, port, &depths) || !finds_stencil(worker) ||
             !g4_fill_found_tile(&fill, &tile, &depths, &depth->map, port)) {
             return false;
@@ -355,8 +363,7 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     if (threads && *status == G4_OK) {
         struct g4_target *const target =
             flat_target(worker, mode); /* again: threads that waited may have replaced it */
-        const struct g4_pixel_pattern keep = unwritten_bits(target);
-        const struct g4_fill fill = g4_fill_of(cc, target->map.bytes, &wm->color.value[mode], &keep);
+        const struct g4_fill fill = fill_of_target(cc, target, &wm->color.value[mode]);
         if (!g4_fill_found_tile(&fill, &tile, &colors, &target->map, port)) {
             return false;
         }
@@ -407,8 +414,7 @@ bool g4_wm_fill_rows(struct g4_worker *worker, struct g4_target *target, const s
     pixels->y[0] = (uint16_t)rows.y;
     target->write(target, port, pixels);
     const struct g4_pixel_pattern value = g4_fill_repeat(sample, map->bytes);
-    const struct g4_pixel_pattern keep = unwritten_bits(target);
-    const struct g4_fill fill = g4_fill_of(cc, map->bytes, &value, &keep);
+    const struct g4_fill fill = fill_of_target(cc, target, &value);
     return g4_fill_rows(&fill, &rows, map, port);
 }
 
@@ -449,7 +455,6 @@ void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *covera
     struct g4_pixel_map *const map = &cc->depth.map;
     struct g4_port *const port = &worker->port;
     const uint32_t unit = port->unit;
-    const struct g4_pixel_pattern keep = kept_bits(&cc->depth);
     uint32_t pixels = g4_coverage_pixels(coverage);
 
     if (!g4_wm_knows_depth(wm)) {
@@ -457,7 +462,7 @@ void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *covera
         wm->depth = (struct g4_fill_depth){wm->setup, g4_fill_repeat(first, map->bytes)};
         pixels -= g4_coverage_pixels(sample);
     }
-    const struct g4_fill fill = g4_fill_of(cc, map->bytes, &wm->depth.value, &keep);
+    const struct g4_fill fill = fill_of_depth(wm, cc);
     port->unit = G4_UNIT_WM;
     g4_fill_coverage(&fill, coverage, map, port);
     fill_stencil(worker, coverage);

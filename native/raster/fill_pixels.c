@@ -51,7 +51,7 @@ static void fill_pixels(const struct g4_fill *fill, uint8_t *const row[2], uint3
     }
 }
 
-/* A subspan anywhere; bit p of `lit`: 0 upper left, 1 upper right, 2 lower left, 3 lower right. */
+/* A subspan anywhere; `lit` is as in g4_rows_subspan(). */
 static void fill_subspan(const struct g4_fill *fill, struct g4_pixel_map *map, struct g4_port *port, uint32_t at_x,
                          uint32_t at_y, uint32_t lit) {
     const uint16_t x[4] = {(uint16_t)at_x};
@@ -111,7 +111,7 @@ static void fill_anywhere(const struct g4_fill *fill, const struct g4_coverage *
         for (uint32_t i = 0; i < G4_TILE_SIZE;) {
             const uint32_t x = (uint32_t)coverage->x + i;
             const uint32_t run = run_length(upper >> i, lower >> i);
-            const uint32_t lit = (upper >> i & 3) | (lower >> i & 3) << 2;
+            const uint32_t lit = g4_rows_subspan(upper, lower, i);
             if (run) {
                 fill_run(fill, map, port, x, y, run);
             } else if (lit) {
@@ -316,8 +316,8 @@ static bool fill_page(const struct g4_fill *fill, const struct g4_coverage *cove
 }
 
 /* Fill pixels in X tiles.  False: they are not directly accessible. */
-static bool fill_in_x_tiles(const struct g4_fill *fill, const struct g4_coverage *coverage, uint32_t columns,
-                            struct g4_pixel_map *map, struct g4_port *port) {
+static bool fill_lit_in_x_tiles(const struct g4_fill *fill, const struct g4_coverage *coverage, uint32_t columns,
+                                struct g4_pixel_map *map, struct g4_port *port) {
     const uint32_t left = (uint32_t)__builtin_ctz(columns) & ~1u;
     const uint32_t right = (G4_TILE_SIZE + 1 - (uint32_t)__builtin_clz(columns)) & ~1u;
     const int32_t first = coverage->first & ~1;
@@ -348,7 +348,7 @@ void g4_fill_coverage(const struct g4_fill *fill, const struct g4_coverage *cove
     const uint32_t columns = lit_columns(coverage);
     const bool filled = columns == 0 || (g4_coverage_is_whole(coverage) && g4_fill_rows(fill, &tile, map, port)) ||
                         fill_page(fill, coverage, columns, map, port) ||
-                        fill_in_x_tiles(fill, coverage, columns, map, port);
+                        fill_lit_in_x_tiles(fill, coverage, columns, map, port);
     if (!filled) {
         fill_anywhere(fill, coverage, map, port);
     }

@@ -105,18 +105,17 @@ void g4_wm_collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
     for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
         const uint32_t upper = g4_coverage_row(coverage, j);
         const uint32_t lower = g4_coverage_row(coverage, j + 1);
-        const uint32_t any = upper | lower;
         if ((upper & lower) == UINT32_MAX) {
             collect_row(&wm->subspan[n], (uint16_t)coverage->x, (uint16_t)(coverage->y + j));
             n += G4_TILE_SIZE / 2;
             continue;
         }
-        for (uint32_t left = (any | any >> 1) & 0x55555555u; left; left &= left - 1) {
+        for (uint32_t left = g4_rows_subspans(upper, lower); left; left &= left - 1) {
             const uint32_t i = (uint32_t)__builtin_ctz(left);
             wm->subspan[n++] = (struct g4_subspan){
                 .x = (uint16_t)(coverage->x + (int32_t)i),
                 .y = (uint16_t)(coverage->y + j),
-                .lit = (upper >> i & 3) | (lower >> i & 3) << 2,
+                .lit = g4_rows_subspan(upper, lower, i),
             };
         }
     }

@@ -161,7 +161,7 @@ static void keep_covered(struct g4_wm *wm, const struct g4_coverage *coverage) {
         const struct g4_subspan *const subspan = &wm->subspan[s];
         const uint32_t i = subspan->x - (uint32_t)coverage->x;
         const uint32_t *const row = &coverage->row[subspan->y - (uint32_t)coverage->y];
-        keep(wm, s, subspan->lit & ((row[0] >> i & 3) | (row[1] >> i & 3) << 2), &survivors);
+        keep(wm, s, subspan->lit & g4_rows_subspan(row[0], row[1], i), &survivors);
     }
     wm->subspans = survivors;
 }
