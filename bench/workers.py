@@ -86,7 +86,7 @@ def main() -> None:
         stream = capture(scene, chip, options.size)
         pairs = [[execute(stream, chip, Options(workers=workers, draws_apart=options.apart)) for workers in (1, 2)]
                  for _ in range(options.rounds)]
-        second = pairs[0][1]  # one worker joins no draws
+        second = pairs[0][1]  # one worker joins fewer draws
         one, two = (statistics.median(pair[i].milliseconds for pair in pairs) for i in (0, 1))
         cpu = (min(pair[0].processors for pair in pairs), min(pair[1].processors for pair in pairs),
                min(pair[1].caller for pair in pairs))

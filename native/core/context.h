@@ -19,7 +19,8 @@ struct g4_surface_watch {
 };
 
 enum {
-    G4_WAITING_DRAWS = 48, /* whose pixels are drawn together (draw/draw.c) */
+    G4_WAITING_DRAWS = 128, /* whose pixels are drawn together (draw/draw.c) */
+    G4_WAITING_STATES = 48, /* of these draws */
 };
 
 struct g4_context {

@@ -91,6 +91,11 @@ struct g4_fault;
 typedef enum g4_status g4_load_draw_fn(const struct g4_draw_loader *loader, const uint32_t *primitive,
                                        struct g4_draw_state *draw, struct g4_fault *fault);
 
+/* Fill what a draw may have of its own if it shares the rest of its state with one that was loaded: the primitive, the
+ * vertex buffers of the elements, the index buffer, and the CURBE or the push constants of its stages. */
+typedef void g4_load_inputs_fn(const struct g4_draw_loader *loader, const uint32_t *primitive,
+                               struct g4_draw_state *draw);
+
 /* Fill the state of a dispatch of thread groups from the context's commands and a whole GPGPU_WALKER. */
 struct g4_compute_state;
 struct g4_kernel_cache;
@@ -195,6 +200,7 @@ struct g4_model {
     uint32_t format_gen; /* the part whose surface formats it has, if that is not layout_gen; else 0 */
     struct g4_quirks quirks;
     g4_load_draw_fn *load_draw;
+    g4_load_inputs_fn *load_inputs;
     g4_expand_instruction_fn *expand_instruction;
     g4_decode_instruction_fn *decode_instruction;
     g4_vs_fn *run_vs;

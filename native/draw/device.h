@@ -51,10 +51,11 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers);
 bool g4_draw_frame_begin(struct g4_device *device);
 
 /* Execute a 3DPRIMITIVE as g4_device_draw(), or keep it until the next call of g4_device_finish_draws() or of this
- * function.  `finished` grows with each draw that has ended; if the status is not G4_OK, it is that of the draw after
- * those. */
-enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *primitive, uint32_t *finished,
-                                    struct g4_fault *fault);
+ * function.  `same_state`: if the draw before still waits, no command has changed more than vertex and index buffers
+ * and constants since, and none has written memory.  `finished` grows with each draw that has ended; if the status is
+ * not G4_OK, it is that of the draw after those. */
+enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *primitive, bool same_state,
+                                    uint32_t *finished, struct g4_fault *fault);
 /* End the draws that wait. */
 enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finished, struct g4_fault *fault);
 /* Write two dwords after the draws that wait, when they end.  False: nothing was done; write them when no draw waits.

@@ -58,23 +58,55 @@ struct used_tile {
     uint32_t first, count;
 };
 
-/* The data of a draw that a worker needs while it draws tiles. */
+/* What a worker needs while it draws tiles of draws with the same state. */
 struct pixel_state {
     _Alignas(64) struct g4_wm *wm; /* each worker has cache lines of its own */
     void *cc;
     bool begun;
-    uint64_t budget; /* instructions that the worker may still execute for the draw */
+    /* If draws share the state: this worker's, and the draw whose inputs it has. */
+    struct g4_draw_state *state; /* not of the first worker */
+    const struct pending_draw *entered;
+};
+
+/* The state of a draw that was loaded, and of those that follow it: no command in between has changed more than inputs,
+ * and no memory. */
+struct shared_state {
+    struct pending_draw *leader; /* the draw that was loaded */
+    uint32_t followers;
+    bool reports; /* the state is bad, which is reported for each of the draws */
+    struct g4_draw_state state;
+    struct pixel_state *pixels; /* by worker */
+};
+
+/* The part of a draw's state that others with the same state have of their own. */
+struct draw_inputs {
+    struct g4_primitive primitive;
+    struct g4_index_buffer index_buffer;
+    struct g4_vertex_buffer vertex_buffer[G4_VERTEX_BUFFERS]; /* the first `vertex_buffers` are used */
+    uint32_t vertex_buffers;
+    struct g4_curbe curbe;
+    struct {
+        const uint32_t (*row)[8];
+        uint32_t rows;
+    } constants[G4_STAGES];
+};
+
+/* What a worker knows of a draw. */
+struct draw_progress {
+    _Alignas(64) uint64_t budget; /* instructions that it may still execute for the draw */
+    struct g4_wm_fills fills;     /* if it shares its state */
 };
 
 /* A draw that runs, or waits for others with the same targets. */
 struct pending_draw {
-    struct g4_draw_state state;
-    uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants of the state */
+    struct shared_state *shared;
+    struct draw_inputs inputs; /* once the draw waits */
     uint32_t curbe[G4_CURBE_ROWS][8];
-    struct g4_memory_use use;
-    uint64_t vertices, primitives; /* of its ranges in the batch */
-    uint32_t tiles;                /* that its objects may touch */
-    struct pixel_state *pixels;    /* by worker */
+    struct g4_memory_use use;                           /* of a follower, what it reads beyond what its leader does */
+    uint64_t vertices, primitives;                      /* of its ranges in the batch */
+    uint32_t tiles;                                     /* that its objects may touch */
+    struct draw_progress *progress;                     /* by worker */
+    uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants */
 };
 
 /* A write of a command between draws that wait. */
@@ -102,6 +134,8 @@ struct g4_draw_frame {
     /* The draws of the batch, and their ranges in the same order. */
     struct pending_draw *draw[G4_WAITING_DRAWS];
     uint32_t waiting; /* draws */
+    struct shared_state *state[G4_WAITING_STATES];
+    uint32_t states; /* of draws that wait */
     uint32_t ranges, objects;
     struct g4_range range[RANGES_PER_BATCH];
     uint8_t draw_of[RANGES_PER_BATCH];
@@ -149,12 +183,17 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
         return;
     }
     for (uint32_t d = 0; d < G4_WAITING_DRAWS && frame->draw[d]; d++) {
-        for (uint32_t i = 0; i < workers; i++) {
-            free(frame->draw[d]->pixels[i].wm);
-            free(frame->draw[d]->pixels[i].cc);
-        }
-        free(frame->draw[d]->pixels);
+        free(frame->draw[d]->progress);
         free(frame->draw[d]);
+    }
+    for (uint32_t s = 0; s < G4_WAITING_STATES && frame->state[s]; s++) {
+        for (uint32_t i = 0; i < workers; i++) {
+            free(frame->state[s]->pixels[i].wm);
+            free(frame->state[s]->pixels[i].cc);
+            free(frame->state[s]->pixels[i].state);
+        }
+        free(frame->state[s]->pixels);
+        free(frame->state[s]);
     }
     g4_written_pages_free(frame->written);
     g4_arena_free(frame->arena);
@@ -174,8 +213,8 @@ static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
         if (!draw) {
             return NULL;
         }
-        draw->pixels = g4_new_cleared(device->workers * sizeof *draw->pixels);
-        if (!draw->pixels) {
+        draw->progress = g4_new_cleared(device->workers * sizeof *draw->progress);
+        if (!draw->progress) {
             free(draw);
             return NULL;
         }
@@ -184,48 +223,160 @@ static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
     return frame->draw[d];
 }
 
+/* State number n of a batch, as place_of(). */
+static struct shared_state *state_at(struct g4_device *device, uint32_t n) {
+    struct g4_draw_frame *const frame = device->frame;
+    if (!frame->state[n]) {
+        struct shared_state *const shared = g4_new_cleared(sizeof *shared);
+        if (!shared) {
+            return NULL;
+        }
+        shared->pixels = g4_new_cleared(device->workers * sizeof *shared->pixels);
+        if (!shared->pixels) {
+            free(shared);
+            return NULL;
+        }
+        frame->state[n] = shared;
+    }
+    return frame->state[n];
+}
+
+static void begin_progress(const struct g4_device *device, struct pending_draw *draw) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        draw->progress[i].budget = g4_watchdog(&device->ctx.options);
+        draw->progress[i].fills = (struct g4_wm_fills){0};
+    }
+}
+
+/* Give a draw the next state, which no other one has. */
+static void lead(struct g4_device *device, struct pending_draw *draw) {
+    struct shared_state *const shared = device->frame->state[device->frame->states];
+
+    shared->leader = draw;
+    shared->followers = 0;
+    shared->reports = false;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        shared->pixels[i].begun = false;
+        shared->pixels[i].entered = NULL;
+    }
+    draw->shared = shared;
+    device->draw_state = &shared->state;
+    begin_progress(device, draw);
+}
+
+/* The place for the next draw.  There is a state for it, too.  NULL: no memory. */
+static struct pending_draw *next_draw(struct g4_device *device) {
+    struct pending_draw *const draw = place_of(device, device->frame->waiting);
+    return draw && state_at(device, device->frame->states) ? draw : NULL;
+}
+
 bool g4_draw_frame_begin(struct g4_device *device) {
-    struct pending_draw *const draw = place_of(device, 0);
-    device->draw_state = draw ? &draw->state : NULL;
+    struct pending_draw *const draw = next_draw(device);
+    if (draw) {
+        lead(device, draw);
+    }
     return draw != NULL;
 }
 
-static void swap_draws(struct g4_draw_frame *frame, uint32_t a, uint32_t b) {
-    struct pending_draw *const draw = frame->draw[a];
-    frame->draw[a] = frame->draw[b];
-    frame->draw[b] = draw;
+/* Make the draw in place `waiting` and its state the first ones, when none waits any more. */
+static void make_first(struct g4_draw_frame *frame, uint32_t place, uint32_t state) {
+    struct pending_draw *const draw = frame->draw[0];
+    struct shared_state *const shared = frame->state[0];
+    frame->draw[0] = frame->draw[place];
+    frame->draw[place] = draw;
+    frame->state[0] = frame->state[state];
+    frame->state[state] = shared;
 }
 
-/* Switch a worker to its state of a draw. */
-static void enter_draw(struct g4_worker *worker, struct pending_draw *draw) {
-    const struct pixel_state *const pixels = &draw->pixels[worker->index];
+/* ---- the draw that a worker is busy with ---- */
+
+static void get_inputs(struct draw_inputs *inputs, const struct g4_draw_state *state) {
+    inputs->primitive = state->primitive;
+    inputs->index_buffer = state->index_buffer;
+    inputs->curbe = state->curbe;
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        inputs->constants[stage].row = state->stage[stage].constants;
+        inputs->constants[stage].rows = state->stage[stage].constant_rows;
+    }
+    inputs->vertex_buffers = 0;
+    for (uint32_t i = 0; i < state->vertex_elements; i++) {
+        const uint32_t buffer = state->vertex_element[i].buffer;
+        if (buffer < G4_VERTEX_BUFFERS && buffer >= inputs->vertex_buffers) {
+            inputs->vertex_buffers = buffer + 1;
+        }
+    }
+    memcpy(inputs->vertex_buffer, state->vertex_buffer, inputs->vertex_buffers * sizeof *inputs->vertex_buffer);
+}
+
+static void set_inputs(struct g4_draw_state *state, const struct draw_inputs *inputs) {
+    state->primitive = inputs->primitive;
+    state->index_buffer = inputs->index_buffer;
+    state->curbe = inputs->curbe;
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        state->stage[stage].constants = inputs->constants[stage].row;
+        state->stage[stage].constant_rows = inputs->constants[stage].rows;
+    }
+    memcpy(state->vertex_buffer, inputs->vertex_buffer, inputs->vertex_buffers * sizeof *inputs->vertex_buffer);
+}
+
+/* Switch a worker to a draw; returns its state. */
+static const struct g4_draw_state *enter_draw(struct g4_worker *worker, const struct pending_draw *draw) {
+    struct shared_state *const shared = draw->shared;
+    struct pixel_state *const pixels = &shared->pixels[worker->index];
+    struct g4_draw_state *const state = shared->followers && worker->index ? pixels->state : &shared->state;
+
     worker->wm = pixels->wm;
     worker->eu.cc = pixels->cc;
-    worker->eu.instruction_budget = pixels->budget;
+    worker->eu.instruction_budget = draw->progress[worker->index].budget;
+    if (shared->followers && pixels->entered != draw) {
+        set_inputs(state, &draw->inputs);
+        pixels->entered = draw;
+    }
+    return state;
 }
 
-static void leave_draw(struct g4_worker *worker, struct pending_draw *draw) {
-    draw->pixels[worker->index].budget = worker->eu.instruction_budget;
+static void leave_draw(const struct g4_worker *worker, const struct pending_draw *draw) {
+    draw->progress[worker->index].budget = worker->eu.instruction_budget;
 }
 
-/* Prepare a worker that has entered the draw for its tiles. */
-static enum g4_status begin_pixels(struct g4_worker *worker, struct pending_draw *draw) {
-    struct pixel_state *const pixels = &draw->pixels[worker->index];
-    const enum g4_status status = g4_wm_begin(worker, &draw->state);
+/* Prepare a worker for the tiles of a draw and of those that share its state; it stays with the draw. */
+static enum g4_status begin_pixels(struct g4_worker *worker, const struct pending_draw *draw) {
+    struct pixel_state *const pixels = &draw->shared->pixels[worker->index];
+    const enum g4_status status = g4_wm_begin(worker, enter_draw(worker, draw));
     pixels->wm = worker->wm;
     pixels->cc = worker->eu.cc;
     pixels->begun = status == G4_OK;
     return status;
 }
 
-static bool allocate_pixels(struct g4_device *device, struct pending_draw *draw) {
+static enum g4_status draw_tile(struct g4_worker *worker, const struct pending_draw *draw, const struct g4_tile *tile) {
+    struct g4_wm_fills *const fills = draw->shared->followers ? &draw->progress[worker->index].fills : NULL;
+    const struct g4_draw_state *const state = enter_draw(worker, draw);
+    enum g4_status status = draw->shared->pixels[worker->index].begun ? G4_OK : begin_pixels(worker, draw);
+
+    if (status == G4_OK && fills) {
+        g4_wm_set_fills(worker->wm, fills);
+    }
+    if (status == G4_OK) {
+        status = g4_wm_tile(worker, state, tile);
+    }
+    if (status == G4_OK && fills) {
+        g4_wm_get_fills(worker->wm, fills);
+    }
+    leave_draw(worker, draw);
+    return status;
+}
+
+static bool allocate_pixels(struct g4_device *device, struct shared_state *shared) {
     bool made = true;
     for (uint32_t i = 0; i < device->workers && made; i++) {
         struct g4_worker *const worker = device->worker[i];
-        enter_draw(worker, draw);
+        struct pixel_state *const pixels = &shared->pixels[i];
+        worker->wm = pixels->wm;
+        worker->eu.cc = pixels->cc;
         made = g4_wm_allocate(worker);
-        draw->pixels[i].wm = worker->wm;
-        draw->pixels[i].cc = worker->eu.cc;
+        pixels->wm = worker->wm;
+        pixels->cc = worker->eu.cc;
     }
     return made;
 }
@@ -288,10 +439,10 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     if (worker->eu.hooks) {
         worker->eu.hooks->range_started(worker->eu.hooks);
     }
-    enter_draw(worker, draw);
-    enum g4_status status = g4_geometry_run(worker, &draw->state, &batch->frame->range[job], chunk);
+    const struct g4_draw_state *const state = enter_draw(worker, draw);
+    enum g4_status status = g4_geometry_run(worker, state, &batch->frame->range[job], chunk);
     if (status == G4_OK) {
-        status = device->ctx.model->run_setup(worker, &draw->state, chunk);
+        status = device->ctx.model->run_setup(worker, state, chunk);
     }
     leave_draw(worker, draw);
     if (status == G4_OK) {
@@ -450,19 +601,13 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
     const uint8_t *const end = draws + used.count;
     for (uint32_t i = 0; i < used.count; i += tile.setups) {
         const uint32_t d = draws[i];
-        struct pending_draw *const draw = batch->frame->draw[d];
         const uint8_t *same = &draws[i];
         while (same < end && *same == d) {
             same++;
         }
         tile.setup = &batch->frame->binned[used.first + i];
         tile.setups = (uint32_t)(same - &draws[i]);
-        enter_draw(worker, draw);
-        enum g4_status status = draw->pixels[worker_index].begun ? G4_OK : begin_pixels(worker, draw);
-        if (status == G4_OK) {
-            status = g4_wm_tile(worker, &draw->state, &tile);
-        }
-        leave_draw(worker, draw);
+        const enum g4_status status = draw_tile(worker, batch->frame->draw[d], &tile);
         if (status != G4_OK) {
             fail(batch, d, status);
             return;
@@ -497,11 +642,12 @@ static void expect_pixels(const struct g4_device *device, const struct pending_d
     enum {
         GANGS = G4_TILE_SIZE * G4_TILE_SIZE / (8 * 16)
     };
-    if (draw->pixels[0].begun && g4_wm_mostly_fills(draw->pixels[0].wm)) {
+    const struct shared_state *const shared = draw->shared;
+    if (shared->pixels[0].begun && g4_wm_mostly_fills(shared->pixels[0].wm)) {
         return;
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
-        g4_kernel_expect(draw->state.wm_kernel[i], &device->ctx, draw->tiles * GANGS);
+        g4_kernel_expect(shared->state.wm_kernel[i], &device->ctx, draw->tiles * GANGS);
     }
 }
 
@@ -510,7 +656,7 @@ static void expect_vertices(const struct g4_device *device, const struct pending
         VERTICES = 8 * 2, /* of a gang */
         OBJECTS = 8
     };
-    const struct g4_kernel *const *const kernel = draw->state.kernel;
+    const struct g4_kernel *const *const kernel = draw->shared->state.kernel;
     g4_kernel_expect(kernel[G4_STAGE_VS], &device->ctx, (uint32_t)(draw->vertices / VERTICES));
     g4_kernel_expect(kernel[G4_STAGE_SF], &device->ctx, (uint32_t)(draw->primitives / OBJECTS));
 }
@@ -538,7 +684,7 @@ static uint32_t count_objects(struct batch *batch, uint32_t *setups) {
         }
         counted += chunk->setups;
         device->next_object = (device->next_object + chunk->objects) & G4_OBJECT_NUMBERS;
-        g4_sf_count_stipple(device->ctx.state, &frame->draw[d]->state, chunk);
+        g4_sf_count_stipple(device->ctx.state, &frame->draw[d]->shared->state, chunk);
         device->counts.objects += chunk->objects;
         if (status != G4_OK) {
             device->counts.setups += counted;
@@ -602,7 +748,7 @@ static void draw_bins(struct batch *batch, uint32_t setups) {
         frame->draw[d]->tiles = 0;
     }
     device->counts.tiles += tiles;
-    const bool small = frame->waiting >= SMALL_DRAWS && tiles < BRIEF_TILES * frame->waiting;
+    const bool small = frame->states >= SMALL_DRAWS && tiles < BRIEF_TILES * frame->waiting;
     const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
     const uint32_t worth = small ? WORTH_FETCHING : brief ? WORTH_WAKING : 0;
     if (device->workers > 1 && !worth && !batch->tiles_in_order && !device->ctx.hooks) {
@@ -724,7 +870,7 @@ static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
 /* Number the objects of ranges for stream output, which writes object n of a draw at a place that n decides. */
 static void number_streamed(struct batch *batch) {
     struct g4_draw_frame *const frame = batch->frame;
-    const bool in_order = frame->draw[0]->state.stream_output.in_order;
+    const bool in_order = frame->draw[0]->shared->state.stream_output.in_order;
 
     for (uint32_t i = 0; i < frame->ranges; i++) {
         frame->range[i].streamed = in_order ? &batch->in_order : NULL;
@@ -735,7 +881,7 @@ static void number_streamed(struct batch *batch) {
 
 /* The counts of stream output of a draw whose ranges ran in any order. */
 static struct g4_streamed sum_streamed(const struct batch *batch) {
-    const struct g4_stream_output *const output = &batch->frame->draw[0]->state.stream_output;
+    const struct g4_stream_output *const output = &batch->frame->draw[0]->shared->state.stream_output;
     const uint64_t written = batch->streamed < output->capacity ? batch->streamed : output->capacity;
     struct g4_streamed sum = {.written[0] = written, .needed[0] = batch->streamed};
 
@@ -749,7 +895,7 @@ static struct g4_streamed sum_streamed(const struct batch *batch) {
 
 /* Add what a draw has written to the registers of stream output, and store offsets where buffers keep them. */
 static void count_streamed(const struct batch *batch) {
-    const struct g4_stream_output *const output = &batch->frame->draw[0]->state.stream_output;
+    const struct g4_stream_output *const output = &batch->frame->draw[0]->shared->state.stream_output;
     struct g4_gen7_state *const state = &batch->device->ctx.state->gen7;
     const struct g4_streamed sum = output->in_order ? batch->in_order : sum_streamed(batch);
 
@@ -770,7 +916,7 @@ static void count_streamed(const struct batch *batch) {
  * ranges that decide where the next one's objects are streamed, those that are recorded, and those whose threads have
  * less scratch space than workers need.  If one reads the clock, all do. */
 static void find_order(struct batch *batch) {
-    const struct g4_draw_state *const state = &batch->frame->draw[0]->state;
+    const struct g4_draw_state *const state = &batch->frame->draw[0]->shared->state;
     bool reads_clock = false;
 
     batch->ranges_in_order = state->stream_output.in_order;
@@ -802,7 +948,8 @@ static bool is_ordered(const struct batch *batch) {
 /* Find the next ranges of the draw that was loaded last. */
 static void plan_ranges(struct g4_device *device, const struct pending_draw *draw, struct g4_port *port) {
     struct g4_draw_frame *const frame = device->frame;
-    frame->plan_status = g4_draw_plan(&device->ctx, &draw->state, port, &device->log, &frame->cursor, &frame->plan);
+    frame->plan_status =
+        g4_draw_plan(&device->ctx, &draw->shared->state, port, &device->log, &frame->cursor, &frame->plan);
 }
 
 /* Append the planned ranges to those of the batch, as its draw number d. */
@@ -819,7 +966,7 @@ static void append_ranges(struct g4_draw_frame *frame, uint32_t d) {
 }
 
 static void count_vertices(struct g4_device *device, const struct pending_draw *draw) {
-    if (draw->state.vertex_statistics) {
+    if (draw->shared->state.vertex_statistics) {
         device->ctx.state->counter[G4_COUNTER_IA_VERTICES] += draw->vertices;
         device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += draw->primitives;
     }
@@ -831,7 +978,7 @@ static void run_ranges(struct batch *batch) {
     struct g4_device *const device = batch->device;
     struct g4_draw_frame *const frame = batch->frame;
     const uint64_t start = g4_now_ns();
-    const bool small = frame->waiting >= SMALL_DRAWS;
+    const bool small = frame->states >= SMALL_DRAWS;
     /* 0 objects: the draw is large, and continues. */
     const bool brief = frame->objects > 0 && frame->objects < BRIEF_OBJECTS;
     const uint32_t worth = !brief ? 0 : small ? WORTH_FETCHING : WORTH_WAKING;
@@ -869,7 +1016,6 @@ static enum g4_status run_plans(struct batch *batch) {
     struct pending_draw *const draw = frame->draw[0];
 
     for (uint32_t i = 0; i < device->workers; i++) {
-        enter_draw(device->worker[i], draw);
         const enum g4_status status = begin_pixels(device->worker[i], draw);
         if (status != G4_OK) {
             return status;
@@ -881,12 +1027,12 @@ static enum g4_status run_plans(struct batch *batch) {
         if (device->counters) {
             count_plan(device, &frame->plan);
         }
-        if (draw->state.stream_output.enable) {
+        if (draw->shared->state.stream_output.enable) {
             number_streamed(batch);
         }
         expect_vertices(device, draw);
         for (uint32_t i = 0; i < device->workers; i++) {
-            g4_wm_begin_batch(draw->pixels[i].wm);
+            g4_wm_begin_batch(draw->shared->pixels[i].wm);
         }
         run_ranges(batch);
         const enum g4_status status = status_of(batch);
@@ -901,7 +1047,7 @@ static enum g4_status run_plans(struct batch *batch) {
 /* Run the draw in place 0, which is loaded.  `planned`: the first of its ranges are, too. */
 static enum g4_status run_alone(struct g4_device *device, bool planned, struct g4_fault *fault) {
     struct batch batch = {.device = device, .frame = device->frame};
-    const struct g4_draw_state *const state = &device->frame->draw[0]->state;
+    const struct g4_draw_state *const state = &device->frame->draw[0]->shared->state;
 
     device->frame->waiting = 1;
     g4_device_begin_workers(device);
@@ -936,24 +1082,24 @@ static enum g4_status run_alone(struct g4_device *device, bool planned, struct g
     return status;
 }
 
+static struct g4_draw_loader loader_of(const struct g4_device *device, struct pending_draw *draw, struct g4_port *port,
+                                       struct g4_port *quiet_port) {
+    return (struct g4_draw_loader){.ctx = &device->ctx,
+                                   .port = port,
+                                   .quiet_port = quiet_port,
+                                   .kernels = device->kernels,
+                                   .constants = draw->constants};
+}
+
 static enum g4_status load_draw(struct g4_device *device, struct pending_draw *draw, const uint32_t *primitive,
                                 struct g4_port *port, struct g4_port *quiet_port, struct g4_fault *fault) {
-    const struct g4_draw_loader loader = {.ctx = &device->ctx,
-                                          .port = port,
-                                          .quiet_port = quiet_port,
-                                          .kernels = device->kernels,
-                                          .constants = draw->constants};
-
-    device->draw_state = &draw->state;
-    for (uint32_t i = 0; i < device->workers; i++) {
-        draw->pixels[i].begun = false;
-        draw->pixels[i].budget = g4_watchdog(&device->ctx.options);
-    }
-    return device->ctx.model->load_draw(&loader, primitive, &draw->state, fault);
+    lead(device, draw);
+    const struct g4_draw_loader loader = loader_of(device, draw, port, quiet_port);
+    return device->ctx.model->load_draw(&loader, primitive, &draw->shared->state, fault);
 }
 
 enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
-    struct pending_draw *const draw = place_of(device, 0);
+    struct pending_draw *const draw = next_draw(device);
     return draw ? load_draw(device, draw, primitive, &device->port, &device->quiet_port, fault) : G4_NO_MEMORY;
 }
 
@@ -969,26 +1115,29 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
  * difference: it reads no memory that a waiting draw writes, all memory is there, and its threads are sure to end. Then
  * their ranges are set up together, and each tile is visited once for all of them.  See memory_use.h; the caller ends
  * the wait before anything else reads or writes memory, registers or counters.
+ *
+ * Most draws of programs differ from the one before in vertices and constants alone.  They are not loaded: they follow
+ * it, and have inputs of their own.  With one worker only these wait, as visiting tiles together gains it nothing.
  */
 
-/* Whether draws of the device may wait: observers see draws one after another, and a single worker gains nothing. */
+/* Whether draws may wait: observers see them one after another. */
 static bool may_wait(const struct g4_device *device) {
     const struct g4_options *const options = &device->ctx.options;
-    return device->workers > 1 && !device->ctx.hooks && !device->counters && !device->mesh && !device->ctx.hiz_watch &&
+    return !device->ctx.hooks && !device->counters && !device->mesh && !device->ctx.hiz_watch &&
            device->first_object == 0 && device->last_object >= G4_OBJECT_NUMBERS && !options->draws_apart &&
            !options->watchdog && options->hierarchical_depth == G4_HIERARCHICAL_DEPTH_MODE_OFF;
 }
 
 void g4_device_prepare(struct g4_device *device) {
-    const uint32_t draws = may_wait(device) ? PREPARED_DRAWS : 1;
+    const uint32_t draws = may_wait(device) && device->workers > 1 ? PREPARED_DRAWS : 1;
     bool made = true;
     g4_written_pages_prepare(device->frame->written);
     for (size_t row = 0; row < PREPARED_ROWS; row++) {
         device->frame->grid[row * GRID] = (struct bin){0}; /* it is 0 already: writing it provides its page */
     }
     for (uint32_t d = 0; d < draws && made; d++) {
-        struct pending_draw *const draw = place_of(device, d);
-        made = draw && allocate_pixels(device, draw);
+        struct shared_state *const shared = state_at(device, d);
+        made = place_of(device, d) && shared && allocate_pixels(device, shared);
     }
     for (uint32_t i = 0; i < device->workers; i++) {
         g4_sampler_cache_prepare(device->worker[i]->eu.samplers);
@@ -997,14 +1146,14 @@ void g4_device_prepare(struct g4_device *device) {
 
 /* Clip kernels loop over vertices, and few draws run them.  If one hangs, no draw after it has pixels, but their
  * vertices may be counted. */
-static bool surely_ends(const struct pending_draw *draw) {
+static bool surely_ends(const struct g4_draw_state *state) {
     bool ends = true;
     for (int stage = 0; stage < G4_STAGES; stage++) {
-        const struct g4_kernel *const kernel = stage == G4_STAGE_CLIP ? NULL : draw->state.kernel[stage];
+        const struct g4_kernel *const kernel = stage == G4_STAGE_CLIP ? NULL : state->kernel[stage];
         ends = ends && (!kernel || g4_kernel_surely_ends(kernel));
     }
     for (int i = 0; i < G4_WM_ENTRIES; i++) {
-        ends = ends && (!draw->state.wm_kernel[i] || g4_kernel_surely_ends(draw->state.wm_kernel[i]));
+        ends = ends && (!state->wm_kernel[i] || g4_kernel_surely_ends(state->wm_kernel[i]));
     }
     return ends;
 }
@@ -1017,14 +1166,13 @@ static void find_memory_use(struct g4_device *device, struct pending_draw *draw)
 
     worker->eu.log = &device->frame->unheard;
     g4_surface_cache_reset(worker->surfaces);
-    enter_draw(worker, draw);
     const enum g4_status status = begin_pixels(worker, draw);
     worker->eu.log = log;
     worker->port.log = faults;
-    draw->pixels[0].begun = false;
+    draw->shared->pixels[0].begun = false;
     draw->use.known = false;
     if (status == G4_OK) {
-        g4_memory_use_find(&draw->use, worker, &draw->state);
+        g4_memory_use_find(&draw->use, worker, &draw->shared->state);
     }
 }
 
@@ -1069,6 +1217,50 @@ static void finish_writes(struct g4_device *device, uint32_t draws) {
     frame->writes = 0;
 }
 
+/* Give each worker but the first a copy of a shared state, for the inputs of the draw that it is busy with. */
+static bool copy_state(struct g4_device *device, struct shared_state *shared) {
+    for (uint32_t i = 1; i < device->workers; i++) {
+        struct pixel_state *const pixels = &shared->pixels[i];
+        pixels->state = pixels->state ? pixels->state : g4_new_cleared(sizeof *pixels->state);
+        if (!pixels->state) {
+            return false;
+        }
+        *pixels->state = shared->state;
+    }
+    return true;
+}
+
+/* Prepare the first worker for draws that share a state, and note whether it reports bad state. */
+static enum g4_status begin_shared(struct g4_device *device, const struct pending_draw *leader) {
+    const struct g4_report_log *const log = device->worker[0]->eu.log;
+    const struct g4_report_log before = *log;
+
+    if (!copy_state(device, leader->shared)) {
+        return G4_NO_MEMORY;
+    }
+    const enum g4_status status = begin_pixels(device->worker[0], leader);
+    leader->shared->reports = memcmp(&before, log, sizeof before) != 0;
+    return status;
+}
+
+/* Prepare the first worker, which reports bad state for each draw, or all workers if this is the only draw.  The others
+ * begin one of several draws at its first tile. */
+static enum g4_status begin_waiting(struct g4_device *device, const struct pending_draw *draw) {
+    const uint32_t workers = device->frame->waiting == 1 ? device->workers : 1;
+    enum g4_status status = G4_OK;
+
+    if (draw->shared->leader != draw && !draw->shared->reports) {
+        return G4_OK;
+    }
+    if (draw->shared->leader == draw && draw->shared->followers) {
+        return begin_shared(device, draw);
+    }
+    for (uint32_t i = 0; i < workers && status == G4_OK; i++) {
+        status = begin_pixels(device->worker[i], draw);
+    }
+    return status;
+}
+
 enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
     struct g4_draw_frame *const frame = device->frame;
     struct batch batch = {.device = device, .frame = frame};
@@ -1079,13 +1271,9 @@ enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finish
     }
     g4_device_begin_workers(device);
     for (uint32_t d = 0; d < draws; d++) {
-        /* The first worker reports bad state; others begin one of several draws at its first tile. */
-        for (uint32_t i = 0; i < (draws == 1 ? device->workers : 1); i++) {
-            enter_draw(device->worker[i], frame->draw[d]);
-            const enum g4_status status = begin_pixels(device->worker[i], frame->draw[d]);
-            if (status != G4_OK) {
-                fail(&batch, d, status);
-            }
+        const enum g4_status status = begin_waiting(device, frame->draw[d]);
+        if (status != G4_OK) {
+            fail(&batch, d, status);
         }
         expect_vertices(device, frame->draw[d]);
         count_vertices(device, frame->draw[d]);
@@ -1097,7 +1285,8 @@ enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finish
     const enum g4_status status = status_of(&batch);
     const uint32_t good = status == G4_OK ? draws : atomic_load(&batch.failed) >> 8;
     finish_writes(device, good);
-    frame->waiting = frame->ranges = frame->objects = 0;
+    enter_draw(device->worker[0], frame->draw[draws - 1]); /* the inputs in its state are those of the last draw */
+    frame->waiting = frame->states = frame->ranges = frame->objects = 0;
     g4_kernel_cache_keep(device->kernels, 0);
     device->counts.draws += good + (status != G4_OK);
     device->counts.joined += draws - 1;
@@ -1108,11 +1297,10 @@ enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finish
 
 /* Let the draw in place `waiting` be the first of a batch, after those before it were drawn. */
 static enum g4_status start_batch(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
-    const uint32_t d = device->frame->waiting;
+    const uint32_t place = device->frame->waiting;
+    const uint32_t state = device->frame->states;
     const enum g4_status status = g4_device_finish_draws(device, finished, fault);
-    if (d) {
-        swap_draws(device->frame, 0, d);
-    }
+    make_first(device->frame, place, state);
     return status;
 }
 
@@ -1120,23 +1308,26 @@ static enum g4_status start_batch(struct g4_device *device, uint32_t *finished, 
 static enum g4_status keep_draw(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
     struct g4_draw_frame *const frame = device->frame;
     struct pending_draw *const draw = frame->draw[frame->waiting];
+    struct g4_draw_state *const state = &draw->shared->state;
 
-    if (draw->state.curbe.row) {
-        memcpy(draw->curbe, draw->state.curbe.row, (size_t)draw->state.curbe.rows * sizeof draw->curbe[0]);
-        draw->state.curbe.row = draw->curbe[0];
+    if (state->curbe.row) {
+        memcpy(draw->curbe, state->curbe.row, (size_t)state->curbe.rows * sizeof draw->curbe[0]);
+        state->curbe.row = draw->curbe[0];
     }
+    get_inputs(&draw->inputs, state);
     append_ranges(frame, frame->waiting);
     frame->objects += (uint32_t)frame->plan.primitives;
     frame->waiting++;
-    const bool last =
-        frame->waiting == G4_WAITING_DRAWS || g4_kernel_cache_is_full(device->kernels) || !surely_ends(draw);
+    frame->states += draw->shared->leader == draw;
+    const bool last = frame->waiting == G4_WAITING_DRAWS || frame->states == G4_WAITING_STATES ||
+                      g4_kernel_cache_is_full(device->kernels) || !surely_ends(state);
     return last ? g4_device_finish_draws(device, finished, fault) : G4_OK;
 }
 
 /* Whether the draw in place 0 may wait for others, before its memory is known. */
 static bool may_be_first(struct g4_device *device) {
     struct batch batch = {.device = device, .frame = device->frame};
-    const struct g4_draw_state *const state = &device->frame->draw[0]->state;
+    const struct g4_draw_state *const state = &device->frame->draw[0]->shared->state;
 
     find_order(&batch);
     return !is_ordered(&batch) && !state->stream_output.enable && !state->windower.line_stipple &&
@@ -1163,17 +1354,40 @@ static enum g4_status take_first(struct g4_device *device, uint32_t *finished, s
     return status;
 }
 
+/* Start a batch with the draw in place `waiting`, which is loaded and planned. */
+static enum g4_status start_planned(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    struct g4_draw_frame *const frame = device->frame;
+    enum g4_status status = start_batch(device, finished, fault);
+
+    frame->written_known = false;
+    if (status != G4_OK) {
+        return status;
+    }
+    if (frame->plan_status == G4_OK && frame->cursor.done) {
+        return keep_draw(device, finished, fault);
+    }
+    status = run_alone(device, true, fault);
+    *finished += status == G4_OK;
+    return status;
+}
+
+/* Let two ports list the pages of the draw's state. */
+static void list_pages(const struct g4_device *device, struct pending_draw *draw, struct g4_port *port,
+                       struct g4_port *quiet_port) {
+    g4_port_init(port, device->ctx.mem, G4_UNIT_CS, false);
+    g4_port_init(quiet_port, device->ctx.mem, G4_UNIT_CS, false);
+    quiet_port->quiet = true;
+    port->touched = quiet_port->touched = &draw->use.state;
+    draw->use.state.count = 0;
+    draw->use.state.full = false;
+}
+
 /* Load a draw, and list the pages that this reads.  Faults stay in the port's log. */
 static enum g4_status load_and_list(struct g4_device *device, struct pending_draw *draw, const uint32_t *primitive,
                                     struct g4_port *port, struct g4_fault *fault) {
     struct g4_port quiet_port;
 
-    g4_port_init(port, device->ctx.mem, G4_UNIT_CS, false);
-    g4_port_init(&quiet_port, device->ctx.mem, G4_UNIT_CS, false);
-    quiet_port.quiet = true;
-    port->touched = quiet_port.touched = &draw->use.state;
-    draw->use.state.count = 0;
-    draw->use.state.full = false;
+    list_pages(device, draw, port, &quiet_port);
     return load_draw(device, draw, primitive, port, &quiet_port, fault);
 }
 
@@ -1203,26 +1417,95 @@ static bool add_targets(struct g4_device *device) {
 static bool can_join(struct g4_device *device) {
     struct g4_draw_frame *const frame = device->frame;
     struct pending_draw *const draw = frame->draw[frame->waiting];
-    const struct pending_draw *const before = frame->draw[frame->waiting - 1];
+    const struct shared_state *const before = frame->draw[frame->waiting - 1]->shared;
+    const struct g4_draw_state *const state = &draw->shared->state;
     const bool written = frame->writes && frame->write[frame->writes - 1].preceding == frame->waiting; /* since then */
 
     /* Most draws differ from the one before in vertices and constants. */
-    if (!written && g4_memory_use_is_like(&draw->state, &before->state)) {
-        g4_memory_use_follow(&draw->use, &before->use, &draw->state);
+    if (!written && g4_memory_use_is_like(state, &before->state)) {
+        g4_memory_use_follow(&draw->use, &before->leader->use, state);
     } else {
         find_memory_use(device, draw);
     }
-    return draw->use.known && draw->state.curbe.rows <= G4_CURBE_ROWS && add_targets(device);
+    return draw->use.known && state->curbe.rows <= G4_CURBE_ROWS && add_targets(device);
 }
 
-enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *primitive, uint32_t *finished,
-                                    struct g4_fault *fault) {
+/* Whether the planned draw fits into the batch, with all its ranges. */
+static bool fits(const struct g4_draw_frame *frame) {
+    return frame->plan_status == G4_OK && frame->cursor.done && frame->ranges + frame->plan.count <= RANGES_PER_BATCH &&
+           frame->objects + frame->plan.primitives <= OBJECTS_PER_BATCH;
+}
+
+static void plan_waiting(struct g4_device *device, const struct pending_draw *draw) {
+    memset(&device->frame->cursor, 0, sizeof device->frame->cursor);
+    plan_ranges(device, draw, &device->port); /* which reads indices that are there */
+}
+
+/* Give the state back the inputs of its leader. */
+static void restore_inputs(struct shared_state *shared) {
+    set_inputs(&shared->state, &shared->leader->inputs);
+    shared->pixels[0].entered = shared->leader;
+}
+
+/* Whether inputs of other draws fit into what was loaded and begun for a draw with these. */
+static bool are_alike(const struct draw_inputs *inputs, const struct g4_draw_state *state) {
+    bool alike = inputs->primitive.topology == state->primitive.topology;
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        alike = alike && inputs->constants[stage].rows == state->stage[stage].constant_rows;
+    }
+    return alike;
+}
+
+/* Let the draw in place `waiting` follow the one before, from which only commands that set inputs separate it.  False:
+ * it must be loaded. */
+static bool follow(struct g4_device *device, struct pending_draw *draw, const uint32_t *primitive) {
+    struct g4_draw_frame *const frame = device->frame;
+    struct shared_state *const shared = frame->draw[frame->waiting - 1]->shared;
+    struct g4_draw_state *const state = &shared->state;
+    struct g4_port port;
+    struct g4_port quiet_port;
+
+    if (state->primitive.has_corners) { /* which are no input */
+        return false;
+    }
+    list_pages(device, draw, &port, &quiet_port);
+    const struct g4_draw_loader loader = loader_of(device, draw, &port, &quiet_port);
+    device->ctx.model->load_inputs(&loader, primitive, state);
+    g4_memory_use_of_vertices(&draw->use, state);
+    if (!are_alike(&shared->leader->inputs, state) || state->primitive.indirect || state->curbe.rows > G4_CURBE_ROWS ||
+        has_faults(&port) || !draw->use.known ||
+        !g4_written_pages_are_unread(frame->written, device->ctx.mem, &draw->use)) {
+        restore_inputs(shared);
+        return false;
+    }
+    begin_progress(device, draw);
+    draw->shared = shared;
+    device->draw_state = state;
+    shared->followers++;
+    shared->pixels[0].entered = draw;
+    return true;
+}
+
+/* Give a draw that follows, and is planned, a state of its own, as if it had been loaded. */
+static void stop_following(struct g4_device *device, struct pending_draw *draw) {
+    struct shared_state *const shared = draw->shared;
+
+    lead(device, draw);
+    draw->shared->state = shared->state;
+    draw->use.state = shared->leader->use.state;
+    shared->followers--;
+    restore_inputs(shared);
+}
+
+enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *primitive, bool same_state,
+                                    uint32_t *finished, struct g4_fault *fault) {
     struct g4_draw_frame *const frame = device->frame;
     struct g4_mem *const mem = device->ctx.mem;
     enum g4_status status = G4_OK;
 
     memset(fault, 0, sizeof *fault);
-    if (!may_wait(device) || (frame->waiting && !is_open(device))) {
+    const bool joins = same_state || device->workers > 1; /* those that wait, if it can */
+    if (!may_wait(device) || (frame->waiting && (!joins || !is_open(device)))) {
         status = g4_device_finish_draws(device, finished, fault);
     }
     if (status != G4_OK) {
@@ -1233,13 +1516,21 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
         *finished += status == G4_OK;
         return status;
     }
-    struct pending_draw *const draw = place_of(device, frame->waiting);
+    struct pending_draw *const draw = next_draw(device);
     if (!draw) {
         return G4_NO_MEMORY;
     }
+    if (same_state && frame->waiting && follow(device, draw, primitive)) {
+        plan_waiting(device, draw);
+        if (fits(frame)) {
+            return keep_draw(device, finished, fault);
+        }
+        stop_following(device, draw);
+        return start_planned(device, finished, fault);
+    }
     struct g4_port port;
     struct g4_fault own = {0};
-    g4_kernel_cache_keep(device->kernels, frame->waiting);
+    g4_kernel_cache_keep(device->kernels, frame->states);
     enum g4_status loaded = load_and_list(device, draw, primitive, &port, &own);
     if (frame->waiting && !g4_written_pages_keep_state(frame->written, mem, &draw->use.state)) {
         status = start_batch(device, finished, fault);
@@ -1257,23 +1548,8 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
         }
         return status == G4_OK ? take_first(device, finished, fault) : status;
     }
-    memset(&frame->cursor, 0, sizeof frame->cursor);
-    plan_ranges(device, draw, &device->port); /* which reads indices that are there */
-    if (frame->plan_status == G4_OK && frame->cursor.done && frame->ranges + frame->plan.count <= RANGES_PER_BATCH &&
-        frame->objects + frame->plan.primitives <= OBJECTS_PER_BATCH) {
-        return keep_draw(device, finished, fault);
-    }
-    status = start_batch(device, finished, fault);
-    frame->written_known = false;
-    if (status != G4_OK) {
-        return status;
-    }
-    if (frame->plan_status == G4_OK && frame->cursor.done) {
-        return keep_draw(device, finished, fault);
-    }
-    status = run_alone(device, true, fault);
-    *finished += status == G4_OK;
-    return status;
+    plan_waiting(device, draw);
+    return fits(frame) ? keep_draw(device, finished, fault) : start_planned(device, finished, fault);
 }
 
 bool g4_device_waits_for(struct g4_device *device, g4_address address, uint64_t bytes) {

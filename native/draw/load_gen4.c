@@ -117,13 +117,17 @@ static void load_constants(const struct g4_context *ctx, struct g4_draw_state *d
     draw->depth_bias.clamp = offset.global_depth_offset_clamp;
 }
 
+static void load_curbe(const struct g4_context *ctx, struct g4_draw_state *draw) {
+    draw->curbe = (struct g4_curbe){.row = ctx->state->curbe, .rows = ctx->state->curbe_rows};
+}
+
 void g4_load_commands_gen4(const struct g4_context *ctx, struct g4_draw_state *draw) {
     load_drawing_rectangle(ctx, draw);
     load_depth_buffer(ctx, draw);
     load_lines(ctx, draw);
     load_constants(ctx, draw);
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
-    draw->curbe = (struct g4_curbe){.row = ctx->state->curbe, .rows = ctx->state->curbe_rows};
+    load_curbe(ctx, draw);
 }
 
 static void load_polygon_stipple(const struct g4_context *ctx, struct g4_draw_state *draw) {
@@ -164,12 +168,11 @@ static void load_vertex_buffer(const struct g4_context *ctx, uint32_t index, str
     };
 }
 
-/* Valid elements in order, and the buffers that they name (docs/decisions.md 236). */
-static void load_vertices(const struct g4_context *ctx, struct g4_draw_state *draw) {
+/* Valid elements in order (docs/decisions.md 236). */
+static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const struct g4_state *const state = ctx->state;
     const uint32_t buffers = sizeof state->vertex_buffer / sizeof *state->vertex_buffer;
     const uint32_t elements = sizeof state->vertex_element / sizeof *state->vertex_element;
-    struct g4_3dstate_index_buffer index;
 
     for (uint32_t i = 0; i < state->vertex_elements && i < elements; i++) {
         struct g4_vertex_element_state element;
@@ -186,11 +189,20 @@ static void load_vertices(const struct g4_context *ctx, struct g4_draw_state *dr
                         element.component_3_control},
             .destination = element.destination_element_offset,
         };
-        if (exists) {
-            load_vertex_buffer(ctx, element.vertex_buffer_index, draw);
+    }
+}
+
+/* The buffers that elements name, and that of the indices. */
+static void load_vertex_buffers(const struct g4_context *ctx, struct g4_draw_state *draw) {
+    struct g4_3dstate_index_buffer index;
+
+    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
+        const uint32_t buffer = draw->vertex_element[i].buffer;
+        if (buffer < G4_VERTEX_BUFFERS && (i == 0 || buffer != draw->vertex_element[i - 1].buffer)) {
+            load_vertex_buffer(ctx, buffer, draw);
         }
     }
-    g4_3dstate_index_buffer_unpack(state->index_buffer, ctx->gen, &index);
+    g4_3dstate_index_buffer_unpack(ctx->state->index_buffer, ctx->gen, &index);
     const uint32_t index_bytes = 1u << (index.index_format > 2 ? 2 : index.index_format);
     draw->index_buffer = (struct g4_index_buffer){
         .address = index.buffer_starting_address,
@@ -610,7 +622,8 @@ enum g4_status g4_load_draw_gen4(const struct g4_draw_loader *loader, const uint
                                  struct g4_draw_state *draw, struct g4_fault *fault) {
     memset(draw, 0, sizeof *draw);
     load_primitive(loader->ctx, primitive, draw);
-    load_vertices(loader->ctx, draw);
+    load_vertex_elements(loader->ctx, draw);
+    load_vertex_buffers(loader->ctx, draw);
     g4_load_commands_gen4(loader->ctx, draw);
     enum g4_status status = load_vs(loader, draw, fault);
     if (status == G4_OK) {
@@ -621,4 +634,10 @@ enum g4_status g4_load_draw_gen4(const struct g4_draw_loader *loader, const uint
         status = load_setup(loader, draw, fault);
     }
     return status == G4_OK ? load_pixels(loader, draw, fault) : status;
+}
+
+void g4_load_inputs_gen4(const struct g4_draw_loader *loader, const uint32_t *primitive, struct g4_draw_state *draw) {
+    load_primitive(loader->ctx, primitive, draw);
+    load_vertex_buffers(loader->ctx, draw);
+    load_curbe(loader->ctx, draw);
 }

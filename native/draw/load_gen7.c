@@ -69,7 +69,7 @@ static void load_vertex_buffer(const struct g4_context *ctx, uint32_t index, str
     };
 }
 
-/* Valid elements in order, each of four dwords, and the buffers that they name. */
+/* Valid elements in order, each of four dwords. */
 static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const struct g4_gen7_state *const state = commands(ctx);
 
@@ -89,8 +89,15 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
             .edge_flag = element.edge_flag_enable,
         };
         draw->vertex_elements++;
-        if (element.vertex_buffer_index < G4_VERTEX_BUFFERS) {
-            load_vertex_buffer(ctx, element.vertex_buffer_index, draw);
+    }
+}
+
+/* The buffers that elements name. */
+static void load_vertex_buffers(const struct g4_context *ctx, struct g4_draw_state *draw) {
+    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
+        const uint32_t buffer = draw->vertex_element[i].buffer;
+        if (buffer < G4_VERTEX_BUFFERS && (i == 0 || buffer != draw->vertex_element[i - 1].buffer)) {
+            load_vertex_buffer(ctx, buffer, draw);
         }
     }
 }
@@ -994,6 +1001,7 @@ enum g4_status g4_load_draw_gen7(const struct g4_draw_loader *loader, const uint
     gen7_3dstate_ps_unpack(commands(ctx)->ps, ctx->gen, &ps);
     load_primitive(ctx, primitive, draw);
     load_vertex_elements(ctx, draw);
+    load_vertex_buffers(ctx, draw);
     load_indices(ctx, draw);
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
     enum g4_status status = load_vs(loader, draw, fault);
@@ -1020,4 +1028,21 @@ enum g4_status g4_load_draw_gen7(const struct g4_draw_loader *loader, const uint
     load_depth_buffers(ctx, &wm, draw);
     draw->color.statistics = wm.statistics_enable;
     return load_pixel_shader(loader, &ps, draw, fault);
+}
+
+void g4_load_inputs_gen7(const struct g4_draw_loader *loader, const uint32_t *primitive, struct g4_draw_state *draw) {
+    const struct g4_gen7_state *const state = commands(loader->ctx);
+    const uint32_t *const constants[G4_STAGES] = {
+        [G4_STAGE_VS] = state->constant_vs, [G4_STAGE_HS] = state->constant_hs, [G4_STAGE_DS] = state->constant_ds,
+        [G4_STAGE_GS] = state->constant_gs, [G4_STAGE_WM] = state->constant_ps,
+    };
+
+    load_primitive(loader->ctx, primitive, draw);
+    load_vertex_buffers(loader->ctx, draw);
+    load_indices(loader->ctx, draw);
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        if (draw->stage[stage].constants) {
+            load_constants(loader, stage, constants[stage], draw);
+        }
+    }
 }

@@ -166,7 +166,7 @@ static void add_vertex_element(const struct g4_context *ctx, struct g4_draw_stat
     }
 }
 
-/* Valid elements in order, and the buffers that they name. */
+/* Valid elements in order. */
 static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const struct g4_gen9_state *const state = commands(ctx);
     uint32_t end = 0;
@@ -192,8 +192,15 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
             .step_rate = instancing.instance_data_step_rate,
         };
         add_vertex_element(ctx, draw, i, &loaded, &end);
-        if (element.vertex_buffer_index < G4_VERTEX_BUFFERS) {
-            load_vertex_buffer(ctx, element.vertex_buffer_index, draw);
+    }
+}
+
+/* The buffers that elements name. */
+static void load_vertex_buffers(const struct g4_context *ctx, struct g4_draw_state *draw) {
+    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
+        const uint32_t buffer = draw->vertex_element[i].buffer;
+        if (buffer < G4_VERTEX_BUFFERS && (i == 0 || buffer != draw->vertex_element[i - 1].buffer)) {
+            load_vertex_buffer(ctx, buffer, draw);
         }
     }
 }
@@ -1355,6 +1362,7 @@ enum g4_status g4_load_draw_gen9(const struct g4_draw_loader *loader, const uint
     }
     load_primitive(ctx, primitive, draw);
     load_vertex_elements(ctx, draw);
+    load_vertex_buffers(ctx, draw);
     load_indices(ctx, draw);
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
     enum g4_status status = load_vs(loader, draw, fault);
@@ -1381,4 +1389,21 @@ enum g4_status g4_load_draw_gen9(const struct g4_draw_loader *loader, const uint
     load_depth_buffers(ctx, &c, draw);
     draw->color.statistics = c.wm.statistics_enable;
     return load_pixel_shader(loader, &c.ps, draw, fault);
+}
+
+void g4_load_inputs_gen9(const struct g4_draw_loader *loader, const uint32_t *primitive, struct g4_draw_state *draw) {
+    const struct g4_gen9_state *const state = commands(loader->ctx);
+    const uint32_t *const constants[G4_STAGES] = {
+        [G4_STAGE_VS] = state->constant_vs, [G4_STAGE_HS] = state->constant_hs, [G4_STAGE_DS] = state->constant_ds,
+        [G4_STAGE_GS] = state->constant_gs, [G4_STAGE_WM] = state->constant_ps,
+    };
+
+    load_primitive(loader->ctx, primitive, draw);
+    load_vertex_buffers(loader->ctx, draw);
+    load_indices(loader->ctx, draw);
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        if (draw->stage[stage].constants) {
+            load_constants(loader, stage, constants[stage], draw);
+        }
+    }
 }

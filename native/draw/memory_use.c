@@ -341,6 +341,12 @@ void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use 
     use->known = use->known && !use->state.full;
 }
 
+void g4_memory_use_of_vertices(struct g4_memory_use *use, const struct g4_draw_state *draw) {
+    use->known = !use->state.full;
+    use->reads = 0;
+    add_vertices(use, draw);
+}
+
 /* ---- pages ---- */
 
 struct written_page {

@@ -43,6 +43,9 @@ void g4_memory_use_find(struct g4_memory_use *use, const struct g4_worker *worke
 bool g4_memory_use_is_like(const struct g4_draw_state *draw, const struct g4_draw_state *before);
 void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use *before,
                           const struct g4_draw_state *draw);
+/* What a draw reads beyond what it shares with one whose memory is known; use->state lists what loading this has read.
+ */
+void g4_memory_use_of_vertices(struct g4_memory_use *use, const struct g4_draw_state *draw);
 
 /* The host pages that waiting draws write. */
 struct g4_written_pages;

@@ -15,13 +15,14 @@ enum {
     HEADERS = 1024, /* places for headers that are known; drivers use about a hundred */
     PROBES = 8,     /* places that a header may have */
     MOST_COMMANDS = 256,
-    PLACES = 64, /* of draws: more than can wait */
+    PLACES = 256, /* of draws: more than can wait */
 };
 
 struct command {
     struct g4_step *step;
     uint32_t steps;
-    bool ends_wait; /* sets state that draws read while they run, not when they start */
+    bool ends_wait;        /* sets state that draws read while they run, not when they start */
+    uint64_t spares_state; /* bit i: step i changes no state but inputs of draws (struct draw_inputs) */
 };
 
 struct header {
@@ -50,6 +51,7 @@ struct run {
     struct g4_streamer_run *result;
     uint32_t at;                              /* index of the command */
     bool rewritten;                           /* the command has changed commands that are watched */
+    bool same_state;                          /* since the last draw, only its inputs have changed, and no memory */
     uint32_t draws;                           /* that were started */
     uint32_t place[PLACES], commands[PLACES]; /* of the last ones: index, and the commands before them */
 };
@@ -80,6 +82,54 @@ static bool ends_wait(const struct g4_step *step) {
             step->target == PLACE(general_state_bound) || step->target == PLACE(system_instruction_pointer));
 }
 
+#define END(member) (PLACE(member) + (uint32_t)(sizeof((struct g4_state *)0)->member / sizeof(uint32_t)))
+
+/* A draw gets these anew even if it shares the rest of its state with the one before. */
+static bool is_input(uint32_t first, uint32_t count) {
+    const struct {
+        uint32_t first, end;
+    } inputs[] = {
+        {PLACE(curbe_address), END(curbe)},
+        {PLACE(vertex_buffer), END(vertex_buffer_valid)},
+        {PLACE(index_buffer), END(index_buffer)},
+        {PLACE(gen7.vertex_buffer), END(gen7.vertex_buffer)},
+        {PLACE(gen7.constant_vs), END(gen7.constant_ps)},
+        {PLACE(gen9.vertex_buffer), END(gen9.vertex_buffer)},
+        {PLACE(gen9.index_buffer), END(gen9.index_buffer)},
+        {PLACE(gen9.constant_vs), END(gen9.pending_ps)},
+    };
+    bool found = false;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        found = found || (first >= inputs[i].first && first + count <= inputs[i].end);
+    }
+    return found;
+}
+
+/* Whether a step changes no state but inputs.  Writes to memory are found when they are executed. */
+static bool spares_state(const struct g4_step *step) {
+    switch ((enum g4_step_kind)step->kind) {
+    case G4_STEP_FIELD:
+    case G4_STEP_FLAG:
+        return is_input(step->target, 1);
+    case G4_STEP_COPY:
+    case G4_STEP_MOVE:
+        return is_input(step->target, step->count);
+    case G4_STEP_VERTEX_BUFFERS:
+        return is_input(step->target, 4 * step->count) && (step->tally == G4_NO_PLACE || is_input(step->tally, 1));
+    case G4_STEP_CONSTANTS:
+        return is_input(step->target, 8 * step->count) && is_input(step->tally, 1);
+    case G4_STEP_WRITE:
+    case G4_STEP_WRITE_64:
+    case G4_STEP_DRAW:
+    case G4_STEP_LEAVE_IF:
+    case G4_STEP_LEAVE_IF_0:
+    case G4_STEP_LEAVE_IN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *steps, uint32_t count) {
     if (streamer->commands == MOST_COMMANDS) {
         return 0;
@@ -93,6 +143,7 @@ uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *ste
     command->steps = count;
     for (uint32_t i = 0; i < count; i++) {
         command->ends_wait = command->ends_wait || ends_wait(&steps[i]);
+        command->spares_state |= i < 64 ? (uint64_t)spares_state(&steps[i]) << i : 0;
     }
     return streamer->commands++;
 }
@@ -158,9 +209,19 @@ static const struct header *find(struct g4_streamer *streamer, uint32_t header) 
 
 /* ---- steps ---- */
 
-static void copy(const struct g4_step *step, const uint32_t *words, uint32_t count, uint32_t *state) {
+static uint32_t copied_dwords(const struct g4_step *step, uint32_t count) {
     const uint32_t present = count > step->dword ? count - step->dword : 0;
-    const uint32_t copied = present < step->count ? present : step->count;
+    return present < step->count ? present : step->count;
+}
+
+/* Whether a copy gives the state the words that it has already. */
+static bool changes_nothing(const struct g4_step *step, const uint32_t *words, uint32_t count, const uint32_t *state) {
+    return step->kind == G4_STEP_COPY && copied_dwords(step, count) == step->count &&
+           memcmp(state + step->target, words + step->dword, step->count * sizeof *words) == 0;
+}
+
+static void copy(const struct g4_step *step, const uint32_t *words, uint32_t count, uint32_t *state) {
+    const uint32_t copied = copied_dwords(step, count);
     memcpy(state + step->target, words + step->dword, copied * sizeof *words);
     memset(state + step->target + copied, 0, (step->count - copied) * sizeof *words);
 }
@@ -215,7 +276,8 @@ static void start_draw(struct run *run, const uint32_t *words) {
     run->draws++;
     run->result->last_draw = run->at;
     run->result->last_is_blit = false;
-    run->result->status = g4_device_draw_later(run->device, words, &run->result->draws, run->fault);
+    run->result->status = g4_device_draw_later(run->device, words, run->same_state, &run->result->draws, run->fault);
+    run->same_state = true;
 }
 
 /* A draw failed: the commands after it do not count. */
@@ -255,6 +317,7 @@ static enum outcome write_words(struct run *run, g4_address address, const uint3
     const struct g4_streamer *const streamer = run->streamer;
     const size_t size = 2 * sizeof *words;
 
+    run->same_state = false;
     run->rewritten =
         run->rewritten || (address < streamer->watched + streamer->watched_bytes && address + size > streamer->watched);
     if (run->device && g4_device_write_later(run->device, address, words)) {
@@ -324,6 +387,8 @@ static enum outcome run_steps(struct run *run, const struct command *command, co
         const uint32_t word = step->dword < count ? words[step->dword] : 0;
         const bool holds =
             !step->condition || (step->condition_dword < count && words[step->condition_dword] & step->condition);
+        run->same_state = run->same_state &&
+                          ((i < 64 && command->spares_state >> i & 1) || changes_nothing(step, words, count, state));
         switch ((enum g4_step_kind)step->kind) {
         case G4_STEP_FIELD:
             if (holds) {

@@ -18,11 +18,12 @@
 
 /* The units that all four have. */
 #define UNITS                                                                                                          \
-    .load_draw = g4_load_draw_gen4, .load_fill = g4_load_fill_gen4, .load_copy = g4_load_copy_gen4,                    \
-    .expand_instruction = g4_expand_gen4, .decode_instruction = g4_decode_gen4, .run_vs = g4_vs_run,                   \
-    .run_gs = g4_gs_run, .read_vertices = g4_vertices_read, .prepare_vertices = g4_vertices_prepare,                   \
-    .run_clip = g4_clip_run, .run_setup = g4_sf_run, .start_pixels = g4_wm_payloads, .decide_tests = g4_iz_decide,     \
-    .begin_depth = g4_begin_depth, .functions = g4_message_functions, .scratch_functions = &g4_scratch_functions_gen4, \
+    .load_draw = g4_load_draw_gen4, .load_inputs = g4_load_inputs_gen4, .load_fill = g4_load_fill_gen4,                \
+    .load_copy = g4_load_copy_gen4, .expand_instruction = g4_expand_gen4, .decode_instruction = g4_decode_gen4,        \
+    .run_vs = g4_vs_run, .run_gs = g4_gs_run, .read_vertices = g4_vertices_read,                                       \
+    .prepare_vertices = g4_vertices_prepare, .run_clip = g4_clip_run, .run_setup = g4_sf_run,                          \
+    .start_pixels = g4_wm_payloads, .decide_tests = g4_iz_decide, .begin_depth = g4_begin_depth,                       \
+    .functions = g4_message_functions, .scratch_functions = &g4_scratch_functions_gen4,                                \
     .surfaces = &g4_surface_loader_gen4, .samplers = &g4_sampler_loader_gen4, .media = &g4_media_loader_gen4,          \
     .message_use = g4_message_use_gen4
 

@@ -19,13 +19,14 @@
 
 /* The units that all three have. */
 #define UNITS                                                                                                          \
-    .load_draw = g4_load_draw_gen7, .load_fill = g4_load_fill_gen4, .load_copy = g4_load_copy_gen4,                    \
-    .expand_instruction = g4_expand_gen7, .run_vs = g4_vs_run_gen7, .tessellate = g4_tessellate_run_gen7,              \
-    .run_gs = g4_gs_run_gen7, .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,    \
-    .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6, .start_pixels = g4_pixel_payload_gen7,               \
-    .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .surfaces = &g4_surface_loader_gen7,     \
-    .samplers = &g4_sampler_loader_gen7, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen7,              \
-    .load_compute = g4_load_compute_gen7, .message_writes = g4_message_writes_gen7, .message_use = g4_message_use_gen7
+    .load_draw = g4_load_draw_gen7, .load_inputs = g4_load_inputs_gen7, .load_fill = g4_load_fill_gen4,                \
+    .load_copy = g4_load_copy_gen4, .expand_instruction = g4_expand_gen7, .run_vs = g4_vs_run_gen7,                    \
+    .tessellate = g4_tessellate_run_gen7, .run_gs = g4_gs_run_gen7, .read_vertices = g4_vertices_read_gen7,            \
+    .prepare_vertices = g4_vertices_prepare_gen6, .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6,        \
+    .start_pixels = g4_pixel_payload_gen7, .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6,   \
+    .surfaces = &g4_surface_loader_gen7, .samplers = &g4_sampler_loader_gen7, .lod_rules = &g4_lod_rules_gen7,         \
+    .media = &g4_media_loader_gen7, .load_compute = g4_load_compute_gen7, .message_writes = g4_message_writes_gen7,    \
+    .message_use = g4_message_use_gen7
 
 #define GEN7_MESSAGES                                                                                                  \
     .functions = g4_message_functions_gen7, .scratch_functions = &g4_scratch_functions_gen7,                           \

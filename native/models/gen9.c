@@ -19,10 +19,10 @@
 
 /* Thread payloads and most messages are those of Gen7.5. */
 #define UNITS                                                                                                          \
-    .layout_gen = G4_GEN_HSW, .load_draw = g4_load_draw_gen9, .load_fill = g4_load_fill_gen9,                          \
-    .load_copy = g4_load_copy_gen9, .expand_instruction = g4_expand_gen9, .decode_instruction = g4_decode_gen9,        \
-    .run_vs = g4_vs_run_gen9, .tessellate = g4_tessellate_run_gen7, .run_gs = g4_gs_run_gen7,                          \
-    .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,                              \
+    .layout_gen = G4_GEN_HSW, .load_draw = g4_load_draw_gen9, .load_inputs = g4_load_inputs_gen9,                      \
+    .load_fill = g4_load_fill_gen9, .load_copy = g4_load_copy_gen9, .expand_instruction = g4_expand_gen9,              \
+    .decode_instruction = g4_decode_gen9, .run_vs = g4_vs_run_gen9, .tessellate = g4_tessellate_run_gen7,              \
+    .run_gs = g4_gs_run_gen7, .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,    \
     .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6, .start_pixels = g4_pixel_payload_gen7,               \
     .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .surfaces = &g4_surface_loader_gen9,     \
     .samplers = &g4_sampler_loader_gen9, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen9,              \

@@ -20,6 +20,9 @@ extern const struct g4_model g4_model_kaby_lake;
 
 /* Implementations that models choose from; models/ itself has only data. */
 g4_load_draw_fn g4_load_draw_gen4;                    /* draw/load_gen4.c */
+g4_load_inputs_fn g4_load_inputs_gen4;                /* draw/load_gen4.c */
+g4_load_inputs_fn g4_load_inputs_gen7;                /* draw/load_gen7.c */
+g4_load_inputs_fn g4_load_inputs_gen9;                /* draw/load_gen9.c */
 g4_load_draw_fn g4_load_draw_gen7;                    /* draw/load_gen7.c */
 g4_load_draw_fn g4_load_draw_gen9;                    /* draw/load_gen9.c */
 g4_load_blit_fn g4_load_fill_gen4, g4_load_copy_gen4; /* blitter/load_blit_gen4.c */

@@ -86,7 +86,7 @@ static struct g4_pixel_pattern kept_bits(const struct g4_depth *depth) {
 /* A fill of the depth buffer with the known depth. */
 static struct g4_fill fill_of_depth(const struct g4_wm *wm, const struct g4_cc *cc) {
     const struct g4_pixel_pattern keep = kept_bits(&cc->depth);
-    return g4_fill_of(cc, cc->depth.map.bytes, &wm->depth.value, &keep);
+    return g4_fill_of(cc, cc->depth.map.bytes, &wm->fills.depth.value, &keep);
 }
 
 void g4_wm_fill_begin(struct g4_worker *worker) {
@@ -174,12 +174,12 @@ static struct g4_target *flat_target(struct g4_worker *worker, enum g4_wm_mode m
 }
 
 static bool knows_color(const struct g4_wm *wm, enum g4_wm_mode mode) {
-    return wm->color.of == wm->setup && wm->color.known[mode];
+    return wm->fills.color.of == wm->setup && wm->fills.color.known[mode];
 }
 
 /* Whether two modes give all pixels of the object the same bits. */
 static bool have_same_color(const struct g4_wm *wm, enum g4_wm_mode a, enum g4_wm_mode b) {
-    const struct g4_fill_color *const color = &wm->color;
+    const struct g4_fill_color *const color = &wm->fills.color;
     return knows_color(wm, a) && knows_color(wm, b) && kernel_of(wm, a)->flat.target == kernel_of(wm, b)->flat.target &&
            !memcmp(&color->value[a], &color->value[b], sizeof color->value[a]);
 }
@@ -222,14 +222,14 @@ static enum g4_status fill_part(struct g4_worker *worker, enum g4_wm_mode mode, 
         if (status != G4_OK || !sample) {
             return status;
         }
-        if (wm->color.of != wm->setup) {
-            wm->color = (struct g4_fill_color){.of = wm->setup};
+        if (wm->fills.color.of != wm->setup) {
+            wm->fills.color = (struct g4_fill_color){.of = wm->setup};
         }
-        wm->color.value[mode] = g4_fill_repeat(sample, target->map.bytes);
-        wm->color.known[mode] = true;
+        wm->fills.color.value[mode] = g4_fill_repeat(sample, target->map.bytes);
+        wm->fills.color.known[mode] = true;
     }
     if (drawn < subspans) {
-        fill_target(worker, target, &wm->color.value[mode], part);
+        fill_target(worker, target, &wm->fills.color.value[mode], part);
         count_threads(worker, mode, subspans - drawn);
     }
     return G4_OK;
@@ -238,7 +238,7 @@ static enum g4_status fill_part(struct g4_worker *worker, enum g4_wm_mode mode, 
 bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *coverage, enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t subspans = wm->subspans;
-    const bool pays = wm->constant_color || wm->color.of == wm->setup || subspans >= MIN_SUBSPANS;
+    const bool pays = wm->constant_color || wm->fills.color.of == wm->setup || subspans >= MIN_SUBSPANS;
 
     if (!g4_wm_may_fill_color(wm) || !pays) {
         return false;
@@ -260,7 +260,7 @@ bool g4_wm_fill_color(struct g4_worker *worker, const struct g4_coverage *covera
         return true;
     }
     if (have_same_color(wm, mode, last_mode)) {
-        fill_target(worker, target, &wm->color.value[mode], coverage);
+        fill_target(worker, target, &wm->fills.color.value[mode], coverage);
         count_threads(worker, mode, subspans - tail);
         count_threads(worker, last_mode, tail);
         return true;
@@ -317,11 +317,11 @@ static bool has_depth_of(const struct g4_wm *wm, const struct g4_setup *other) {
 }
 
 void g4_wm_share_fills(struct g4_wm *wm) {
-    if (wm->color.of && wm->color.of != wm->setup && has_color_of(wm, wm->color.of)) {
-        wm->color.of = wm->setup;
+    if (wm->fills.color.of && wm->fills.color.of != wm->setup && has_color_of(wm, wm->fills.color.of)) {
+        wm->fills.color.of = wm->setup;
     }
-    if (wm->depth.of && wm->depth.of != wm->setup && has_depth_of(wm, wm->depth.of)) {
-        wm->depth.of = wm->setup;
+    if (wm->fills.depth.of && wm->fills.depth.of != wm->setup && has_depth_of(wm, wm->fills.depth.of)) {
+        wm->fills.depth.of = wm->setup;
     }
 }
 
@@ -363,7 +363,7 @@ bool g4_wm_fill_tile(struct g4_worker *worker, const struct g4_coverage *coverag
     if (threads && *status == G4_OK) {
         struct g4_target *const target =
             flat_target(worker, mode); /* again: threads that waited may have replaced it */
-        const struct g4_fill fill = fill_of_target(cc, target, &wm->color.value[mode]);
+        const struct g4_fill fill = fill_of_target(cc, target, &wm->fills.color.value[mode]);
         if (!g4_fill_found_tile(&fill, &tile, &colors, &target->map, port)) {
             return false;
         }
@@ -431,7 +431,7 @@ bool g4_wm_depth_is_constant(const struct g4_wm *wm) {
 }
 
 bool g4_wm_knows_depth(const struct g4_wm *wm) {
-    return wm->depth.of == wm->setup;
+    return wm->fills.depth.of == wm->setup;
 }
 
 bool g4_wm_can_fill_depth(struct g4_worker *worker, const struct g4_coverage *coverage, struct g4_coverage *sample) {
@@ -459,7 +459,7 @@ void g4_wm_fill_depth(struct g4_worker *worker, const struct g4_coverage *covera
 
     if (!g4_wm_knows_depth(wm)) {
         const uint8_t *const first = g4_fill_first_pixel(sample, map, port);
-        wm->depth = (struct g4_fill_depth){wm->setup, g4_fill_repeat(first, map->bytes)};
+        wm->fills.depth = (struct g4_fill_depth){wm->setup, g4_fill_repeat(first, map->bytes)};
         pixels -= g4_coverage_pixels(sample);
     }
     const struct g4_fill fill = fill_of_depth(wm, cc);

@@ -19,7 +19,15 @@ enum {
 };
 
 void g4_wm_begin_batch(struct g4_wm *wm) {
-    wm->color.of = wm->depth.of = wm->held.of = NULL;
+    wm->fills.color.of = wm->fills.depth.of = wm->held.of = NULL;
+}
+
+void g4_wm_set_fills(struct g4_wm *wm, const struct g4_wm_fills *fills) {
+    wm->fills = *fills;
+}
+
+void g4_wm_get_fills(const struct g4_wm *wm, struct g4_wm_fills *fills) {
+    *fills = wm->fills;
 }
 
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw) {
@@ -429,7 +437,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         wm->setup = setup;
         wm->is_whole = false;
         g4_wm_share_fills(wm);
-        if ((wm->color.of == setup || wm->depth.of == setup) && g4_coverage_is_whole(&coverage) &&
+        if ((wm->fills.color.of == setup || wm->fills.depth.of == setup) && g4_coverage_is_whole(&coverage) &&
             g4_wm_fill_tile(worker, &coverage, threads, &status)) {
             continue;
         }

@@ -9,7 +9,31 @@
 #define G4_WINDOWER_H
 
 #include "color/color.h"
+#include "color/pixel_rows.h"
 #include "geometry/coverage.h"
+
+/* The depth that all pixels of an object get. */
+struct g4_fill_depth {
+    const struct g4_setup *of; /* the last such object of the batch; NULL: none */
+    struct g4_pixel_pattern value;
+};
+
+enum {
+    G4_FILL_MODES = 2 /* threads of 8 and 16 pixels */
+};
+
+/* The color that all pixels of an object get, from the kernel of each mode. */
+struct g4_fill_color {
+    const struct g4_setup *of; /* as in g4_fill_depth */
+    bool known[G4_FILL_MODES];
+    struct g4_pixel_pattern value[G4_FILL_MODES];
+};
+
+/* What is known about pixels of a draw from one tile to the next. */
+struct g4_wm_fills {
+    struct g4_fill_color color;
+    struct g4_fill_depth depth;
+};
 
 struct g4_tile {
     int32_t x, y;                        /* upper-left pixel */
@@ -33,6 +57,9 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state 
 bool g4_wm_mostly_fills(const struct g4_wm *wm);
 /* Forget the objects of the last batch: their memory is used again. */
 void g4_wm_begin_batch(struct g4_wm *wm);
+/* Draws with the same state share all that was begun but this, which is kept for each of them. */
+void g4_wm_set_fills(struct g4_wm *wm, const struct g4_wm_fills *fills);
+void g4_wm_get_fills(const struct g4_wm *wm, struct g4_wm_fills *fills);
 enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile);
 
 #endif

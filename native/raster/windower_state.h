@@ -64,19 +64,6 @@ struct g4_subspan {
     uint32_t lit;  /* bit p: 0 upper left, 1 upper right, 2 lower left, 3 lower right */
 };
 
-/* The depth that all pixels of an object get. */
-struct g4_fill_depth {
-    const struct g4_setup *of; /* the last such object of the batch; NULL: none */
-    struct g4_pixel_pattern value;
-};
-
-/* The color that all pixels of an object get, from the kernel of each mode. */
-struct g4_fill_color {
-    const struct g4_setup *of; /* as in g4_fill_depth */
-    bool known[G4_WM_16 + 1];
-    struct g4_pixel_pattern value[G4_WM_16 + 1];
-};
-
 /* A waiting thread. */
 struct g4_pixel_thread {
     struct g4_pixel_block block[G4_BLOCKS]; /* the second one of 32-pixel threads */
@@ -118,8 +105,7 @@ struct g4_wm {
     bool uniform_color;  /* the kernels that may run are flat, and nothing else makes pixels differ */
     bool constant_color; /* they also give all objects the same color */
     bool constant_depth; /* the early test does nothing but write depth, and one stencil value */
-    struct g4_fill_color color;
-    struct g4_fill_depth depth;
+    struct g4_wm_fills fills;
 
     /* The current object: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gen4emu._native import ffi, lib
+from gen4emu._native import lib
 from gen4emu.device.device import Device
 from gen4emu.device.events import EuHang
 from gen4emu.device.options import Options
@@ -22,7 +22,7 @@ from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.canvas_gen7 import Canvas7, color, send
 from tests.harness.commands import DATA, command
-from tests.harness.device_contents import everything
+from tests.harness.device_contents import everything, joined_draws
 from tests.harness.scene import DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -32,13 +32,6 @@ WRITTEN = 0x6000000  # by PIPE_CONTROL
 OTHER_TARGET = 0x9000000
 
 Build = Callable[[Scene], bytes]
-
-
-def joined(device: Device) -> int:
-    """The number of draws whose tiles were drawn together with those of the draw before."""
-    counts = ffi.new("struct g4_device_counts *")
-    lib.g4_device_counts(device.native, counts)
-    return int(counts.joined)
 
 
 def replayed(path: Path, options: Options) -> dict[str, Any]:
@@ -72,18 +65,20 @@ class Run:
         except HangError as error:
             self.hang = str(error)
         self.end = everything(self.scene.device)
-        self.joined = joined(self.scene.device)
+        self.joined = joined_draws(self.scene.device)
 
 
-def together(build: Build, **scene: Any) -> int:
-    """How many draws of the batch joined another; the end is the same as without that, for any number of workers."""
+def together(build: Build, *, followers: int | None = None, **scene: Any) -> int:
+    """How many draws of the batch joined another; the end is the same as without that, for any number of workers.  With
+    one worker, only those join that follow the draw before, whose state they share but for vertices and constants:
+    all, unless `followers` says how many."""
     apart = Run(build, Options(workers=1, draws_apart=True), **scene)
     assert apart.joined == 0
     runs = [Run(build, Options(workers=workers), **scene) for workers in (1, 2, 3)]
     for run in runs:
         assert (run.end, run.hang) == (apart.end, apart.hang)
-    assert runs[0].joined == 0  # one worker gains nothing
     assert runs[1].joined == runs[2].joined
+    assert runs[0].joined == (runs[1].joined if followers is None else followers)
     return runs[1].joined
 
 
@@ -118,7 +113,15 @@ def test_draws_that_test_depth_join() -> None:
 
 
 def test_more_draws_than_can_wait_join_in_parts() -> None:
-    assert together(lambda scene: draws(scene, 100), cc=BLEND) == 97  # 48, 48 and 4
+    assert together(lambda scene: draws(scene, 130), cc=BLEND) == 128  # 128 and 2
+
+
+def test_more_states_than_can_wait_join_in_parts() -> None:
+    def constant(scene: Scene, i: int) -> bytes:
+        return scene._command("3DSTATE_CONSTANT_COLOR", blend_constant_color_red=i / 100)
+
+    assert together(lambda scene: draws(scene, 100, lambda i: constant(scene, i)), cc=BLEND,
+                    followers=0) == 97  # 48, 48 and 4
 
 
 def test_a_draw_alone_joins_none() -> None:
@@ -134,7 +137,7 @@ def test_immediate_writes_wait_with_the_draws() -> None:
         scene.memory.write(WRITTEN, bytes(4096))
         return draws(scene, 6, lambda i: written(scene, WRITTEN + 8 * (i % 3)))
 
-    assert together(build) == 5
+    assert together(build, followers=0) == 5
 
 
 @pytest.mark.parametrize("address", [WRITTEN, TARGET + 40 * 512 + 64], ids=["missing", "target"])
@@ -165,7 +168,7 @@ def test_another_target_ends_the_wait() -> None:
         return scene._command("3DSTATE_BINDING_TABLE_POINTERS",
                               pointer_to_ps_binding_table=SURFACES + (0xC00 if i // 2 % 2 else 0x400))
 
-    assert together(lambda scene: draws(scene, 8, lambda i: other(scene, i))) == 4
+    assert together(lambda scene: draws(scene, 8, lambda i: other(scene, i)), followers=0) == 4
 
 
 DEPTH_ONLY = 0x50000
@@ -202,7 +205,7 @@ def test_a_draw_of_depth_alone_joins_those_with_colors() -> None:
         return depth_only(scene) if i == 0 else with_colors(scene) if i == 2 else b""
 
     assert together(lambda scene: draws(scene, 6, lambda i: between(scene, i)), cc=DEPTH_TEST, depth_format=1,
-                    depth_clear=0x3F200000) == 5
+                    depth_clear=0x3F200000, followers=4) == 5
 
 
 def test_a_draw_of_colors_alone_joins_those_with_depth() -> None:
@@ -210,7 +213,7 @@ def test_a_draw_of_colors_alone_joins_those_with_depth() -> None:
         return no_depth(scene) if i == 0 else depth(scene) if i == 2 else b""
 
     assert together(lambda scene: draws(scene, 6, lambda i: between(scene, i)), cc=DEPTH_TEST, depth_format=1,
-                    depth_clear=0x3F200000) == 5
+                    depth_clear=0x3F200000, followers=4) == 5
 
 
 def test_a_target_that_a_waiting_draw_has_read_ends_the_wait() -> None:
@@ -319,8 +322,8 @@ def test_a_load_of_a_register_sees_the_write_that_waits(workers: int) -> None:
     register = canvas.device.registers.offset("3DPRIM_START_INSTANCE")
     load = command("MI_LOAD_REGISTER_MEM", canvas.gen, register_address=register, memory_address=DATA + 8)
     for value in (98, 99):  # Python executes commands with a new header
-        before = joined(canvas.device)
+        before = joined_draws(canvas.device)
         write = command("PIPE_CONTROL", canvas.gen, post_sync_operation=1, address=DATA + 8, immediate_data_low=value)
         canvas.run(draw, draw, write, draw, load, draw)
         assert canvas.register("3DPRIM_START_INSTANCE") == value
-    assert joined(canvas.device) - before == (2 if workers > 1 else 0)
+    assert joined_draws(canvas.device) - before == (2 if workers > 1 else 1)

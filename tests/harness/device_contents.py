@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device
 
 
@@ -28,3 +29,10 @@ def everything(device: Device) -> dict[str, Any]:
         "times": {engine: streamer.timestamp() for engine, streamer in device.streamers.items()},
         "targets": device.targets.save(), "hierarchical depth": device.hierarchical_depth_counts(),
     }
+
+
+def joined_draws(device: Device) -> int:
+    """The number of draws whose tiles were drawn together with those of the draw before."""
+    counts = ffi.new("struct g4_device_counts *")
+    lib.g4_device_counts(device.native, counts)
+    return int(counts.joined)
