@@ -22,7 +22,7 @@ struct g4_gen7_state {
     uint32_t vf[2];
 
     uint32_t urb_vs[2], urb_hs[2], urb_ds[2], urb_gs[2];
-    uint32_t constant_vs[7], constant_hs[7], constant_ds[7], constant_gs[7], constant_ps[7];
+    uint32_t constant_vs[7], constant_hs[7], constant_ds[7], constant_gs[7], constant_ps[7]; /* inputs of draws */
     uint32_t binding_table_pointers_vs[2], binding_table_pointers_hs[2], binding_table_pointers_ds[2],
         binding_table_pointers_gs[2], binding_table_pointers_ps[2];
     uint32_t sampler_state_pointers_vs[2], sampler_state_pointers_hs[2], sampler_state_pointers_ds[2],
@@ -79,6 +79,7 @@ struct g4_gen9_state {
     uint32_t vf[2], vf_sgvs[2], vf_topology[2], vf_component_packing[5];
 
     uint32_t urb_vs[2], urb_hs[2], urb_ds[2], urb_gs[2];
+    /* From here to pending_ps, all are inputs of draws (is_input() in draw/streamer.c). */
     uint32_t constant_vs[11], constant_hs[11], constant_ds[11], constant_gs[11], constant_ps[11];
     uint32_t pending_vs[11], pending_hs[11], pending_ds[11], pending_gs[11], pending_ps[11];
     uint32_t binding_table_pointers_vs[2], binding_table_pointers_hs[2], binding_table_pointers_ds[2],
@@ -118,6 +119,7 @@ struct g4_state {
 
     uint32_t urb_fence[6]; /* VS, GS, CLIP, SF, VFE, CS: end rows of 512 bits */
     uint32_t cs_urb_entries, cs_urb_entry_units;
+    /* From here to curbe, and from vertex_buffer to vertex_buffer_valid, all are inputs of draws. */
     uint32_t curbe_address;   /* where CONSTANT_BUFFER has copied them from */
     uint32_t curbe_rows;      /* 256-bit rows that are valid, 0: no constants */
     uint32_t curbe[2048 * 8]; /* 8 dwords a row; Gen4 has 64 rows, from Gen7 on media threads have up to 2048 */

@@ -14,9 +14,10 @@ static const struct g4_color_ops *const color_variants[] = G4_VARIANT_TABLE(g4_c
 static const struct g4_fill_ops *const fill_variants[] = G4_VARIANT_TABLE(g4_fill_ops);
 
 /* Only one worker reports for the draw, so that counts do not depend on the number of workers. */
-static void warn(const struct g4_worker *worker, enum g4_event event, uint32_t value) {
+static void warn(const struct g4_worker *worker, const struct g4_draw_state *draw, enum g4_event event,
+                 uint32_t value) {
     if (worker->index == 0) {
-        g4_report(worker->eu.log, event, worker->ctx->state->cc_state, value);
+        g4_report(worker->eu.log, event, draw->color_address, value);
     }
 }
 
@@ -111,24 +112,24 @@ void g4_begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, 
     memset(depth, 0, sizeof *depth);
     if (!buffer->present) {
         if (draw->windower.computes_depth) {
-            warn(worker, G4_EVENT_NO_DEPTH_BUFFER, buffer->report_value);
+            warn(worker, draw, G4_EVENT_NO_DEPTH_BUFFER, buffer->report_value);
         }
         return;
     }
     if (!texel_of(buffer->format, &texel)) {
-        warn(worker, G4_EVENT_BAD_FORMAT, buffer->format);
+        warn(worker, draw, G4_EVENT_BAD_FORMAT, buffer->format);
         return;
     }
     if (buffer->format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
-        warn(worker, G4_EVENT_BAD_FORMAT, buffer->format); /* reserved, but it works */
+        warn(worker, draw, G4_EVENT_BAD_FORMAT, buffer->format); /* reserved, but it works */
     }
     if (buffer->tiled && buffer->tile_walk_x) {
-        warn(worker, G4_EVENT_BAD_STATE, buffer->report_value);
+        warn(worker, draw, G4_EVENT_BAD_STATE, buffer->report_value);
     }
     const bool has_stencil =
         buffer->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || buffer->format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT;
     if (state->stencil_test && !has_stencil) {
-        warn(worker, G4_EVENT_BAD_STATE, buffer->format);
+        warn(worker, draw, G4_EVENT_BAD_STATE, buffer->format);
     }
     depth->format = buffer->format;
     depth->depth_test = state->depth_test;

@@ -20,7 +20,7 @@ struct g4_surface_watch {
 
 enum {
     G4_WAITING_DRAWS = 128, /* whose pixels are drawn together (draw/draw.c) */
-    G4_WAITING_STATES = 48, /* of these draws */
+    G4_WAITING_STATES = 48, /* different ones among these draws */
 };
 
 struct g4_context {

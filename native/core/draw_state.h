@@ -1,9 +1,11 @@
 /*
- * The state of one draw: read from memory and unpacked once, before the draw starts; constant while it runs.
+ * The state of one draw: read from memory and unpacked before the draw starts; constant while a worker is busy with it.
+ * Draws that differ in vertices and constants only may share it (draw/draw.c).
  *
- * Filled by the model's load_draw function (draw/load_gen4.c), the only place that sees commands and state blocks of
- * the 3D pipeline.  Members have the manual's words but no encodings: sizes are in rows, pixels or bytes as their names
- * say, addresses are graphics addresses.  Enumerations are the generated ones, which all generations share.
+ * Filled by the model's functions load_draw and load_inputs (draw/load_gen4.c), the only place that sees commands and
+ * state blocks of the 3D pipeline.  Members have the manual's words but no encodings: sizes are in rows, pixels or
+ * bytes as their names say, addresses are graphics addresses.  Enumerations are the generated ones, which all
+ * generations share.
  */
 #ifndef G4_DRAW_STATE_H
 #define G4_DRAW_STATE_H

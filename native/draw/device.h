@@ -25,7 +25,7 @@ struct g4_device {
     struct g4_worker **worker; /* one for each thread of the pool */
     uint32_t workers;
     struct g4_kernel_cache *kernels;
-    struct g4_draw_state *draw_state; /* of the draw that was loaded last; in the frame */
+    struct g4_draw_state *draw_state; /* of the last draw; in the frame */
     struct g4_draw_frame *frame;
     struct g4_media *media;
     struct g4_group *group;    /* NULL until the first dispatch */

@@ -29,7 +29,7 @@ enum {
     BRIEF_TILES = 4,             /* as BRIEF_OBJECTS: no more tiles, with at most BRIEF_SETUPS objects */
     BRIEF_SETUPS = 64,
     WORTH_WAKING = 100000,   /* ns of remaining work for which threads are woken */
-    SMALL_DRAWS = 8,         /* with this many waiting draws of few tiles, WORTH_FETCHING applies */
+    SMALL_STATES = 8,        /* with this many states of waiting draws, of few tiles each, WORTH_FETCHING applies */
     WORTH_FETCHING = 300000, /* as WORTH_WAKING, for draws whose state other threads must fetch into their caches */
     MOST_WRITES = 64,        /* that wait */
     PREPARED_DRAWS = 16,     /* allocated before the first one */
@@ -63,22 +63,24 @@ struct pixel_state {
     _Alignas(64) struct g4_wm *wm; /* each worker has cache lines of its own */
     void *cc;
     bool begun;
-    /* If draws share the state: this worker's, and the draw whose inputs it has. */
-    struct g4_draw_state *state; /* not of the first worker */
+    /* If draws share the state: this worker's copy, and the draw whose inputs it has.  The first worker has no copy. */
+    struct g4_draw_state *state;
     const struct pending_draw *entered;
 };
 
-/* The state of a draw that was loaded, and of those that follow it: no command in between has changed more than inputs,
- * and no memory. */
+/* The state of a draw that was loaded, and of those that follow it: no command in between has written memory, or
+ * changed more than their inputs. */
 struct shared_state {
     struct pending_draw *leader; /* the draw that was loaded */
     uint32_t followers;
+    bool faulty;  /* loading it has read missing memory, which is reported for each draw: none follows */
     bool reports; /* the state is bad, which is reported for each of the draws */
     struct g4_draw_state state;
     struct pixel_state *pixels; /* by worker */
 };
 
-/* The part of a draw's state that others with the same state have of their own. */
+/* The part of a draw's state that others with the same state have of their own.  What tools alone read of constants,
+ * their addresses, is not part of it: with tools, draws never wait. */
 struct draw_inputs {
     struct g4_primitive primitive;
     struct g4_index_buffer index_buffer;
@@ -127,7 +129,7 @@ struct g4_draw_frame {
     uint8_t *binned_draw;
     uint32_t binned_capacity;
 
-    struct g4_plan plan; /* of the draw that was loaded last */
+    struct g4_plan plan; /* of the last draw */
     struct g4_plan_cursor cursor;
     enum g4_status plan_status;
 
@@ -254,7 +256,7 @@ static void lead(struct g4_device *device, struct pending_draw *draw) {
 
     shared->leader = draw;
     shared->followers = 0;
-    shared->reports = false;
+    shared->faulty = shared->reports = false;
     for (uint32_t i = 0; i < device->workers; i++) {
         shared->pixels[i].begun = false;
         shared->pixels[i].entered = NULL;
@@ -278,7 +280,7 @@ bool g4_draw_frame_begin(struct g4_device *device) {
     return draw != NULL;
 }
 
-/* Make the draw in place `waiting` and its state the first ones, when none waits any more. */
+/* Make the draw in this place and this state the first ones, when none waits any more. */
 static void make_first(struct g4_draw_frame *frame, uint32_t place, uint32_t state) {
     struct pending_draw *const draw = frame->draw[0];
     struct shared_state *const shared = frame->state[0];
@@ -748,7 +750,7 @@ static void draw_bins(struct batch *batch, uint32_t setups) {
         frame->draw[d]->tiles = 0;
     }
     device->counts.tiles += tiles;
-    const bool small = frame->states >= SMALL_DRAWS && tiles < BRIEF_TILES * frame->waiting;
+    const bool small = frame->states >= SMALL_STATES && tiles < BRIEF_TILES * frame->waiting;
     const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
     const uint32_t worth = small ? WORTH_FETCHING : brief ? WORTH_WAKING : 0;
     if (device->workers > 1 && !worth && !batch->tiles_in_order && !device->ctx.hooks) {
@@ -945,7 +947,7 @@ static bool is_ordered(const struct batch *batch) {
 
 /* ---- one batch of ranges ---- */
 
-/* Find the next ranges of the draw that was loaded last. */
+/* Find the next ranges of the last draw. */
 static void plan_ranges(struct g4_device *device, const struct pending_draw *draw, struct g4_port *port) {
     struct g4_draw_frame *const frame = device->frame;
     frame->plan_status =
@@ -978,7 +980,7 @@ static void run_ranges(struct batch *batch) {
     struct g4_device *const device = batch->device;
     struct g4_draw_frame *const frame = batch->frame;
     const uint64_t start = g4_now_ns();
-    const bool small = frame->states >= SMALL_DRAWS;
+    const bool small = frame->states >= SMALL_STATES;
     /* 0 objects: the draw is large, and continues. */
     const bool brief = frame->objects > 0 && frame->objects < BRIEF_OBJECTS;
     const uint32_t worth = !brief ? 0 : small ? WORTH_FETCHING : WORTH_WAKING;
@@ -1158,6 +1160,14 @@ static bool surely_ends(const struct g4_draw_state *state) {
     return ends;
 }
 
+static bool has_faults(const struct g4_port *port) {
+    bool found = false;
+    for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
+        found = found || port->log.count[kind];
+    }
+    return found;
+}
+
 /* Find the memory of a draw.  Nothing is reported: it is prepared again before it runs. */
 static void find_memory_use(struct g4_device *device, struct pending_draw *draw) {
     struct g4_worker *const worker = device->worker[0];
@@ -1165,13 +1175,15 @@ static void find_memory_use(struct g4_device *device, struct pending_draw *draw)
     const struct g4_fault_log faults = worker->port.log;
 
     worker->eu.log = &device->frame->unheard;
+    memset(&worker->port.log, 0, sizeof worker->port.log);
     g4_surface_cache_reset(worker->surfaces);
     const enum g4_status status = begin_pixels(worker, draw);
     worker->eu.log = log;
+    const bool faulty = has_faults(&worker->port);
     worker->port.log = faults;
     draw->shared->pixels[0].begun = false;
     draw->use.known = false;
-    if (status == G4_OK) {
+    if (status == G4_OK && !faulty) {
         g4_memory_use_find(&draw->use, worker, &draw->shared->state);
     }
 }
@@ -1232,19 +1244,26 @@ static bool copy_state(struct g4_device *device, struct shared_state *shared) {
 
 /* Prepare the first worker for draws that share a state, and note whether it reports bad state. */
 static enum g4_status begin_shared(struct g4_device *device, const struct pending_draw *leader) {
-    const struct g4_report_log *const log = device->worker[0]->eu.log;
-    const struct g4_report_log before = *log;
+    struct g4_worker *const worker = device->worker[0];
+    struct g4_report_log *const log = worker->eu.log;
+    struct g4_report_log own;
 
     if (!copy_state(device, leader->shared)) {
         return G4_NO_MEMORY;
     }
-    const enum g4_status status = begin_pixels(device->worker[0], leader);
-    leader->shared->reports = memcmp(&before, log, sizeof before) != 0;
+    g4_report_clear(&own);
+    worker->eu.log = &own;
+    const enum g4_status status = begin_pixels(worker, leader);
+    worker->eu.log = log;
+    for (int event = 0; event < G4_EVENTS; event++) {
+        leader->shared->reports = leader->shared->reports || own.event[event].count;
+    }
+    g4_report_merge(log, &own);
     return status;
 }
 
-/* Prepare the first worker, which reports bad state for each draw, or all workers if this is the only draw.  The others
- * begin one of several draws at its first tile. */
+/* Prepare the first worker for a draw, unless that is done for its leader, and there is nothing to report for each; or
+ * all workers, if this is the only draw.  Else they begin a state at its first tile. */
 static enum g4_status begin_waiting(struct g4_device *device, const struct pending_draw *draw) {
     const uint32_t workers = device->frame->waiting == 1 ? device->workers : 1;
     enum g4_status status = G4_OK;
@@ -1273,7 +1292,7 @@ enum g4_status g4_device_finish_draws(struct g4_device *device, uint32_t *finish
     for (uint32_t d = 0; d < draws; d++) {
         const enum g4_status status = begin_waiting(device, frame->draw[d]);
         if (status != G4_OK) {
-            fail(&batch, d, status);
+            fail(&batch, 0, status); /* none will be drawn */
         }
         expect_vertices(device, frame->draw[d]);
         count_vertices(device, frame->draw[d]);
@@ -1391,14 +1410,6 @@ static enum g4_status load_and_list(struct g4_device *device, struct pending_dra
     return load_draw(device, draw, primitive, port, &quiet_port, fault);
 }
 
-static bool has_faults(const struct g4_port *port) {
-    bool found = false;
-    for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
-        found = found || port->log.count[kind];
-    }
-    return found;
-}
-
 /* Add the targets of waiting draw number `waiting` to those that are written.  False: the draws before write other
  * images, or one of the draws reads a target. */
 static bool add_targets(struct g4_device *device) {
@@ -1465,7 +1476,7 @@ static bool follow(struct g4_device *device, struct pending_draw *draw, const ui
     struct g4_port port;
     struct g4_port quiet_port;
 
-    if (state->primitive.has_corners) { /* which are no input */
+    if (shared->faulty || state->primitive.has_corners) { /* which are no input */
         return false;
     }
     list_pages(device, draw, &port, &quiet_port);
@@ -1518,7 +1529,8 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
     }
     struct pending_draw *const draw = next_draw(device);
     if (!draw) {
-        return G4_NO_MEMORY;
+        status = g4_device_finish_draws(device, finished, fault);
+        return status == G4_OK ? G4_NO_MEMORY : status;
     }
     if (same_state && frame->waiting && follow(device, draw, primitive)) {
         plan_waiting(device, draw);
@@ -1542,6 +1554,7 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
     if (frame->waiting == 0 || loaded != G4_OK || has_faults(&port) || !can_join(device)) {
         status = start_batch(device, finished, fault);
         if (status == G4_OK) {
+            draw->shared->faulty = has_faults(&port);
             g4_port_merge(&device->port, &port);
             *fault = own;
             status = loaded;

@@ -331,20 +331,17 @@ bool g4_memory_use_is_like(const struct g4_draw_state *draw, const struct g4_dra
            same_bytes(&draw->multisampling, &before->multisampling, sizeof draw->multisampling);
 }
 
-void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use *before,
-                          const struct g4_draw_state *draw) {
-    use->known = true;
-    use->colors = before->colors;
-    memcpy(use->image, before->image, sizeof use->image);
-    use->reads = 0;
-    add_vertices(use, draw);
-    use->known = use->known && !use->state.full;
-}
-
 void g4_memory_use_of_vertices(struct g4_memory_use *use, const struct g4_draw_state *draw) {
     use->known = !use->state.full;
     use->reads = 0;
     add_vertices(use, draw);
+}
+
+void g4_memory_use_follow(struct g4_memory_use *use, const struct g4_memory_use *before,
+                          const struct g4_draw_state *draw) {
+    use->colors = before->colors;
+    memcpy(use->image, before->image, sizeof use->image);
+    g4_memory_use_of_vertices(use, draw);
 }
 
 /* ---- pages ---- */
@@ -483,7 +480,13 @@ static bool add_image(struct g4_written_pages *pages, struct g4_mem *mem, const 
     return true;
 }
 
+/* Ranges are checked again that had no written pages. */
+static void forget_checked(struct g4_written_pages *pages) {
+    memset(pages->checked_epoch, 0, sizeof pages->checked_epoch);
+}
+
 bool g4_written_pages_add_write(struct g4_written_pages *pages, struct g4_mem *mem, g4_address address) {
+    forget_checked(pages);
     return add_page(pages, mem, address, G4_DRAW_IMAGES);
 }
 
@@ -516,7 +519,7 @@ bool g4_written_pages_add(struct g4_written_pages *pages, struct g4_mem *mem, co
     }
     pages->colors = pages->colors ? pages->colors : use->colors;
     if (*grown) {
-        memset(pages->checked_epoch, 0, sizeof pages->checked_epoch);
+        forget_checked(pages);
     }
     return added;
 }

@@ -82,9 +82,10 @@ static bool ends_wait(const struct g4_step *step) {
             step->target == PLACE(general_state_bound) || step->target == PLACE(system_instruction_pointer));
 }
 
-#define END(member) (PLACE(member) + (uint32_t)(sizeof((struct g4_state *)0)->member / sizeof(uint32_t)))
+#define END(member)                                                                                                    \
+    (uint32_t)((offsetof(struct g4_state, member) + sizeof(((struct g4_state *)0)->member)) / sizeof(uint32_t))
 
-/* A draw gets these anew even if it shares the rest of its state with the one before. */
+/* Whether the words are inputs: a draw gets these anew even if it shares the rest of its state with the one before. */
 static bool is_input(uint32_t first, uint32_t count) {
     const struct {
         uint32_t first, end;

@@ -23,7 +23,7 @@ from gen4emu.trace.reader import open as open_trace
 from tests.harness.canvas_gen7 import Canvas7, color, send
 from tests.harness.commands import DATA, command
 from tests.harness.device_contents import everything, joined_draws
-from tests.harness.scene import DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
+from tests.harness.scene import DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, depth_only, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
 ALL = [*sorted(TRACES.glob("*.aub.xz")), *(path for chip in ("ivb", "byt", "hsw", "kbl", "skl")
@@ -150,11 +150,29 @@ def test_a_draw_reads_what_was_written_before_it() -> None:
     def build(scene: Scene) -> bytes:
         batch = scene.prepare(triangles(3))
         draw = scene.primitive(PrimitiveTopology.TRILIST, 3)
-        write = scene._command("PIPE_CONTROL", post_sync_operation=1, destination_address=VERTICES,
-                               immediate_data_low=0x42800000, immediate_data_high=0x41000000)
-        return batch + draw * 3 + write + draw
+        first, second, third = (
+            scene._command("PIPE_CONTROL", post_sync_operation=1, destination_address=VERTICES, immediate_data_low=x,
+                           immediate_data_high=0x41000000) for x in (0x42800000, 0x42000000, 0x42900000))
+        # Python executes the first write, which ends the wait, whatever it writes.
+        return batch + draw * 3 + first + draw * 2 + second + draw + third + draw
 
-    assert together(build, cc=BLEND) == 2
+    assert together(build, cc=BLEND) == 2 + 1
+
+
+def test_a_draw_that_follows_reads_what_was_written_before_the_draw_it_follows() -> None:
+    def build(scene: Scene) -> bytes:
+        batch = scene.prepare(triangles(1) * 100)
+        draw = scene.primitive(PrimitiveTopology.TRILIST, 3)
+        near, far = (scene._command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[
+            {"buffer_pitch": 48, "buffer_starting_address": VERTICES + offset}]) for offset in (0, 2 * 4096))
+        constant = scene._command("3DSTATE_CONSTANT_COLOR", blend_constant_color_red=0.5)
+        return batch + b"".join(
+            far + draw + near + draw
+            + scene._command("PIPE_CONTROL", post_sync_operation=1, destination_address=VERTICES, immediate_data_low=x,
+                             immediate_data_high=0x41000000)
+            + far + constant + draw + near + draw for x in (0x42000000, 0x42900000))
+
+    assert together(build, cc=BLEND) == 5
 
 
 def test_another_target_ends_the_wait() -> None:
@@ -169,17 +187,6 @@ def test_another_target_ends_the_wait() -> None:
                               pointer_to_ps_binding_table=SURFACES + (0xC00 if i // 2 % 2 else 0x400))
 
     assert together(lambda scene: draws(scene, 8, lambda i: other(scene, i)), followers=0) == 4
-
-
-DEPTH_ONLY = 0x50000
-
-
-def depth_only(scene: Scene) -> bytes:
-    """Switch to the state of a draw without threads, and so without colors."""
-    scene._block("WM_STATE", "depth only", DEPTH_ONLY, early_depth_test_enable=True, setup_urb_entry_read_length=8,
-                 depth_coefficient_urb_read_offset=3, maximum_number_of_threads=32)
-    return scene._command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=STATE, pointer_to_sf_state=STATE + 0x40,
-                          pointer_to_wm_state=DEPTH_ONLY, pointer_to_color_calc_state=STATE + 0x100)
 
 
 def with_colors(scene: Scene) -> bytes:

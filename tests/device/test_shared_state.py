@@ -17,12 +17,13 @@ from tests.harness.canvas_gen7 import DYNAMIC, KERNEL, SURFACES, VERTICES, Canva
 from tests.harness.commands import DATA, Words, command
 from tests.harness.device_contents import everything, joined_draws
 from tests.harness.messages import WRITE_8
-from tests.harness.scene import CONSTANTS, INDICES, STATE, TARGET, Scene, vertex
+from tests.harness.scene import CONSTANTS, DEPTH, INDICES, STATE, TARGET, Scene, depth_only, vertex
 from tests.harness.scene import VERTICES as SCENE_VERTICES
 from tests.harness.tessellation import DOMAIN, PATCHES_OF_3, TRI, hull
 
 SIDE = 96  # of targets: nine tiles
 DRAWS = 7
+MISSING = 0x2000000
 
 Build = Callable[[Scene], bytes]
 
@@ -167,6 +168,49 @@ def test_bad_state_is_reported_for_each_draw() -> None:
     assert [(event.kind, event.count) for event in scene.device.events()] == [(lib.G4_EVENT_BAD_FORMAT, DRAWS)]
 
 
+def test_bad_state_is_reported_where_it_was_when_the_draw_started() -> None:
+    def build(scene: Scene) -> bytes:
+        batch = scene.prepare(triangle(0))
+        other = STATE + 0x1000
+        scene.memory.write(other, scene.peek(STATE + 0x100, 64))
+        pointers = [scene._command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=STATE,
+                                   pointer_to_sf_state=STATE + 0x40, pointer_to_wm_state=STATE + 0x80,
+                                   pointer_to_color_calc_state=address) for address in (STATE + 0x100, other)]
+        draw = scene.primitive(PrimitiveTopology.TRILIST, 3)
+        good = scene._command("3DSTATE_DEPTH_BUFFER", surface_type=7)
+        bad = scene._command("3DSTATE_DEPTH_BUFFER", surface_type=1, surface_format=6, surface_pitch=384,
+                             surface_base_address=DEPTH, width=SIDE, height=SIDE, depth=1, tiled_surface=True,
+                             tile_walk=1)
+        return batch + good + pointers[0] + draw + pointers[1] + draw + bad + pointers[0] + draw + pointers[1] + draw
+
+    assert followers(build, cc=DEPTH_TEST) == 0
+
+
+@pytest.mark.parametrize("blocks", [
+    {"cc": DEPTH_TEST | {"color_calculator_viewport_state_pointer": MISSING}, "depth_format": 1},
+    {"sf": {"setup_viewport_state_offset": MISSING, "scissor_rectangle_enable": True}},
+], ids=["depth", "scissor"])
+def test_missing_state_is_reported_for_each_draw(blocks: dict[str, Any]) -> None:
+    assert followers(lambda scene: draws(scene, lambda i: nth_buffer(scene, i)), **blocks) == 0
+
+
+def test_a_missing_binding_table_is_reported_for_each_draw() -> None:
+    """Of draws without threads, which find their depth buffer by it."""
+    def build(scene: Scene) -> bytes:
+        batch = scene.prepare([corner for i in range(DRAWS) for corner in triangle(i)])
+        batch += depth_only(scene) + scene._command(
+            "3DSTATE_DEPTH_BUFFER", surface_type=1, surface_format=1, surface_pitch=scene.depth_pitch,
+            surface_base_address=DEPTH, width=SIDE, height=SIDE, depth=1, tiled_surface=True, tile_walk=1,
+            depth_buffer_coordinate_offset_disable=True) + scene._command(
+                "3DSTATE_BINDING_TABLE_POINTERS", pointer_to_ps_binding_table=MISSING)
+        return batch + b"".join(nth_buffer(scene, i) + scene.primitive(PrimitiveTopology.TRILIST, 3)
+                                for i in range(DRAWS))
+
+    blocks = {"gen": Gen.CL, "cc": DEPTH_TEST, "depth_format": 1}
+    apart, _ = run(build, Options(workers=1, draws_apart=True), blocks)
+    assert run(build, Options(workers=1), blocks) == (apart, 0)
+
+
 @pytest.mark.parametrize("what", [lambda scene: vertex_buffer(scene, TARGET),
                                   lambda scene: constants(scene, TARGET + 256)], ids=["vertices", "constants"])
 def test_inputs_that_a_waiting_draw_writes_are_those_after_it(what: Callable[[Scene], bytes]) -> None:
@@ -179,7 +223,7 @@ def test_inputs_that_a_waiting_draw_writes_are_those_after_it(what: Callable[[Sc
 
 
 def test_reads_of_missing_vertices_are_reported_for_each_draw() -> None:
-    assert followers(lambda scene: draws(scene, lambda i: vertex_buffer(scene, 0x2000000) if i in (3, 4, 5)
+    assert followers(lambda scene: draws(scene, lambda i: vertex_buffer(scene, MISSING) if i in (3, 4, 5)
                                          else nth_buffer(scene, i))) == 2
 
 
@@ -218,7 +262,6 @@ CHIPS = ["ivb", "hsw", "kbl"]
 SOURCE = DYNAMIC + 0x400  # of constants
 COLOR = "".join(f"mov(8) g{120 + i}<1>F {source}<0,1,0>F {{ align1 1Q }};\n"
                 for i, source in enumerate(("g2", "g2.1", "g2.2", "g3")))  # g3 has a second row, or an attribute
-MISSING = 0x3000000
 
 
 class Canvas:

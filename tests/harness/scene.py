@@ -26,6 +26,7 @@ from tests.harness.messages import SCALAR_INVERSE, WRITE_8, urb_write
 
 STATE, SURFACES, KERNELS, CONSTANTS = 0x20000, 0x28000, 0x30000, 0x90000
 BATCH, VERTICES, INDICES, DEPTH, TARGET = 0x400000, 0x1000000, 0x3000000, 0x4000000, 0x8000000  # with room for much
+_DEPTH_ONLY = 0x50000  # a WM_STATE
 _CLEARED_BYTES = 1 << 20  # of the target; what nothing has written reads as zeros anyway
 DEVICES = {Gen.CL: BY_NAME["965gm"], Gen.CTG: BY_NAME["gm45"]}
 
@@ -245,3 +246,11 @@ def draw(scene: Scene, side: float, times: int) -> None:
     corners = [vertex(0.0, 0.0, color=(1.0, 0.0, 0.0, 1.0)), vertex(side, 0.0, color=(0.0, 1.0, 0.0, 1.0)),
                vertex(side, side, color=(0.0, 0.0, 1.0, 1.0))]
     scene.run(scene.prepare(corners) + scene.primitive(PrimitiveTopology.TRILIST, 3) * times)
+
+
+def depth_only(scene: Scene) -> bytes:
+    """Switch to the state of a draw without threads, and so without colors."""
+    scene._block("WM_STATE", "depth only", _DEPTH_ONLY, early_depth_test_enable=True, setup_urb_entry_read_length=8,
+                 depth_coefficient_urb_read_offset=3, maximum_number_of_threads=32)
+    return scene._command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=STATE, pointer_to_sf_state=STATE + 0x40,
+                          pointer_to_wm_state=_DEPTH_ONLY, pointer_to_color_calc_state=STATE + 0x100)
