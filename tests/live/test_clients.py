@@ -14,7 +14,7 @@ from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.live import program
 from gen4emu.live.server import Server
-from tests.live.real_client import TIMEOUT, needs_client, on_server, scenes
+from tests.live.real_client import TIMEOUT, client, needs_client, on_server, scenes
 
 HERE = Path(__file__).parent / "clients"
 NATIVE = Path(__file__).parents[2] / "native"
@@ -52,6 +52,15 @@ def test_a_client_without_libraries_can_use_the_whole_device() -> None:
     status, out, err, server = run(exercise())
     assert (status, out, err) == (0, "ok\n", "")
     check_batches(server)
+
+
+@needs_client
+@pytest.mark.parametrize("function", ["sigaction", "signal"])
+def test_a_signal_handler_may_use_the_device_from_its_installation_on(function: str) -> None:
+    """Until then, the shim does not block signals.  A thread that a handler interrupts must not hold its lock."""
+    for _ in range(3):
+        status, out, err, _ = run(client("handlers"), function)
+        assert (status, out, err) == (0, "handled\n", "")
 
 
 @needs_client

@@ -3,14 +3,19 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
-static sigset_t delayed; /* signals that are blocked while a thread holds the lock */
-static __thread sigset_t before __attribute__((tls_model("initial-exec")));
+static sigset_t delayed;         /* signals that are blocked while a thread holds the lock */
+static atomic_bool has_handlers; /* of such signals */
+static __thread struct {
+    bool holds, blocks; /* the lock; signals */
+    sigset_t before;    /* those that it blocked before, if it blocks signals now */
+} own __attribute__((tls_model("initial-exec")));
 static const int64_t slice = 50000000; /* ns; the longest that a sleeping thread delays signals */
 
 static void new_condition(void) {
@@ -21,12 +26,21 @@ static void new_condition(void) {
     pthread_condattr_destroy(&attributes);
 }
 
+static const int immediate[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
+
 static void choose_signals(void) {
-    static const int immediate[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
     sigfillset(&delayed);
     for (size_t i = 0; i < sizeof immediate / sizeof immediate[0]; i++) {
         sigdelset(&delayed, immediate[i]);
     }
+}
+
+static bool is_immediate(int signal) {
+    bool found = false;
+    for (size_t i = 0; i < sizeof immediate / sizeof immediate[0]; i++) {
+        found = found || immediate[i] == signal;
+    }
+    return found;
 }
 
 void lock_init(void) {
@@ -37,21 +51,47 @@ void lock_init(void) {
 void lock_after_fork(void) {
     pthread_mutex_init(&lock, NULL);
     new_condition();
-    pthread_mutex_lock(&lock); /* `before` is the forking thread's: shim_unlock() restores its signals */
+    pthread_mutex_lock(&lock); /* `own` is the forking thread's: shim_unlock() restores its signals */
 }
 
 /* A signal handler may use the device: it must not find the lock held by the thread that it interrupts. */
-void shim_lock(void) {
+static void lock_without_signals(void) {
     sigset_t mask;
     pthread_sigmask(SIG_BLOCK, &delayed, &mask);
     pthread_mutex_lock(&lock);
-    before = mask;
+    own.before = mask;
+    own.holds = own.blocks = true;
+}
+
+void shim_lock(void) {
+    if (atomic_load(&has_handlers)) {
+        lock_without_signals();
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    own.holds = true;
+    if (atomic_load(&has_handlers)) { /* since this thread has asked */
+        shim_unlock();
+        lock_without_signals();
+    }
 }
 
 void shim_unlock(void) {
-    const sigset_t mask = before;
+    const bool blocks = own.blocks;
+    const sigset_t mask = own.before;
+    own.holds = own.blocks = false;
     pthread_mutex_unlock(&lock);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (blocks) {
+        pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    }
+}
+
+void lock_expect_handler(int signal) {
+    if (is_immediate(signal) || atomic_exchange(&has_handlers, true) || own.holds) {
+        return;
+    }
+    lock_without_signals(); /* no other thread holds the lock and blocks no signals, now and later */
+    shim_unlock();
 }
 
 void shim_pause(int64_t deadline) {

@@ -8,6 +8,10 @@ void lock_init(void);
 /* In the child of a fork, where the parent's thread held the lock: the caller holds a new one. */
 void lock_after_fork(void);
 
+/* The program installs a handler for a signal.  Before the first one, threads that hold the lock block no signals,
+ * because those do nothing, or end or stop the whole process. */
+void lock_expect_handler(int signal);
+
 /* One lock guards all state of the shim.  Waits for the server release it (connection.h). */
 void shim_lock(void);
 void shim_unlock(void);

@@ -20,6 +20,11 @@ static const struct drm_driver *driver;
 static struct drm_file *files;
 static bool ever_opened;
 static uint64_t last_id;
+/* The descriptor that was used last, and the inode of its socket, which it takes a system call to find; fd -1: none. */
+static struct {
+    int fd;
+    uint64_t inode;
+} last_used = {.fd = -1};
 
 static const int64_t close_timeout = 2000000000; /* ns; the longest wait for submissions of a closed file */
 
@@ -135,8 +140,19 @@ void drm_file_adopt(int fd, uint64_t inode) {
     shim_unlock();
 }
 
+void drm_file_forget_descriptor(void) {
+    shim_lock();
+    last_used.fd = -1;
+    shim_unlock();
+}
+
 struct drm_file *drm_file_of_descriptor(int fd) {
     struct stat64 status;
+    struct drm_file *const used = fd == last_used.fd ? find(last_used.inode) : NULL;
+    if (used) {
+        used->refs++;
+        return used;
+    }
     if (REAL(fstat64)(fd, &status) || !S_ISSOCK(status.st_mode)) {
         return NULL;
     }
@@ -146,6 +162,8 @@ struct drm_file *drm_file_of_descriptor(int fd) {
     }
     if (file) {
         file->refs++;
+        last_used.fd = fd;
+        last_used.inode = status.st_ino;
     }
     return file;
 }
@@ -175,6 +193,14 @@ bool drm_file_is_descriptor(int fd) {
            drm_file_minor_of_inode(status.st_ino) >= 0;
 }
 
+bool drm_file_loses_descriptor(int fd) {
+    const bool ours = drm_file_is_descriptor(fd);
+    if (ours) {
+        drm_file_forget_descriptor();
+    }
+    return ours;
+}
+
 static bool hung_up(const struct drm_file *file) {
     struct pollfd poll_peer = {.fd = file->peer_fd, .events = 0};
     return file->peer_fd >= 0 && poll(&poll_peer, 1, 0) == 1 && (poll_peer.revents & (POLLHUP | POLLERR));
@@ -187,6 +213,7 @@ static bool is_idle(struct drm_file *file) {
 }
 
 void drm_file_sweep(void) {
+    last_used.fd = -1;
     for (struct drm_file *file = files; file;) {
         if (!file->closed && hung_up(file)) {
             file->closed = true;

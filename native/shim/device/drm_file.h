@@ -88,8 +88,11 @@ bool drm_file_ever_opened(void);
 void drm_file_put(struct drm_file *file);
 /* Free the open files whose last descriptor has been closed.  Those with long submissions wait for a later call. */
 void drm_file_sweep(void);
-/* True if `fd` is a device file: after it is closed, drm_file_sweep() must be called. */
 bool drm_file_is_descriptor(int fd);
+/* True if `fd`, which is about to be closed, is a device file: drm_file_sweep() must be called afterwards. */
+bool drm_file_loses_descriptor(int fd);
+/* Any descriptors are about to be closed: the numbers of device files may soon be those of others. */
+void drm_file_forget_descriptor(void);
 
 /* Connect to the server unless connected; 0 or an errno. */
 int drm_file_connect(struct drm_file *file);

@@ -51,7 +51,7 @@ HOOK int close(int fd) {
         errno = EBADF;
         return -1;
     }
-    const bool ours = drm_file_is_descriptor(fd);
+    const bool ours = drm_file_loses_descriptor(fd);
     const int result = REAL(close)(fd);
     if (ours) {
         sweep();
@@ -68,6 +68,7 @@ HOOK int close_range(unsigned first, unsigned last, int flags) {
         errno = EINVAL;
         return -1;
     }
+    drm_file_forget_descriptor();
     for (int ours; (ours = descriptor_next(first, last)) >= 0;) {
         const unsigned at = (unsigned)ours;
         if (at > first && REAL(close_range)(first, at - 1, flags)) {
@@ -89,6 +90,7 @@ HOOK void closefrom(int lowest) {
         REAL(closefrom)(lowest);
         return;
     }
+    drm_file_forget_descriptor();
     unsigned first = lowest < 0 ? 0 : (unsigned)lowest;
     for (int ours; (ours = descriptor_next(first, UINT32_MAX)) >= 0;) {
         const unsigned at = (unsigned)ours;
@@ -114,7 +116,7 @@ HOOK int dup2(int from, int to) {
     if (may_not_dup(from, to)) {
         return -1;
     }
-    const bool ours = shim_active() && from != to && drm_file_is_descriptor(to);
+    const bool ours = shim_active() && from != to && drm_file_loses_descriptor(to);
     const int result = REAL(dup2)(from, to);
     if (ours) {
         sweep();
@@ -126,7 +128,7 @@ HOOK int dup3(int from, int to, int flags) {
     if (may_not_dup(from, to)) {
         return -1;
     }
-    const bool ours = shim_active() && from != to && drm_file_is_descriptor(to);
+    const bool ours = shim_active() && from != to && drm_file_loses_descriptor(to);
     const int result = REAL(dup3)(from, to, flags);
     if (ours) {
         sweep();

@@ -193,6 +193,37 @@ def test_duplicated_descriptors_share_handles_and_other_open_files_do_not(d: Dev
 
 
 @in_client
+def test_the_number_of_a_closed_descriptor_may_be_another_file_s(d: Device) -> None:
+    """For each way to close or replace a descriptor that was used before."""
+    null = os.open("/dev/null", os.O_RDWR)
+
+    def close_and_open(number: int) -> None:
+        os.close(number)
+        assert os.open("/dev/null", os.O_RDWR) == number
+
+    def close_range_and_open(number: int) -> None:
+        os.closerange(number, number + 1)
+        assert os.open("/dev/null", os.O_RDWR) == number
+
+    for replace in (close_and_open, close_range_and_open, lambda number: os.dup2(null, number),
+                    lambda number: libc.dup3(null, number, os.O_CLOEXEC)):
+        other = Device()
+        handle = other.create()
+        assert other.busy(handle) == 0
+        replace(other.fd)
+        with fails(errno.ENOTTY):
+            other.busy(handle)
+        os.close(other.fd)
+        again = Device()
+        assert again.fd == other.fd
+        with fails(errno.ENOENT):  # it is another open file
+            again.busy(handle)
+        assert os.dup2(d.fd, again.fd) == again.fd
+        assert again.busy(d.create()) == 0
+        os.close(again.fd)
+
+
+@in_client
 def test_open_flags_are_kept(d: Device) -> None:
     import fcntl
     assert fcntl.fcntl(d.fd, fcntl.F_GETFD) == 1
