@@ -4,6 +4,7 @@
  * consumed in order, so the picture and all counts are the same for any number of workers.
  */
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +109,7 @@ struct pending_draw {
     uint64_t vertices, primitives;                      /* of its ranges in the batch */
     uint32_t tiles;                                     /* that its objects may touch */
     struct draw_progress *progress;                     /* by worker */
-    uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants */
+    uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants, of which those that are used are written */
 };
 
 /* A write of a command between draws that wait. */
@@ -211,10 +212,11 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
 static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
     struct g4_draw_frame *const frame = device->frame;
     if (!frame->draw[d]) {
-        struct pending_draw *const draw = g4_new_cleared(sizeof *draw);
+        struct pending_draw *const draw = malloc(sizeof *draw);
         if (!draw) {
             return NULL;
         }
+        memset(draw, 0, offsetof(struct pending_draw, constants)); /* the system need not provide pages for these */
         draw->progress = g4_new_cleared(device->workers * sizeof *draw->progress);
         if (!draw->progress) {
             free(draw);
@@ -1476,7 +1478,7 @@ static bool follow(struct g4_device *device, struct pending_draw *draw, const ui
     struct g4_port port;
     struct g4_port quiet_port;
 
-    if (shared->faulty || state->primitive.has_corners) { /* which are no input */
+    if (shared->faulty || state->primitive.has_corners) { /* a rectangle, which is no input */
         return false;
     }
     list_pages(device, draw, &port, &quiet_port);
