@@ -88,6 +88,15 @@ struct g4_page *g4_mem_far_page(const struct g4_mem *mem, g4_address address);
 /* The entry of a page by number, created if it is far; NULL if memory or the limit is exhausted. */
 struct g4_page *g4_mem_make_page(const struct g4_mem *mem, uint64_t page);
 
+/* Whether an access of the port has failed. */
+static inline bool g4_port_has_faults(const struct g4_port *port) {
+    bool found = false;
+    for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
+        found = found || port->log.count[kind];
+    }
+    return found;
+}
+
 /* The table entry for an address.  Never NULL. */
 static inline struct g4_page *g4_mem_page(const struct g4_mem *mem, g4_address address) {
     const uint64_t page = address >> G4_PAGE_SHIFT;

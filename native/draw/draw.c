@@ -77,7 +77,7 @@ struct shared_state {
     bool faulty;  /* loading it has read missing memory, which is reported for each draw: none follows */
     bool reports; /* the state is bad, which is reported for each of the draws */
     struct g4_draw_state state;
-    struct pixel_state *pixels; /* by worker */
+    struct pixel_state pixels[]; /* by worker */
 };
 
 /* The part of a draw's state that others with the same state have of their own.  What tools alone read of constants,
@@ -108,8 +108,8 @@ struct pending_draw {
     struct g4_memory_use use;                           /* of a follower, what it reads beyond what its leader does */
     uint64_t vertices, primitives;                      /* of its ranges in the batch */
     uint32_t tiles;                                     /* that its objects may touch */
-    struct draw_progress *progress;                     /* by worker */
     uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants, of which those that are used are written */
+    struct draw_progress progress[];                    /* by worker */
 };
 
 /* A write of a command between draws that wait. */
@@ -186,7 +186,6 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
         return;
     }
     for (uint32_t d = 0; d < G4_WAITING_DRAWS && frame->draw[d]; d++) {
-        free(frame->draw[d]->progress);
         free(frame->draw[d]);
     }
     for (uint32_t s = 0; s < G4_WAITING_STATES && frame->state[s]; s++) {
@@ -195,7 +194,6 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
             free(frame->state[s]->pixels[i].cc);
             free(frame->state[s]->pixels[i].state);
         }
-        free(frame->state[s]->pixels);
         free(frame->state[s]);
     }
     g4_written_pages_free(frame->written);
@@ -210,39 +208,25 @@ void g4_draw_frame_free(struct g4_draw_frame *frame, uint32_t workers) {
 
 /* The place for draw number d of a batch, made on first use; NULL: no memory. */
 static struct pending_draw *place_of(struct g4_device *device, uint32_t d) {
-    struct g4_draw_frame *const frame = device->frame;
-    if (!frame->draw[d]) {
-        struct pending_draw *const draw = malloc(sizeof *draw);
-        if (!draw) {
-            return NULL;
+    struct pending_draw **const draw = &device->frame->draw[d];
+    if (!*draw) {
+        *draw =
+            aligned_alloc(_Alignof(struct pending_draw), sizeof **draw + device->workers * sizeof(*draw)->progress[0]);
+        if (*draw) {
+            memset(*draw, 0,
+                   offsetof(struct pending_draw, constants)); /* the system need not provide pages for these */
         }
-        memset(draw, 0, offsetof(struct pending_draw, constants)); /* the system need not provide pages for these */
-        draw->progress = g4_new_cleared(device->workers * sizeof *draw->progress);
-        if (!draw->progress) {
-            free(draw);
-            return NULL;
-        }
-        frame->draw[d] = draw;
     }
-    return frame->draw[d];
+    return *draw;
 }
 
 /* State number n of a batch, as place_of(). */
 static struct shared_state *state_at(struct g4_device *device, uint32_t n) {
-    struct g4_draw_frame *const frame = device->frame;
-    if (!frame->state[n]) {
-        struct shared_state *const shared = g4_new_cleared(sizeof *shared);
-        if (!shared) {
-            return NULL;
-        }
-        shared->pixels = g4_new_cleared(device->workers * sizeof *shared->pixels);
-        if (!shared->pixels) {
-            free(shared);
-            return NULL;
-        }
-        frame->state[n] = shared;
+    struct shared_state **const shared = &device->frame->state[n];
+    if (!*shared) {
+        *shared = g4_new_cleared(sizeof **shared + device->workers * sizeof(*shared)->pixels[0]);
     }
-    return frame->state[n];
+    return *shared;
 }
 
 static void begin_progress(const struct g4_device *device, struct pending_draw *draw) {
@@ -339,7 +323,7 @@ static const struct g4_draw_state *enter_draw(struct g4_worker *worker, const st
     return state;
 }
 
-static void leave_draw(const struct g4_worker *worker, const struct pending_draw *draw) {
+static void leave_draw(const struct g4_worker *worker, struct pending_draw *draw) {
     draw->progress[worker->index].budget = worker->eu.instruction_budget;
 }
 
@@ -353,7 +337,7 @@ static enum g4_status begin_pixels(struct g4_worker *worker, const struct pendin
     return status;
 }
 
-static enum g4_status draw_tile(struct g4_worker *worker, const struct pending_draw *draw, const struct g4_tile *tile) {
+static enum g4_status draw_tile(struct g4_worker *worker, struct pending_draw *draw, const struct g4_tile *tile) {
     struct g4_wm_fills *const fills = draw->shared->followers ? &draw->progress[worker->index].fills : NULL;
     const struct g4_draw_state *const state = enter_draw(worker, draw);
     enum g4_status status = draw->shared->pixels[worker->index].begun ? G4_OK : begin_pixels(worker, draw);
@@ -950,10 +934,16 @@ static bool is_ordered(const struct batch *batch) {
 /* ---- one batch of ranges ---- */
 
 /* Find the next ranges of the last draw. */
-static void plan_ranges(struct g4_device *device, const struct pending_draw *draw, struct g4_port *port) {
+static void plan_ranges(struct g4_device *device, const struct pending_draw *draw) {
     struct g4_draw_frame *const frame = device->frame;
     frame->plan_status =
-        g4_draw_plan(&device->ctx, &draw->shared->state, port, &device->log, &frame->cursor, &frame->plan);
+        g4_draw_plan(&device->ctx, &draw->shared->state, &device->port, &device->log, &frame->cursor, &frame->plan);
+}
+
+/* Find the first ranges of the last draw. */
+static void plan_draw(struct g4_device *device, const struct pending_draw *draw) {
+    memset(&device->frame->cursor, 0, sizeof device->frame->cursor);
+    plan_ranges(device, draw);
 }
 
 /* Append the planned ranges to those of the batch, as its draw number d. */
@@ -1043,7 +1033,7 @@ static enum g4_status run_plans(struct batch *batch) {
         if (status != G4_OK || frame->cursor.done) {
             return status;
         }
-        plan_ranges(device, draw, &device->port);
+        plan_ranges(device, draw);
     }
     return frame->plan_status;
 }
@@ -1063,8 +1053,7 @@ static enum g4_status run_alone(struct g4_device *device, bool planned, struct g
         device->ctx.hooks->draw_started(device->ctx.hooks);
     }
     if (!planned) {
-        memset(&device->frame->cursor, 0, sizeof device->frame->cursor);
-        plan_ranges(device, device->frame->draw[0], &device->port);
+        plan_draw(device, device->frame->draw[0]);
     }
     enum g4_status status = run_plans(&batch);
     if (state->stream_output.enable) {
@@ -1162,14 +1151,6 @@ static bool surely_ends(const struct g4_draw_state *state) {
     return ends;
 }
 
-static bool has_faults(const struct g4_port *port) {
-    bool found = false;
-    for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
-        found = found || port->log.count[kind];
-    }
-    return found;
-}
-
 /* Find the memory of a draw.  Nothing is reported: it is prepared again before it runs. */
 static void find_memory_use(struct g4_device *device, struct pending_draw *draw) {
     struct g4_worker *const worker = device->worker[0];
@@ -1181,7 +1162,7 @@ static void find_memory_use(struct g4_device *device, struct pending_draw *draw)
     g4_surface_cache_reset(worker->surfaces);
     const enum g4_status status = begin_pixels(worker, draw);
     worker->eu.log = log;
-    const bool faulty = has_faults(&worker->port);
+    const bool faulty = g4_port_has_faults(&worker->port);
     worker->port.log = faults;
     draw->shared->pixels[0].begun = false;
     draw->use.known = false;
@@ -1355,41 +1336,36 @@ static bool may_be_first(struct g4_device *device) {
            state->curbe.rows <= G4_CURBE_ROWS;
 }
 
+/* Keep the draw in place 0, which is planned, or run it if it has more ranges; no other waits. */
+static enum g4_status take_planned(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
+    struct g4_draw_frame *const frame = device->frame;
+
+    frame->written_known = false;
+    if (frame->plan_status == G4_OK && frame->cursor.done) {
+        return keep_draw(device, finished, fault);
+    }
+    const enum g4_status status = run_alone(device, true, fault);
+    *finished += status == G4_OK;
+    return status;
+}
+
 /* Continue with the draw in place 0, which is loaded; no other waits. */
 static enum g4_status take_first(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
     struct g4_draw_frame *const frame = device->frame;
-    enum g4_status status;
 
-    frame->written_known = false;
     if (may_be_first(device)) {
-        memset(&frame->cursor, 0, sizeof frame->cursor);
-        plan_ranges(device, frame->draw[0], &device->port);
-        if (frame->plan_status == G4_OK && frame->cursor.done) {
-            return keep_draw(device, finished, fault);
-        }
-        status = run_alone(device, true, fault);
-    } else {
-        status = run_alone(device, false, fault);
+        plan_draw(device, frame->draw[0]);
+        return take_planned(device, finished, fault);
     }
+    const enum g4_status status = run_alone(device, false, fault);
     *finished += status == G4_OK;
     return status;
 }
 
 /* Start a batch with the draw in place `waiting`, which is loaded and planned. */
 static enum g4_status start_planned(struct g4_device *device, uint32_t *finished, struct g4_fault *fault) {
-    struct g4_draw_frame *const frame = device->frame;
-    enum g4_status status = start_batch(device, finished, fault);
-
-    frame->written_known = false;
-    if (status != G4_OK) {
-        return status;
-    }
-    if (frame->plan_status == G4_OK && frame->cursor.done) {
-        return keep_draw(device, finished, fault);
-    }
-    status = run_alone(device, true, fault);
-    *finished += status == G4_OK;
-    return status;
+    const enum g4_status status = start_batch(device, finished, fault);
+    return status == G4_OK ? take_planned(device, finished, fault) : status;
 }
 
 /* Let two ports list the pages of the draw's state. */
@@ -1449,11 +1425,6 @@ static bool fits(const struct g4_draw_frame *frame) {
            frame->objects + frame->plan.primitives <= OBJECTS_PER_BATCH;
 }
 
-static void plan_waiting(struct g4_device *device, const struct pending_draw *draw) {
-    memset(&device->frame->cursor, 0, sizeof device->frame->cursor);
-    plan_ranges(device, draw, &device->port); /* which reads indices that are there */
-}
-
 /* Give the state back the inputs of its leader. */
 static void restore_inputs(struct shared_state *shared) {
     set_inputs(&shared->state, &shared->leader->inputs);
@@ -1478,7 +1449,7 @@ static bool follow(struct g4_device *device, struct pending_draw *draw, const ui
     struct g4_port port;
     struct g4_port quiet_port;
 
-    if (shared->faulty || state->primitive.has_corners) { /* a rectangle, which is no input */
+    if (shared->faulty || state->primitive.has_corners) { /* corners of a rectangle are part of the state */
         return false;
     }
     list_pages(device, draw, &port, &quiet_port);
@@ -1486,7 +1457,7 @@ static bool follow(struct g4_device *device, struct pending_draw *draw, const ui
     device->ctx.model->load_inputs(&loader, primitive, state);
     g4_memory_use_of_vertices(&draw->use, state);
     if (!are_alike(&shared->leader->inputs, state) || state->primitive.indirect || state->curbe.rows > G4_CURBE_ROWS ||
-        has_faults(&port) || !draw->use.known ||
+        g4_port_has_faults(&port) || !draw->use.known ||
         !g4_written_pages_are_unread(frame->written, device->ctx.mem, &draw->use)) {
         restore_inputs(shared);
         return false;
@@ -1535,7 +1506,7 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
         return status == G4_OK ? G4_NO_MEMORY : status;
     }
     if (same_state && frame->waiting && follow(device, draw, primitive)) {
-        plan_waiting(device, draw);
+        plan_draw(device, draw);
         if (fits(frame)) {
             return keep_draw(device, finished, fault);
         }
@@ -1553,17 +1524,17 @@ enum g4_status g4_device_draw_later(struct g4_device *device, const uint32_t *pr
         }
         loaded = load_and_list(device, draw, primitive, &port, &own);
     }
-    if (frame->waiting == 0 || loaded != G4_OK || has_faults(&port) || !can_join(device)) {
+    if (frame->waiting == 0 || loaded != G4_OK || g4_port_has_faults(&port) || !can_join(device)) {
         status = start_batch(device, finished, fault);
         if (status == G4_OK) {
-            draw->shared->faulty = has_faults(&port);
+            draw->shared->faulty = g4_port_has_faults(&port);
             g4_port_merge(&device->port, &port);
             *fault = own;
             status = loaded;
         }
         return status == G4_OK ? take_first(device, finished, fault) : status;
     }
-    plan_waiting(device, draw);
+    plan_draw(device, draw);
     return fits(frame) ? keep_draw(device, finished, fault) : start_planned(device, finished, fault);
 }
 

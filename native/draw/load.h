@@ -10,6 +10,30 @@
 #include "core/memory.h"
 #include "geometry/topology.h"
 
+/* Load the vertex buffers that elements name. */
+static inline void g4_load_vertex_buffers(const struct g4_context *ctx, struct g4_draw_state *draw,
+                                          void (*load)(const struct g4_context *ctx, uint32_t index,
+                                                       struct g4_draw_state *draw)) {
+    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
+        const uint32_t buffer = draw->vertex_element[i].buffer;
+        if (buffer < G4_VERTEX_BUFFERS && (i == 0 || buffer != draw->vertex_element[i - 1].buffer)) {
+            load(ctx, buffer, draw);
+        }
+    }
+}
+
+/* Load the push constants again of stages that have some, by their commands. */
+static inline void g4_reload_constants(const struct g4_draw_loader *loader, const uint32_t *const command[G4_STAGES],
+                                       struct g4_draw_state *draw,
+                                       void (*load)(const struct g4_draw_loader *loader, int stage,
+                                                    const uint32_t *command, struct g4_draw_state *draw)) {
+    for (int stage = 0; stage < G4_STAGES; stage++) {
+        if (draw->stage[stage].constants) {
+            load(loader, stage, command[stage], draw);
+        }
+    }
+}
+
 /* The width of a line's antialiasing region in pixels, by its code. */
 static inline float g4_line_region(uint32_t code) {
     static const float pixels[4] = {

@@ -192,16 +192,9 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
     }
 }
 
-/* The buffers that elements name, and that of the indices. */
-static void load_vertex_buffers(const struct g4_context *ctx, struct g4_draw_state *draw) {
+static void load_indices(const struct g4_context *ctx, struct g4_draw_state *draw) {
     struct g4_3dstate_index_buffer index;
 
-    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
-        const uint32_t buffer = draw->vertex_element[i].buffer;
-        if (buffer < G4_VERTEX_BUFFERS && (i == 0 || buffer != draw->vertex_element[i - 1].buffer)) {
-            load_vertex_buffer(ctx, buffer, draw);
-        }
-    }
     g4_3dstate_index_buffer_unpack(ctx->state->index_buffer, ctx->gen, &index);
     const uint32_t index_bytes = 1u << (index.index_format > 2 ? 2 : index.index_format);
     draw->index_buffer = (struct g4_index_buffer){
@@ -623,7 +616,8 @@ enum g4_status g4_load_draw_gen4(const struct g4_draw_loader *loader, const uint
     memset(draw, 0, sizeof *draw);
     load_primitive(loader->ctx, primitive, draw);
     load_vertex_elements(loader->ctx, draw);
-    load_vertex_buffers(loader->ctx, draw);
+    g4_load_vertex_buffers(loader->ctx, draw, load_vertex_buffer);
+    load_indices(loader->ctx, draw);
     g4_load_commands_gen4(loader->ctx, draw);
     enum g4_status status = load_vs(loader, draw, fault);
     if (status == G4_OK) {
@@ -638,6 +632,7 @@ enum g4_status g4_load_draw_gen4(const struct g4_draw_loader *loader, const uint
 
 void g4_load_inputs_gen4(const struct g4_draw_loader *loader, const uint32_t *primitive, struct g4_draw_state *draw) {
     load_primitive(loader->ctx, primitive, draw);
-    load_vertex_buffers(loader->ctx, draw);
+    g4_load_vertex_buffers(loader->ctx, draw, load_vertex_buffer);
+    load_indices(loader->ctx, draw);
     load_curbe(loader->ctx, draw);
 }

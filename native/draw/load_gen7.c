@@ -92,16 +92,6 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
     }
 }
 
-/* The buffers that elements name. */
-static void load_vertex_buffers(const struct g4_context *ctx, struct g4_draw_state *draw) {
-    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
-        const uint32_t buffer = draw->vertex_element[i].buffer;
-        if (buffer < G4_VERTEX_BUFFERS && (i == 0 || buffer != draw->vertex_element[i - 1].buffer)) {
-            load_vertex_buffer(ctx, buffer, draw);
-        }
-    }
-}
-
 /* Haswell cuts at any index, which 3DSTATE_VF has; before, the largest one cuts. */
 static void load_indices(const struct g4_context *ctx, struct g4_draw_state *draw) {
     struct gen7_3dstate_index_buffer index;
@@ -1001,7 +991,7 @@ enum g4_status g4_load_draw_gen7(const struct g4_draw_loader *loader, const uint
     gen7_3dstate_ps_unpack(commands(ctx)->ps, ctx->gen, &ps);
     load_primitive(ctx, primitive, draw);
     load_vertex_elements(ctx, draw);
-    load_vertex_buffers(ctx, draw);
+    g4_load_vertex_buffers(ctx, draw, load_vertex_buffer);
     load_indices(ctx, draw);
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
     enum g4_status status = load_vs(loader, draw, fault);
@@ -1038,11 +1028,7 @@ void g4_load_inputs_gen7(const struct g4_draw_loader *loader, const uint32_t *pr
     };
 
     load_primitive(loader->ctx, primitive, draw);
-    load_vertex_buffers(loader->ctx, draw);
+    g4_load_vertex_buffers(loader->ctx, draw, load_vertex_buffer);
     load_indices(loader->ctx, draw);
-    for (int stage = 0; stage < G4_STAGES; stage++) {
-        if (draw->stage[stage].constants) {
-            load_constants(loader, stage, constants[stage], draw);
-        }
-    }
+    g4_reload_constants(loader, constants, draw, load_constants);
 }

@@ -195,16 +195,6 @@ static void load_vertex_elements(const struct g4_context *ctx, struct g4_draw_st
     }
 }
 
-/* The buffers that elements name. */
-static void load_vertex_buffers(const struct g4_context *ctx, struct g4_draw_state *draw) {
-    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
-        const uint32_t buffer = draw->vertex_element[i].buffer;
-        if (buffer < G4_VERTEX_BUFFERS && (i == 0 || buffer != draw->vertex_element[i - 1].buffer)) {
-            load_vertex_buffer(ctx, buffer, draw);
-        }
-    }
-}
-
 static void load_indices(const struct g4_context *ctx, struct g4_draw_state *draw) {
     struct gen9_3dstate_index_buffer index;
     struct gen9_3dstate_vf vf;
@@ -1362,7 +1352,7 @@ enum g4_status g4_load_draw_gen9(const struct g4_draw_loader *loader, const uint
     }
     load_primitive(ctx, primitive, draw);
     load_vertex_elements(ctx, draw);
-    load_vertex_buffers(ctx, draw);
+    g4_load_vertex_buffers(ctx, draw, load_vertex_buffer);
     load_indices(ctx, draw);
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
     enum g4_status status = load_vs(loader, draw, fault);
@@ -1399,11 +1389,7 @@ void g4_load_inputs_gen9(const struct g4_draw_loader *loader, const uint32_t *pr
     };
 
     load_primitive(loader->ctx, primitive, draw);
-    load_vertex_buffers(loader->ctx, draw);
+    g4_load_vertex_buffers(loader->ctx, draw, load_vertex_buffer);
     load_indices(loader->ctx, draw);
-    for (int stage = 0; stage < G4_STAGES; stage++) {
-        if (draw->stage[stage].constants) {
-            load_constants(loader, stage, constants[stage], draw);
-        }
-    }
+    g4_reload_constants(loader, constants, draw, load_constants);
 }

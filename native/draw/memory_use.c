@@ -307,10 +307,7 @@ void g4_memory_use_find(struct g4_memory_use *use, const struct g4_worker *worke
         add_colors(use, ctx, &port, draw);
     }
     add_depth(use, worker);
-    for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
-        use->known = use->known && port.log.count[kind] == 0;
-    }
-    use->known = use->known && !use->state.full;
+    use->known = use->known && !g4_port_has_faults(&port) && !use->state.full;
 }
 
 static bool same_bytes(const void *a, const void *b, size_t size) {

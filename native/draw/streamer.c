@@ -85,7 +85,7 @@ static bool ends_wait(const struct g4_step *step) {
 #define END(member)                                                                                                    \
     (uint32_t)((offsetof(struct g4_state, member) + sizeof(((struct g4_state *)0)->member)) / sizeof(uint32_t))
 
-/* Whether the words are inputs: a draw gets these anew even if it shares the rest of its state with the one before. */
+/* Whether these words of the state are inputs, which each draw has of its own. */
 static bool is_input(uint32_t first, uint32_t count) {
     const struct {
         uint32_t first, end;

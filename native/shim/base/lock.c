@@ -26,21 +26,12 @@ static void new_condition(void) {
     pthread_condattr_destroy(&attributes);
 }
 
-static const int immediate[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
-
 static void choose_signals(void) {
+    static const int immediate[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
     sigfillset(&delayed);
     for (size_t i = 0; i < sizeof immediate / sizeof immediate[0]; i++) {
         sigdelset(&delayed, immediate[i]);
     }
-}
-
-static bool is_immediate(int signal) {
-    bool found = false;
-    for (size_t i = 0; i < sizeof immediate / sizeof immediate[0]; i++) {
-        found = found || immediate[i] == signal;
-    }
-    return found;
 }
 
 void lock_init(void) {
@@ -87,7 +78,7 @@ void shim_unlock(void) {
 }
 
 void lock_expect_handler(int signal) {
-    if (is_immediate(signal) || atomic_exchange(&has_handlers, true) || own.holds) {
+    if (sigismember(&delayed, signal) != 1 || atomic_exchange(&has_handlers, true) || own.holds) {
         return;
     }
     lock_without_signals(); /* no other thread holds the lock and blocks no signals, now and later */
